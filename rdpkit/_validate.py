@@ -1,0 +1,162 @@
+"""Checks on arguments: one clear error that names the argument, the value and what is accepted.
+
+Every public function and every event goes through these helpers, so that the wording is the same
+everywhere: ``Expected NAME CONDITION, got VALUE.``
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def fail(name: str, condition: str, value: Any) -> ValueError:
+    """The error that every check raises: the argument, what is accepted, and what was given."""
+    shown = repr(value)
+    if len(shown) > 200:
+        shown = shown[:197] + "..."
+    return ValueError(f"Expected {name} {condition}, got {shown}.")
+
+
+def _number(name: str, value: Any, condition: str) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, Decimal)):
+        raise fail(name, condition, value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise fail(name, condition, value) from None
+    if math.isnan(number):
+        raise fail(name, condition, value)
+    return number
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite real number above zero."""
+    condition = "to be a finite number > 0"
+    number = _number(name, value, condition)
+    if not 0.0 < number < math.inf:
+        raise fail(name, condition, value)
+    return number
+
+
+def non_negative(name: str, value: Any, *, finite: bool = True) -> float:
+    """A real number that is at least zero."""
+    condition = "to be a finite number >= 0" if finite else "to be a number >= 0"
+    number = _number(name, value, condition)
+    if number < 0.0 or (finite and math.isinf(number)):
+        raise fail(name, condition, value)
+    return number
+
+
+def probability(name: str, value: Any) -> float:
+    """A number in [0, 1]."""
+    condition = "in [0, 1]"
+    number = _number(name, value, condition)
+    if not 0.0 <= number <= 1.0:
+        raise fail(name, condition, value)
+    return number
+
+
+def open_probability(name: str, value: Any) -> float:
+    """A number strictly between 0 and 1."""
+    condition = "in (0, 1)"
+    number = _number(name, value, condition)
+    if not 0.0 < number < 1.0:
+        raise fail(name, condition, value)
+    return number
+
+
+def order(name: str, value: Any) -> float:
+    """One finite Renyi order above 1."""
+    condition = "to be a finite Renyi order > 1"
+    number = _number(name, value, condition)
+    if not 1.0 < number < math.inf:
+        raise fail(name, condition, value)
+    return number
+
+
+def integer(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """An integer in [minimum, maximum]; integral floats are not accepted as integers."""
+    condition = f"to be an integer >= {minimum}"
+    if maximum is not None:
+        condition = f"to be an integer in [{minimum}, {maximum}]"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise fail(name, condition, value)
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
+        raise fail(name, condition, value)
+    return number
+
+
+def integers(name: str, value: Any, *, minimum: int = 1) -> tuple[int, ...]:
+    """A non-empty sequence of integers, each at least ``minimum``."""
+    condition = f"to be a non-empty sequence of integers >= {minimum}"
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Iterable, np.ndarray)):
+        raise fail(name, condition, value)
+    items = list(value)
+    if not items:
+        raise fail(name, condition, value)
+    return tuple(integer(f"{name}[{i}]", item, minimum=minimum) for i, item in enumerate(items))
+
+
+def choice(name: str, value: Any, options: Iterable[str]) -> str:
+    """One of a few names."""
+    accepted = tuple(options)
+    if not isinstance(value, str) or value not in accepted:
+        raise fail(name, "to be one of " + ", ".join(repr(o) for o in accepted), value)
+    return value
+
+
+def real_array(name: str, value: Any, condition: str) -> Array:
+    """An array of real numbers, as float64, with no NaN in it."""
+    try:
+        raw = np.asarray(value)
+    except ValueError:
+        raise fail(name, condition, value) from None
+    if raw.dtype == object:
+        try:
+            raw = np.array([_number(name, v, condition) for v in raw.ravel()]).reshape(raw.shape)
+        except TypeError:
+            raise fail(name, condition, value) from None
+    if raw.dtype.kind not in "iuf":
+        raise fail(name, condition, value)
+    array = raw.astype(np.float64)
+    if np.isnan(array).any():
+        raise fail(name, condition, value)
+    return array
+
+
+def orders(name: str, value: Any) -> Array:
+    """Renyi orders: array-like of shape (k,) (a single number counts as k = 1), each > 1."""
+    condition = "to be finite Renyi orders > 1, of shape (k,) with k >= 1"
+    array = np.atleast_1d(real_array(name, value, condition))
+    if array.ndim != 1 or array.size == 0:
+        raise fail(name, condition, value)
+    if not (np.isfinite(array).all() and (array > 1.0).all()):
+        raise fail(name, condition, value)
+    return array
+
+
+def divergences(name: str, value: Any, *, like: Array) -> Array:
+    """Renyi divergences: as many as there are orders, none negative, none NaN; inf is allowed."""
+    condition = f"to be divergences >= 0, of shape ({like.size},) as orders has"
+    array = np.atleast_1d(real_array(name, value, condition))
+    if array.shape != like.shape or (array < 0.0).any():
+        raise fail(name, condition, value)
+    return array
+
+
+def one_of_a_kind(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...]) -> Any:
+    """An instance of a class."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kinds):
+        raise fail(name, "to be " + " or ".join(k.__name__ for k in kinds), value)
+    return value

@@ -1,0 +1,39 @@
+"""Named theorems, one a file, and the registry of all of them."""
+
+from __future__ import annotations
+
+from rdpkit.bounds import (
+    custom_rdp,
+    dpcda_corrected,
+    dpcda_theorem1,
+    dpmix_published,
+    fixed_size,
+    gaussian,
+    ldpdc_thm31,
+    mironov2019,
+    ndpdc_thm32,
+    no_amplification,
+    poisson_replace,
+    synthesis,
+)
+from rdpkit.bounds.base import Kind, OrderRange, RdpBound
+
+BOUNDS: tuple[RdpBound, ...] = (
+    gaussian.BOUND,
+    mironov2019.BOUND,
+    poisson_replace.BOUND,
+    no_amplification.POISSON,
+    *fixed_size.BOUNDS,
+    custom_rdp.BOUND,
+    dpmix_published.BOUND,
+    dpmix_published.CLASS_WISE,
+    dpcda_theorem1.BOUND,
+    dpcda_theorem1.CLASS,
+    dpcda_corrected.BOUND,
+    ldpdc_thm31.BOUND,
+    ndpdc_thm32.BOUND,
+    *synthesis.BOUNDS,
+)
+"""Every bound that the library knows; add a theorem here and everything else finds it."""
+
+__all__ = ["BOUNDS", "Kind", "OrderRange", "RdpBound"]

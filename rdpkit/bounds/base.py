@@ -1,0 +1,155 @@
+"""What a bound is: one theorem applied to one kind of event."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.events import Event
+
+Array = NDArray[np.float64]
+
+
+class Kind(StrEnum):
+    """What a number says about the truth.
+
+    ``PUBLISHED``: what a paper prints, right or wrong. ``UPPER``: proven, the mechanism leaks at
+    most this. ``LOWER``: an explicit pair of neighbouring data sets leaks at least this.
+    """
+
+    PUBLISHED = "published"
+    UPPER = "upper"
+    LOWER = "lower"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderRange:
+    """The Renyi orders at which a theorem holds.
+
+    Parameters
+    ----------
+    lowest, highest : float
+        Bounds of the range; ``highest`` may be inf.
+    includes_lowest, includes_highest : bool
+        Whether the bounds belong to it.
+    integers_only : bool
+        Whether the theorem is stated for integers only.
+    """
+
+    lowest: float = 1.0
+    highest: float = math.inf
+    includes_lowest: bool = False
+    includes_highest: bool = False
+    integers_only: bool = False
+
+    def contains(self, orders: Array) -> NDArray[np.bool_]:
+        """For each order, whether it is in the range."""
+        inside = orders >= self.lowest if self.includes_lowest else orders > self.lowest
+        inside &= orders <= self.highest if self.includes_highest else orders < self.highest
+        if self.integers_only:
+            inside &= orders == np.floor(orders)
+        return np.asarray(inside)
+
+    def describe(self) -> str:
+        """The range in words."""
+        left = "[" if self.includes_lowest else "("
+        right = "]" if self.includes_highest else ")"
+        interval = f"{left}{self.lowest:.6g}, {self.highest:.6g}{right}"
+        return f"integers in {interval}" if self.integers_only else interval
+
+    def check(self, name: str, orders: Array, theorem: str) -> None:
+        """Raise a ValueError if an order is outside of the range."""
+        outside = orders[~self.contains(orders)]
+        if outside.size:
+            raise ValueError(
+                f"Expected {name} in {self.describe()}, where {theorem} holds, "
+                f"got {float(outside[0])!r}."
+            )
+
+
+def _no_assumptions(event: Any) -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RdpBound:
+    """A theorem that bounds the Renyi divergence between neighbours, order by order.
+
+    Parameters
+    ----------
+    id : str
+        Stable identifier, as reports print it.
+    title : str
+        What it is, in a few words.
+    source : str
+        Paper, theorem and version.
+    kind : Kind
+        Published, upper or lower.
+    event_type : type
+        The kind of event that it is about.
+    adjacencies : tuple of Adjacency
+        The neighbouring relations for which it is stated.
+    conversion : {"mironov2017", "balle2020", "optimal"}
+        For a published bound, the conversion to (epsilon, delta) that the paper uses.
+    order_range : callable
+        Maps an event and an adjacency to the orders at which the theorem holds.
+    rdp : callable
+        Maps an event, orders inside of that range (shape (k,)) and an adjacency to divergences.
+    assumptions : callable
+        Maps an event to what must hold for the bound to be true of the mechanism.
+    grid : tuple of float, optional
+        For a published bound, the orders over which its authors minimised, where that matters.
+    """
+
+    id: str
+    title: str
+    source: str
+    kind: Kind
+    event_type: type[Event]
+    adjacencies: tuple[Adjacency, ...]
+    rdp: Callable[[Any, Array, Adjacency], Array]
+    order_range: Callable[[Any, Adjacency], OrderRange]
+    conversion: str = "optimal"
+    assumptions: Callable[[Any], tuple[str, ...]] = _no_assumptions
+    grid: tuple[float, ...] | None = None
+
+    def applies(self, event: Event, adjacency: Adjacency) -> bool:
+        """Whether the theorem is about this event under this adjacency."""
+        return type(event) is self.event_type and adjacency in self.adjacencies
+
+    def values(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
+        """Divergences at any orders: inf, which claims nothing, outside of the theorem's range.
+
+        Raises
+        ------
+        ArithmeticError
+            If a value comes out NaN or negative: a failure is never passed on as a number.
+        """
+        inside = self.order_range(event, adjacency).contains(orders)
+        result = np.full(orders.shape, np.inf)
+        if inside.any():
+            result[inside] = self.rdp(event, orders[inside], adjacency)
+        if np.isnan(result).any() or (result < 0.0).any():
+            bad = orders[np.isnan(result) | (result < 0.0)]
+            raise ArithmeticError(
+                f"{self.id} could not be computed at order {float(bad[0])!r} for {event!r}."
+            )
+        return result
+
+
+def every_order(event: Any, adjacency: Adjacency) -> OrderRange:
+    """The range (1, inf)."""
+    return OrderRange()
+
+
+def integers_from(lowest: int) -> Callable[[Any, Adjacency], OrderRange]:
+    """The range of all integers from ``lowest`` on."""
+    found = OrderRange(lowest=float(lowest), includes_lowest=True, integers_only=True)
+    return lambda event, adjacency: found

@@ -1,0 +1,65 @@
+"""A curve that the user vouches for, between and below its orders.
+
+Guarantee
+---------
+(a - 1) D_a is convex in a and D_a is nondecreasing, so between two given orders the chord of
+(a - 1) r bounds it, below the smallest order its value does, and above the largest nothing is
+known.
+
+Assumes
+-------
+The values hold under the adjacency that the event names.
+
+Source
+------
+van Erven and Harremoes 2014, Theorem 3 and Corollary 2 (arXiv 1206.2459v2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
+from rdpkit.events import CustomRdp, Event
+
+
+def _range(event: Any, adjacency: Adjacency) -> OrderRange:
+    return OrderRange(highest=event.orders[-1], includes_highest=True)
+
+
+def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
+    given = np.array(event.orders)
+    scaled = (given - 1.0) * np.array(event.values)
+    above = np.searchsorted(given, orders, side="left")
+    below = np.maximum(above - 1, 0)
+    span = np.where(above == below, 1.0, given[above] - given[below])
+    weight = np.where(above == below, 1.0, (orders - given[below]) / span)
+    with np.errstate(invalid="ignore"):
+        low = np.where(weight == 1.0, 0.0, (1.0 - weight) * scaled[below])
+        chord = (low + weight * scaled[above]) / (orders - 1.0)
+    return np.asarray(np.where(above == 0, event.values[0], chord))
+
+
+class _CustomRdpBound(RdpBound):
+    """The one bound whose adjacency is the event's own."""
+
+    __slots__ = ()
+
+    def applies(self, event: Event, adjacency: Adjacency) -> bool:
+        """Whether the event is a curve given for this adjacency."""
+        return isinstance(event, CustomRdp) and event.adjacency is adjacency
+
+
+BOUND = _CustomRdpBound(
+    id="custom-rdp",
+    title="an RDP curve given by the user",
+    source="the user; between orders van Erven and Harremoes 2014, Corollary 2",
+    kind=Kind.UPPER,
+    event_type=CustomRdp,
+    adjacencies=(Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE),
+    order_range=_range,
+    rdp=_rdp,
+)

@@ -1,0 +1,82 @@
+"""What every command shares: errors in one line, JSON, numbers for people."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+from rdpkit.guarantee import Guarantee
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+format_option = click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="text for people, json for programs.",
+)
+
+
+class BadInput(click.ClickException):
+    """Bad usage or bad input: one line, exit status 2."""
+
+    exit_code = 2
+
+    def format_message(self) -> str:
+        """The message on one line."""
+        return " ".join(str(self.message).split())
+
+
+def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
+    """Turn the errors that bad input causes into one line and exit status 2."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except (ValueError, OSError) as error:
+            raise BadInput(str(error)) from None
+
+    return wrapped
+
+
+def as_json(value: Any) -> str:
+    """JSON that any parser reads: no NaN and no Infinity."""
+    return json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """A number for people, rounded up so that it never understates a privacy loss."""
+    if math.isinf(value):
+        return "inf"
+    if value == 0.0:
+        return "0"
+    # The shortest decimal that reads back as the float: 1e-05 stays 1e-05.
+    exact = Decimal(repr(value))
+    unit = Decimal(1).scaleb(min(exact.adjusted() - digits + 1, 0))
+    up = exact.quantize(unit, rounding=ROUND_CEILING, context=Context(prec=400))
+    return f"{up:f}" if exact.adjusted() >= -digits else f"{float(up):g}"
+
+
+def guarantee_lines(guarantee: Guarantee) -> list[str]:
+    """A guarantee in words."""
+    lines = [
+        f"epsilon    {rounded_up(guarantee.epsilon)}",
+        f"delta      {rounded_up(guarantee.delta)}",
+        f"adjacency  {guarantee.adjacency.value}",
+        f"bound      {guarantee.bound} ({guarantee.kind.value})",
+    ]
+    if guarantee.order is not None:
+        lines.append(f"order      {guarantee.order:.6g} ({guarantee.conversion} conversion)")
+    lines.extend(f"assumes    {text}" for text in guarantee.assumptions)
+    lines.extend(f"note       {text}" for text in guarantee.notes)
+    return lines

@@ -1,0 +1,91 @@
+"""Events made of events: one after the other, the same again, and on disjoint parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.events.base import Event
+
+
+def _events(value: object) -> tuple[Event, ...]:
+    condition = "to be a non-empty sequence of events"
+    if not isinstance(value, (tuple, list)) or not value:
+        raise _validate.fail("events", condition, value)
+    for item in value:
+        if not isinstance(item, Event):
+            raise _validate.fail("events", condition, value)
+    return tuple(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed(Event):
+    """Several releases from the same data, each free to depend on the ones before.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        At least one.
+    """
+
+    mechanism: ClassVar[str] = "composed"
+
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", _events(self.events))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated(Event):
+    """The same release ``count`` times with fresh randomness.
+
+    Parameters
+    ----------
+    event : Event
+        What is released each time.
+    count : int
+        How often; at least 1.
+    """
+
+    mechanism: ClassVar[str] = "repeated"
+
+    event: Event
+    count: int
+
+    def __post_init__(self) -> None:
+        _validate.one_of_a_kind("event", self.event, Event)
+        object.__setattr__(self, "count", _validate.integer("count", self.count))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parallel(Event):
+    """Releases from disjoint parts of the data, where a record's own value decides its part.
+
+    Under add-or-remove-one one part is touched. Under replace-one the new record may fall in
+    another part than the old one (a changed label): then two parts are touched, one loses a
+    record and one gains one. Set ``record_keeps_its_part`` only where the part is fixed by
+    something that is the same in both neighbours (a public key).
+
+    Parameters
+    ----------
+    events : sequence of Event
+        One per part.
+    record_keeps_its_part : bool
+        Whether a replaced record stays in its part.
+    """
+
+    mechanism: ClassVar[str] = "parallel"
+
+    events: tuple[Event, ...]
+    record_keeps_its_part: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", _events(self.events))
+        _validate.one_of_a_kind("record_keeps_its_part", self.record_keeps_its_part, bool)
+
+
+def part_by_part(parts: tuple[Event, ...]) -> Event:
+    """The events of disjoint parts as one event; a single part needs no :class:`Parallel`."""
+    return parts[0] if len(parts) == 1 else Parallel(events=parts)

@@ -1,0 +1,45 @@
+"""An event of which only an RDP curve is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomRdp(Event):
+    """A mechanism that satisfies (orders[i], values[i])-RDP under ``adjacency``, for every i.
+
+    Parameters
+    ----------
+    orders : sequence of float, shape (k,)
+        Renyi orders, each > 1, strictly increasing.
+    values : sequence of float, shape (k,)
+        Upper bounds on the Renyi divergence between neighbours, each >= 0; inf says nothing.
+    adjacency : Adjacency or str
+        The neighbouring relation under which they hold.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not match, or hold NaN or a negative value, or orders are not increasing.
+    """
+
+    mechanism: ClassVar[str] = "custom_rdp"
+
+    orders: tuple[float, ...]
+    values: tuple[float, ...]
+    adjacency: Adjacency
+
+    def __post_init__(self) -> None:
+        orders = _validate.orders("orders", self.orders)
+        values = _validate.divergences("values", self.values, like=orders)
+        if (orders[1:] <= orders[:-1]).any():
+            raise _validate.fail("orders", "to be strictly increasing", self.orders)
+        object.__setattr__(self, "orders", tuple(float(v) for v in orders))
+        object.__setattr__(self, "values", tuple(float(v) for v in values))
+        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))

@@ -1,0 +1,174 @@
+"""LDPDC and NDPDC: differentially private dataset condensation, linear and nonlinear."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.events.base import Event
+from rdpkit.events.composition import Repeated, part_by_part
+from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+
+
+def _check_group(class_sizes: object, group_size: object) -> tuple[tuple[int, ...], float]:
+    sizes = _validate.integers("class_sizes", class_sizes)
+    group = _validate.positive("group_size", group_size)
+    if group > min(sizes):
+        raise _validate.fail(
+            "group_size",
+            f"to be at most {min(sizes)} (the smallest of class_sizes)",
+            group_size,
+        )
+    return sizes, group
+
+
+def _per_class(
+    sizes: tuple[int, ...], group: float, noise_std: float, record_norm: float, count: int
+) -> Event:
+    return part_by_part(
+        tuple(
+            Repeated(
+                event=PoissonSampledGaussian(
+                    noise_std=noise_std,
+                    record_norm=record_norm,
+                    sampling_probability=group / size,
+                ),
+                count=count,
+            )
+            for size in sizes
+        )
+    )
+
+
+_SAMPLING = (
+    "records join by Poisson sampling with probability group_size / class size, the same for "
+    "both neighbours"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LDPDC(Event):
+    """Linear DPDC: each synthetic record is a noisy sum over a Poisson sample of one class.
+
+    Parameters
+    ----------
+    class_sizes : sequence of int
+        Records per class (N_c of the paper).
+    group_size : float
+        Expected size of a sample (L of the paper); at most the smallest class.
+    samples_per_class : int
+        Synthetic records per class (M of the paper).
+    noise_std : float
+        Standard deviation of the noise on each coordinate of the sum (sigma of the paper).
+    value_bound : float
+        Every coordinate of a record lies in [-value_bound, value_bound] (b of the paper).
+    dimension : int
+        Number of coordinates of a record (d of the paper).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range.
+    """
+
+    mechanism: ClassVar[str] = "ldpdc"
+
+    class_sizes: tuple[int, ...]
+    group_size: float
+    samples_per_class: int
+    noise_std: float
+    value_bound: float
+    dimension: int
+
+    def __post_init__(self) -> None:
+        sizes, group = _check_group(self.class_sizes, self.group_size)
+        object.__setattr__(self, "class_sizes", sizes)
+        object.__setattr__(self, "group_size", group)
+        _validate.integer("samples_per_class", self.samples_per_class)
+        _validate.integer("dimension", self.dimension)
+        for name in ("noise_std", "value_bound"):
+            object.__setattr__(self, name, _validate.positive(name, getattr(self, name)))
+
+    @property
+    def record_norm(self) -> float:
+        """Largest L2 norm of a record."""
+        return self.value_bound * math.sqrt(self.dimension)
+
+    def expand(self) -> Event:
+        """Per class, the Poisson-sampled sum ``samples_per_class`` times."""
+        return _per_class(
+            self.class_sizes,
+            self.group_size,
+            self.noise_std,
+            self.record_norm,
+            self.samples_per_class,
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What must hold beyond the parameters."""
+        return (_SAMPLING,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NDPDC(Event):
+    """Nonlinear DPDC: noisy sums of clipped representations of Poisson samples, per class.
+
+    Parameters
+    ----------
+    class_sizes : sequence of int
+        Records per class (N_c of the paper).
+    group_size : float
+        Expected size of a sample (L of the paper); at most the smallest class.
+    iterations : int
+        Number of iterations (I of the paper), each with one release per class.
+    noise_std : float
+        Standard deviation of the noise on each coordinate of the sum (sigma of the paper).
+    clip_norm : float
+        L2 norm to which representations are clipped (G of the paper).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range.
+    """
+
+    mechanism: ClassVar[str] = "ndpdc"
+
+    class_sizes: tuple[int, ...]
+    group_size: float
+    iterations: int
+    noise_std: float
+    clip_norm: float
+
+    def __post_init__(self) -> None:
+        sizes, group = _check_group(self.class_sizes, self.group_size)
+        object.__setattr__(self, "class_sizes", sizes)
+        object.__setattr__(self, "group_size", group)
+        _validate.integer("iterations", self.iterations)
+        for name in ("noise_std", "clip_norm"):
+            object.__setattr__(self, name, _validate.positive(name, getattr(self, name)))
+
+    @property
+    def record_norm(self) -> float:
+        """Largest L2 norm of a clipped representation."""
+        return self.clip_norm
+
+    def expand(self) -> Event:
+        """Per class, the Poisson-sampled sum once an iteration.
+
+        Iterations alternate between classes and depend on earlier ones. That is no obstacle: at
+        every step each class's release depends on that class's records and on what was released.
+        """
+        return _per_class(
+            self.class_sizes, self.group_size, self.noise_std, self.clip_norm, self.iterations
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What must hold beyond the parameters."""
+        return (
+            _SAMPLING,
+            "the feature extractors, their parameters and the augmentations do not depend on the "
+            "private data, and no layer mixes records of a batch",
+        )

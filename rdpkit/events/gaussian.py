@@ -1,0 +1,66 @@
+"""One release of a noisy sum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+
+
+def check_geometry(record_norm: float, record_diameter: float | None) -> float:
+    """The diameter to use: the one given, or twice the norm, which always bounds it."""
+    largest = 2.0 * record_norm
+    if record_diameter is None:
+        return largest
+    diameter = _validate.positive("record_diameter", record_diameter)
+    if diameter > largest * (1.0 + 1e-12):
+        raise _validate.fail(
+            "record_diameter", f"to be at most 2 * record_norm = {largest}", record_diameter
+        )
+    return min(diameter, largest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian(Event):
+    """The sum of the records' vectors plus N(0, noise_std^2 I), released once.
+
+    Parameters
+    ----------
+    noise_std : float
+        Standard deviation of the noise in each coordinate, in the units of the sum.
+    record_norm : float
+        Largest L2 norm of one record's vector: the sensitivity under add-or-remove-one.
+    record_diameter : float, optional
+        Largest L2 distance between two records' vectors: the sensitivity under replace-one. By
+        default ``2 * record_norm``, which bounds it always.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not a finite positive number, or the diameter exceeds twice the norm.
+    """
+
+    mechanism: ClassVar[str] = "gaussian"
+
+    noise_std: float
+    record_norm: float
+    record_diameter: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise_std", _validate.positive("noise_std", self.noise_std))
+        object.__setattr__(self, "record_norm", _validate.positive("record_norm", self.record_norm))
+        check_geometry(self.record_norm, self.record_diameter)
+
+    def sensitivity(self, adjacency: Adjacency) -> float:
+        """L2 sensitivity of the sum between neighbours."""
+        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+            return self.record_norm
+        return check_geometry(self.record_norm, self.record_diameter)
+
+    def noise_multiplier(self, adjacency: Adjacency) -> float:
+        """Noise standard deviation over the sensitivity under ``adjacency``."""
+        return min(self.noise_std / self.sensitivity(adjacency), math.inf)

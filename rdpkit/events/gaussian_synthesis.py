@@ -1,0 +1,64 @@
+"""Synthesis from the mean and covariance (Miura et al. 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rdpkit import _validate
+from rdpkit.events.base import Event
+
+
+def check_eigenvalue(name: str, value: Any) -> float:
+    """A smallest eigenvalue that a covariance of data in [-1, 1]^d can have."""
+    condition = "in (0, 1]: no covariance of data in [-1, 1]^d has a larger smallest eigenvalue"
+    number = _validate.positive(name, value)
+    if number > 1.0:
+        raise _validate.fail(name, condition, value)
+    return number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianSynthesis(Event):
+    """Records drawn from N(mean, covariance) of the data, cut to [-1, 1]^d; no noise is added.
+
+    Parameters
+    ----------
+    records : int
+        Number of records of the data set (n of the paper); at least 2.
+    outputs : int
+        Number of synthetic records.
+    dimension : int
+        Number of coordinates of a record (d of the paper).
+    min_eigenvalue : float
+        Lower bound, in (0, 1], on the smallest eigenvalue of the covariance of *every* data set
+        that is considered, neighbours included (sigma of the paper).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range.
+    """
+
+    mechanism: ClassVar[str] = "gaussian_synthesis"
+
+    records: int
+    outputs: int
+    dimension: int
+    min_eigenvalue: float
+
+    def __post_init__(self) -> None:
+        _validate.integer("records", self.records, minimum=2)
+        _validate.integer("outputs", self.outputs)
+        _validate.integer("dimension", self.dimension)
+        object.__setattr__(
+            self, "min_eigenvalue", check_eigenvalue("min_eigenvalue", self.min_eigenvalue)
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What must hold beyond the parameters."""
+        return (
+            "records lie in [-1, 1]^d, and the covariance of the data set and of each of its "
+            f"neighbours has no eigenvalue below {self.min_eigenvalue:g}: a condition on the data "
+            "that the mechanism does not enforce",
+        )

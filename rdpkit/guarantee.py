@@ -1,0 +1,109 @@
+"""A privacy statement, with where it comes from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import total_ordering
+from numbers import Real
+from typing import Any
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enclosure:
+    """An interval that contains the exact number that a float stands for.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Rounded outwards.
+    """
+
+    lower: float
+    upper: float
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True, kw_only=True, eq=True)
+class Guarantee:
+    """(epsilon, delta) under an adjacency, by one bound. Compares with numbers by its epsilon.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, >= 0; inf where the bound says nothing.
+    delta : float
+        In (0, 1).
+    adjacency : Adjacency
+        The neighbouring relation.
+    bound : str
+        Id of the theorem; several, joined by " + ", where releases of several kinds compose.
+    kind : Kind
+        Whether the number is published, an upper bound or a lower bound.
+    order : float or None
+        The Renyi order at which it was found.
+    conversion : str or None
+        The conversion from RDP that was used.
+    enclosure : Enclosure or None
+        A certified interval for ``epsilon`` where one was computed.
+    assumptions : tuple of str
+        What must hold, beyond the parameters.
+    notes : tuple of str
+        What a reader should know about how the number came about.
+    """
+
+    epsilon: float
+    delta: float
+    adjacency: Adjacency
+    bound: str
+    kind: Kind
+    order: float | None = None
+    conversion: str | None = None
+    enclosure: Enclosure | None = None
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            value = getattr(self, name)
+            if math.isnan(value) or value < 0.0:
+                raise ArithmeticError(f"A guarantee with {name} = {value!r} was about to be made.")
+
+    def __float__(self) -> float:
+        return float(self.epsilon)
+
+    def __lt__(self, other: Any) -> bool:
+        if isinstance(other, Guarantee):
+            return self.epsilon < other.epsilon
+        if isinstance(other, Real):
+            return self.epsilon < float(other)
+        return NotImplemented
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; an infinite number is the string "inf"."""
+        found: dict[str, Any] = {
+            "bound": self.bound,
+            "kind": self.kind.value,
+            "epsilon": plain(self.epsilon),
+            "delta": plain(self.delta),
+            "adjacency": self.adjacency.value,
+        }
+        if self.order is not None:
+            found["order"] = plain(self.order)
+        if self.conversion is not None:
+            found["conversion"] = self.conversion
+        if self.enclosure is not None:
+            found["enclosure"] = [plain(self.enclosure.lower), plain(self.enclosure.upper)]
+        found["assumptions"] = list(self.assumptions)
+        found["notes"] = list(self.notes)
+        return found
+
+
+def plain(value: float) -> float | str:
+    """A number that JSON can hold: infinities become the strings "inf" and "-inf"."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return float(value)

@@ -1,0 +1,1 @@
+"""Claims and their audit, on top of :mod:`rdpkit`."""

@@ -1,0 +1,266 @@
+"""The audit of claims: does the published formula give the number, and is the number true?"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from rdpkit import Adjacency, Event, Guarantee
+from rdpkit.analysis import BEST, epsilon, published_bounds, published_rdp, upper_rdp
+from rdpkit.conversions import EPSILON
+from rdpkit.guarantee import plain
+from verification.claims import Claim
+
+
+class Reproduction(StrEnum):
+    """Whether the published formula with the stated parameters gives the claimed number."""
+
+    EXACT = "exact"
+    DIFFERS = "differs"
+    UNDERSPECIFIED = "underspecified"
+
+
+class Soundness(StrEnum):
+    """Whether the claim is true."""
+
+    SOUND = "sound"
+    REFUTED = "refuted"
+    UNPROVEN = "unproven"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a claim: a number, and the theorem that it comes from.
+
+    ``epsilon`` is a Renyi divergence where the claim is about one order, else an epsilon at the
+    claim's delta.
+    """
+
+    bound: str
+    epsilon: float
+    order: float | None = None
+    enclosure: tuple[float, float] | None = None
+    assumptions: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found: dict[str, Any] = {"bound": self.bound, "epsilon": plain(self.epsilon)}
+        if self.order is not None:
+            found["order"] = plain(self.order)
+        if self.enclosure is not None:
+            found["enclosure"] = [plain(value) for value in self.enclosure]
+        if self.assumptions:
+            found["assumptions"] = list(self.assumptions)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What the audit found about one claim."""
+
+    claim: Claim
+    published: Side | None
+    upper: Side | None
+    lower: Side | None
+    reproduction: Reproduction
+    soundness: Soundness
+    slack: float | None
+    scenarios: tuple[tuple[str, Side], ...]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the keys of the command line's contract."""
+        claim = self.claim
+        return {
+            "id": claim.id,
+            "source": claim.source,
+            "mechanism": claim.mechanism,
+            "adjacency": claim.adjacency.value,
+            "delta": claim.delta,
+            "order": claim.order,
+            "claimed_epsilon": None if claim.epsilon is None else plain(float(claim.epsilon)),
+            "published": None if self.published is None else self.published.as_dict(),
+            "upper": None if self.upper is None else self.upper.as_dict(),
+            "lower": None if self.lower is None else self.lower.as_dict(),
+            "reproduction": self.reproduction.value,
+            "soundness": self.soundness.value,
+            "slack": None if self.slack is None else plain(self.slack),
+            "missing": list(claim.missing),
+            "scenarios": [
+                {"description": text, "published": side.as_dict()} for text, side in self.scenarios
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def audit(
+    claims: Iterable[Claim], *, on_claim: Callable[[Claim], None] | None = None
+) -> Iterator[Finding]:
+    """Audit claims one by one.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        What to audit.
+    on_claim : callable, optional
+        Called with each claim before its turn, for progress.
+
+    Raises
+    ------
+    ValueError
+        If a claim names a bound that does not apply to its event.
+    ArithmeticError
+        If a number cannot be computed; it is never replaced by a guess.
+    """
+    for claim in claims:
+        if on_claim is not None:
+            on_claim(claim)
+        try:
+            yield audit_one(claim)
+        except (ValueError, ArithmeticError) as error:
+            raise type(error)(f"{claim.origin}: claim {claim.id!r}: {error}") from None
+
+
+def audit_one(claim: Claim) -> Finding:
+    """Audit one claim."""
+    notes = list(claim.notes)
+    if claim.missing or claim.event is None:
+        scenarios = tuple(_scenarios(claim))
+        notes += ["not given by the source: " + item for item in claim.missing]
+        notes += [
+            f"scenario: {text}: {side.bound} gives {side.epsilon:.6g}" for text, side in scenarios
+        ]
+        return Finding(
+            claim=claim,
+            published=None,
+            upper=None,
+            lower=None,
+            reproduction=Reproduction.UNDERSPECIFIED,
+            soundness=Soundness.UNPROVEN,
+            slack=None,
+            scenarios=scenarios,
+            notes=tuple(notes),
+        )
+    assert claim.epsilon is not None
+    event = claim.event
+    published = _published(claim, event, claim.delta)
+    upper = _upper(event, claim.delta, claim.order, claim.adjacency)
+    reproduction = (
+        Reproduction.EXACT if agrees(published.epsilon, claim.epsilon) else (Reproduction.DIFFERS)
+    )
+    notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
+    claimed = float(claim.epsilon)
+    sound = upper.epsilon <= claimed
+    slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
+    if not sound and agrees_rounded(upper.epsilon, claim.epsilon):
+        notes.append(
+            f"the best upper bound, {upper.epsilon:.8g}, exceeds the claim by less than its last "
+            "printed digit: rounded up, the claim would be proven"
+        )
+    return Finding(
+        claim=claim,
+        published=published,
+        upper=upper,
+        lower=None,
+        reproduction=reproduction,
+        soundness=Soundness.SOUND if sound else Soundness.UNPROVEN,
+        slack=slack,
+        scenarios=(),
+        notes=tuple(notes),
+    )
+
+
+def agrees(computed: float, printed: Decimal) -> bool:
+    """Whether ``printed`` is ``computed`` at the printed precision, rounded either way."""
+    if math.isinf(computed) or not printed.is_finite():
+        return math.isinf(computed) and not printed.is_finite()
+    return printed in {
+        _rounded(computed, printed, mode) for mode in (ROUND_HALF_EVEN, ROUND_CEILING, ROUND_FLOOR)
+    }
+
+
+def agrees_rounded(computed: float, printed: Decimal) -> bool:
+    """Whether ``computed`` exceeds ``printed`` by less than one unit in its last digit."""
+    if math.isinf(computed) or not printed.is_finite():
+        return False
+    return _rounded(computed, printed, ROUND_FLOOR) == printed
+
+
+def _rounded(computed: float, printed: Decimal, mode: str) -> Decimal:
+    exponent = printed.as_tuple().exponent
+    assert isinstance(exponent, int)
+    unit = Decimal(1).scaleb(exponent)
+    return Decimal(computed).quantize(unit, rounding=mode, context=Context(prec=400))
+
+
+def _reproduction_notes(
+    computed: float, printed: Decimal, reproduction: Reproduction
+) -> Iterator[str]:
+    if reproduction is Reproduction.DIFFERS:
+        yield f"the published formula gives {computed:.8g}, not {printed}"
+    elif math.isfinite(computed) and _rounded(computed, printed, ROUND_HALF_EVEN) > printed:
+        yield (f"printed {printed}, rounded down: the published formula gives {computed:.8g}")
+
+
+def _scenarios(claim: Claim) -> Iterator[tuple[str, Side]]:
+    for scenario in claim.scenarios:
+        if scenario.delta is None and claim.order is None:
+            continue
+        yield scenario.description, _published(claim, scenario.event, scenario.delta)
+
+
+def _published(claim: Claim, event: Event, delta: float | None) -> Side:
+    """The number by the formula that the claim's source uses."""
+    candidates = published_bounds(event, claim.adjacency)
+    bound = claim.bound or (candidates[0] if candidates else BEST)
+    if claim.order is None:
+        assert delta is not None
+        found = _epsilon(event, delta, claim.adjacency, bound, claim.conversion)
+        return _side(found)
+    if bound in candidates:
+        rdp = published_rdp(event, order=claim.order, adjacency=claim.adjacency, bound=bound)
+    else:
+        rdp, bound = upper_rdp(event, order=claim.order, adjacency=claim.adjacency)
+    if delta is None:
+        return Side(bound=bound, epsilon=rdp, order=claim.order)
+    return Side(bound=bound, epsilon=_at_one_order(claim, rdp, delta), order=claim.order)
+
+
+def _at_one_order(claim: Claim, rdp: float, delta: float) -> float:
+    convert = EPSILON[claim.conversion or "mironov2017"]
+    assert claim.order is not None
+    return float(convert(np.array([claim.order]), np.array([rdp]), delta)[0])
+
+
+def _upper(event: Event, delta: float | None, order: float | None, adjacency: Adjacency) -> Side:
+    """The best sound number for what is claimed."""
+    if delta is not None:
+        return _side(_epsilon(event, delta, adjacency, BEST, None))
+    assert order is not None
+    value, bound = upper_rdp(event, order=order, adjacency=adjacency)
+    return Side(bound=bound, epsilon=value, order=order)
+
+
+@functools.lru_cache(maxsize=4096)
+def _epsilon(
+    event: Event, delta: float, adjacency: Adjacency, bound: str, conversion: str | None
+) -> Guarantee:
+    return epsilon(event, delta=delta, adjacency=adjacency, bound=bound, conversion=conversion)
+
+
+def _side(guarantee: Guarantee) -> Side:
+    enclosure = guarantee.enclosure
+    return Side(
+        bound=guarantee.bound,
+        epsilon=guarantee.epsilon,
+        order=guarantee.order,
+        enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
+        assumptions=guarantee.assumptions,
+    )
