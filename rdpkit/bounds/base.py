@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from rdpkit.adjacency import Adjacency
@@ -106,6 +107,10 @@ class RdpBound:
         Maps an event to what must hold for the bound to be true of the mechanism.
     grid : tuple of float, optional
         For a published bound, the orders over which its authors minimised, where that matters.
+    ball : callable, optional
+        Maps an event, one order inside of the range (a float, taken as an exact number) and an
+        adjacency to a ball that contains the theorem's value. Where a formula has a free
+        parameter, any fixed choice of it is a bound, and the ball is for that choice.
     """
 
     id: str
@@ -119,6 +124,7 @@ class RdpBound:
     conversion: str = "optimal"
     assumptions: Callable[[Any], tuple[str, ...]] = _no_assumptions
     grid: tuple[float, ...] | None = None
+    ball: Callable[[Any, float, Adjacency], arb] | None = None
 
     def applies(self, event: Event, adjacency: Adjacency) -> bool:
         """Whether the theorem is about this event under this adjacency."""
