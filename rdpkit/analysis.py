@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rdpkit import _validate
+from rdpkit import _validate, by_loss, by_rdp
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds import BOUNDS, OrderRange
-from rdpkit.bounds.base import Kind, RdpBound
-from rdpkit.bounds.composition import UpperBounds, leaves, sound_bounds
-from rdpkit.conversions import DELTA, EPSILON
-from rdpkit.events import CustomRdp, Event
+from rdpkit.bounds.composition import UpperBounds
+from rdpkit.by_rdp import published_bounds
+from rdpkit.conversions import EPSILON
+from rdpkit.events import Event
 from rdpkit.guarantee import Guarantee
-from rdpkit.order_search import LARGEST_ORDER, SMALLEST_ORDER, BestOrder, minimise, on_grid
+from rdpkit.loss import Alternative, NoLossDistributionError
+from rdpkit.order_search import LARGEST_ORDER, SMALLEST_ORDER
 
 Array = NDArray[np.float64]
 
 BEST = "best"
+BEST_RDP = "best-rdp"
+
+__all__ = [
+    "BEST",
+    "BEST_RDP",
+    "compare",
+    "delta",
+    "epsilon",
+    "lower_bound",
+    "published_bounds",
+    "published_rdp",
+    "rdp_to_epsilon",
+    "upper_rdp",
+]
 
 
 def rdp_to_epsilon(
@@ -99,13 +112,14 @@ def epsilon(
     bound: str = BEST,
     conversion: str | None = None,
     order_limits: tuple[float, float] = (SMALLEST_ORDER, LARGEST_ORDER),
+    certify: bool = True,
 ) -> Guarantee:
     """Epsilon at ``delta``: by default the best sound upper bound that the library knows.
 
     Guarantee
     ---------
-    With ``bound="best"`` the event is (epsilon, delta)-DP under ``adjacency``. With a bound's id
-    the number is what that theorem gives; its kind is in the result.
+    With ``bound="best"`` or ``"best-rdp"`` the event is (epsilon, delta)-DP under ``adjacency``.
+    With another bound's id the number is what that theorem gives; its kind is in the result.
 
     Assumes
     -------
@@ -120,13 +134,18 @@ def epsilon(
     adjacency : Adjacency or str
         The neighbouring relation.
     bound : str
-        "best", or the id of a published bound for this event, or of an upper bound for the
-        events inside of it.
+        "best": the smallest sound bound, from Renyi divergences or from a privacy loss
+        distribution, which is usually smaller but comes from a floating-point FFT. "best-rdp": the
+        smallest one from Renyi divergences, certified in ball arithmetic. Or the id of a
+        published bound for this event, of an upper bound for the events inside of it,
+        "pld-upper", or "pair-lower".
     conversion : {"mironov2017", "balle2020", "optimal"}, optional
         By default "optimal" for upper bounds, and the paper's own for published ones.
     order_limits : pair of float
         The Renyi orders that may be used. A note in the result says when the best one is at an
-        edge.
+        edge. Published bounds that were minimised over a fixed grid use it unless this is given.
+    certify : bool
+        Whether to enclose the number in ball arithmetic and return the safe end of the enclosure.
 
     Returns
     -------
@@ -138,18 +157,22 @@ def epsilon(
     ValueError
         If an argument is outside of its range, or no such bound exists for the event.
     ArithmeticError
-        If a number cannot be computed.
+        If a number cannot be computed, or its certificate does not contain it.
+
+    Source
+    ------
+    The theorem that the result names; ``rdpkit.BOUNDS`` has their citations.
 
     Examples
     --------
     >>> import rdpkit
     >>> event = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
-    >>> g = rdpkit.epsilon(event, delta=1e-5, adjacency=rdpkit.Adjacency.ADD_OR_REMOVE_ONE)
+    >>> g = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one", bound="gaussian")
     >>> g.bound, g.kind.value, g < 0.84
     ('gaussian', 'upper', True)
     """
     target = _validate.open_probability("delta", delta)
-    return _guarantee(event, adjacency, bound, conversion, order_limits, delta=target)
+    return _answer(event, adjacency, bound, conversion, order_limits, certify=certify, delta=target)
 
 
 def delta(
@@ -160,6 +183,7 @@ def delta(
     bound: str = BEST,
     conversion: str | None = None,
     order_limits: tuple[float, float] = (SMALLEST_ORDER, LARGEST_ORDER),
+    certify: bool = True,
 ) -> Guarantee:
     """Delta at ``epsilon``: by default the best sound upper bound that the library knows.
 
@@ -167,9 +191,13 @@ def delta(
     ---------
     As :func:`epsilon`, with the roles exchanged.
 
+    Assumes
+    -------
+    What the result's ``assumptions`` list.
+
     Parameters
     ----------
-    event, adjacency, bound, conversion, order_limits
+    event, adjacency, bound, conversion, order_limits, certify
         As for :func:`epsilon`.
     epsilon : float
         In nats, finite and >= 0.
@@ -183,9 +211,67 @@ def delta(
     ------
     ValueError
         If an argument is outside of its range, or no such bound exists for the event.
+    ArithmeticError
+        If a number cannot be computed, or its certificate does not contain it.
+
+    Source
+    ------
+    The theorem that the result names.
     """
     target = _validate.non_negative("epsilon", epsilon)
-    return _guarantee(event, adjacency, bound, conversion, order_limits, epsilon_=target)
+    return _answer(
+        event, adjacency, bound, conversion, order_limits, certify=certify, epsilon_=target
+    )
+
+
+def lower_bound(
+    event: Event,
+    *,
+    adjacency: Adjacency | str,
+    delta: float | None = None,
+    epsilon: float | None = None,
+) -> tuple[Guarantee, Alternative]:
+    """What an explicit pair of neighbouring data sets attains, and the pair's releases.
+
+    Guarantee
+    ---------
+    No (epsilon, delta)-DP statement holds for the event with an epsilon (or delta) below the one
+    returned: two neighbours that :mod:`rdpkit.pairs` writes out attain it.
+
+    Assumes
+    -------
+    That the mechanism accepts the records of the pair.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+    adjacency : Adjacency or str
+        The neighbouring relation.
+    delta, epsilon : float
+        Exactly one: the other is what is bounded.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of ``delta`` and ``epsilon`` is given, or one is outside of its range.
+    NoLossDistributionError
+        If no pair is known for a part of the event (a ``ValueError``).
+
+    Source
+    ------
+    rdpkit, theory page "Privacy loss distributions".
+    """
+    _validate.one_of_a_kind("event", event, Event)
+    if (delta is None) == (epsilon is None):
+        raise ValueError("Expected exactly one of delta and epsilon.")
+    question = by_loss.Question(
+        adjacency=Adjacency.parse(adjacency),
+        delta=None if delta is None else _validate.open_probability("delta", delta),
+        epsilon=None if epsilon is None else _validate.non_negative("epsilon", epsilon),
+        scale=_scale(event, Adjacency.parse(adjacency), delta, epsilon),
+    )
+    return by_loss.lower(event, question)
 
 
 def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> tuple[Guarantee, ...]:
@@ -194,7 +280,12 @@ def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> tuple[
     Guarantee
     ---------
     Each entry states its kind. Published bounds come first, then upper bounds from the smallest
-    epsilon on; the first upper bound is the one that :func:`epsilon` returns.
+    epsilon on, then the attained lower bound; the first upper bound is the one that
+    :func:`epsilon` returns.
+
+    Assumes
+    -------
+    What each result's ``assumptions`` list.
 
     Parameters
     ----------
@@ -210,40 +301,53 @@ def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> tuple[
     ValueError
         If an argument is outside of its range.
 
+    Source
+    ------
+    The theorem that each result names.
+
     Examples
     --------
     >>> import rdpkit
     >>> event = rdpkit.LDPDC(class_sizes=[5421, 6742], group_size=50, samples_per_class=50,
     ...                      noise_std=28.0, value_bound=1.0, dimension=784)
     >>> for g in rdpkit.compare(event, delta=1e-5, adjacency="add_or_remove_one"):
-    ...     print(f"{g.bound:15} {g.kind.value:10} {g.epsilon:.3f}")
-    ldpdc-thm3.1    published  1.100
-    mironov2019     upper      0.984
+    ...     print(f"{g.bound:15} {g.kind.value:10} {g.epsilon:.2f}")
+    ldpdc-thm3.1    published  1.10
+    pld-upper       upper      0.54
+    mironov2019     upper      0.98
+    pair-lower      lower      0.54
     """
     _validate.one_of_a_kind("event", event, Event)
     relation = Adjacency.parse(adjacency)
     published = [
-        epsilon(event, delta=delta, adjacency=relation, bound=b.id)
-        for b in BOUNDS
-        if b.kind is Kind.PUBLISHED and b.applies(event, relation)
+        epsilon(event, delta=delta, adjacency=relation, bound=name)
+        for name in published_bounds(event, relation)
     ]
-    uppers = [epsilon(event, delta=delta, adjacency=relation)]
-    for identifier in _upper_ids(event, relation):
-        found = epsilon(event, delta=delta, adjacency=relation, bound=identifier)
-        known = {g.bound for g in uppers}
-        if found.bound not in known and math.isfinite(found.epsilon):
-            uppers.append(found)
-    return (*published, *sorted(uppers, key=lambda g: g.epsilon))
-
-
-def published_bounds(event: Event, adjacency: Adjacency) -> tuple[str, ...]:
-    """Ids of the published bounds about this event, the one to be read first in front."""
-    return tuple(b.id for b in BOUNDS if b.kind is Kind.PUBLISHED and b.applies(event, adjacency))
+    uppers: list[Guarantee] = []
+    lowers: list[Guarantee] = []
+    for name in (BEST_RDP, *by_rdp.upper_ids(event, relation), by_loss.UPPER_ID, by_loss.LOWER_ID):
+        try:
+            found = epsilon(event, delta=delta, adjacency=relation, bound=name)
+        except NoLossDistributionError:
+            continue
+        group = lowers if name == by_loss.LOWER_ID else uppers
+        known = {g.bound for g in group}
+        if not group or (found.bound not in known and math.isfinite(found.epsilon)):
+            group.append(found)
+    return (*published, *sorted(uppers, key=lambda g: g.epsilon), *lowers)
 
 
 def published_rdp(event: Event, *, order: float, adjacency: Adjacency, bound: str) -> float:
-    """A published bound's Renyi divergence at one order; inf outside of its range."""
-    found = _find(event, adjacency, bound)
+    """A published bound's Renyi divergence at one order; inf outside of its range.
+
+    Raises
+    ------
+    ValueError
+        If there is no such bound for the event.
+    """
+    found = by_rdp.find_published(event, adjacency, bound)
+    if found is None:
+        raise _no_such_bound(event, adjacency, bound)
     return float(found.values(event, np.array([order]), adjacency)[0])
 
 
@@ -255,37 +359,27 @@ def upper_rdp(event: Event, *, order: float, adjacency: Adjacency) -> tuple[floa
     return value, " + ".join(names) or "none"
 
 
-def _upper_ids(event: Event, adjacency: Adjacency) -> list[str]:
-    found: dict[str, None] = {}
-    for leaf in leaves(event):
-        for bound in sound_bounds(leaf, adjacency):
-            found[bound.id] = None
-    return list(found)
-
-
-def _find(event: Event, adjacency: Adjacency, identifier: str) -> RdpBound:
-    for bound in BOUNDS:
-        published = bound.id == identifier and bound.kind is Kind.PUBLISHED
-        if published and bound.applies(event, adjacency):
-            return bound
-    raise _validate.fail(
-        "bound",
-        "to be one of "
-        + ", ".join(
-            repr(name)
-            for name in (BEST, *published_bounds(event, adjacency), *_upper_ids(event, adjacency))
-        ),
-        identifier,
+def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> ValueError:
+    names = (
+        BEST,
+        BEST_RDP,
+        *published_bounds(event, adjacency),
+        *by_rdp.upper_ids(event, adjacency),
+        by_loss.UPPER_ID,
+        by_loss.LOWER_ID,
     )
+    accepted = "to be one of " + ", ".join(repr(name) for name in names)
+    return _validate.fail("bound", accepted, identifier)
 
 
-def _guarantee(
+def _answer(
     event: Event,
     adjacency: Adjacency | str,
     bound: str,
     conversion: str | None,
     order_limits: tuple[float, float],
     *,
+    certify: bool,
     delta: float | None = None,
     epsilon_: float | None = None,
 ) -> Guarantee:
@@ -293,137 +387,76 @@ def _guarantee(
     relation = Adjacency.parse(adjacency)
     if conversion is not None:
         _validate.choice("conversion", conversion, EPSILON)
-    smallest, largest = _limits(order_limits)
-
-    if bound == BEST or bound in _upper_ids(event, relation):
-        kind = Kind.UPPER
-        only: dict[type[Event], str] = {}
-        if bound != BEST:
-            only = {
-                type(leaf): bound
-                for leaf in leaves(event)
-                if any(b.id == bound for b in sound_bounds(leaf, relation))
-            }
-        evaluator = UpperBounds(only)
-        used = conversion or "optimal"
-        grid = None
-        allowed = _upper_range(event, relation)
-
-        def curve(orders: Array) -> Array:
-            return evaluator.rdp(event, orders, relation)
-
-        def name(order: float | None) -> str:
-            if order is None:
-                return "none" if bound == BEST else bound
-            return " + ".join(evaluator.used(event, order, relation))
-
-        theorem_assumptions = _theorem_assumptions(event, relation, only)
-    else:
-        theorem = _find(event, relation, bound)
-        kind = theorem.kind
-        used = conversion or theorem.conversion
-        grid = theorem.grid if (smallest, largest) == (SMALLEST_ORDER, LARGEST_ORDER) else None
-        allowed = theorem.order_range(event, relation)
-
-        def curve(orders: Array) -> Array:
-            return theorem.values(event, orders, relation)
-
-        def name(order: float | None) -> str:
-            return theorem.id
-
-        theorem_assumptions = theorem.assumptions(event)
-
-    best = _best(
-        curve, allowed, (smallest, largest), used, grid=grid, delta=delta, epsilon_=epsilon_
-    )
-    notes = (best.note,) if best.note else ()
-    found_epsilon = best.value if delta is not None else epsilon_
-    found_delta = delta if delta is not None else min(math.exp(best.value), 1.0)
-    assert found_epsilon is not None
-    assert found_delta is not None
-    return Guarantee(
-        epsilon=found_epsilon,
-        delta=found_delta,
+    limits = by_rdp.check_limits(order_limits)
+    by_divergence = by_rdp.Question(
         adjacency=relation,
-        bound=name(best.order),
-        kind=kind,
-        order=best.order,
-        conversion=used,
-        assumptions=(*event.assumptions(), *theorem_assumptions),
-        notes=notes,
+        delta=delta,
+        epsilon=epsilon_,
+        conversion=conversion,
+        limits=limits,
+        use_grid=limits == (SMALLEST_ORDER, LARGEST_ORDER),
+        certify=certify,
     )
+    if bound in (by_loss.UPPER_ID, by_loss.LOWER_ID):
+        scale = _scale(event, relation, delta, epsilon_)
+        by_distribution = by_loss.Question(
+            adjacency=relation, delta=delta, epsilon=epsilon_, scale=scale
+        )
+        if bound == by_loss.LOWER_ID:
+            return by_loss.lower(event, by_distribution)[0]
+        return by_loss.upper(event, by_distribution)
+    theorem = by_rdp.find_published(event, relation, bound)
+    if theorem is not None:
+        return by_rdp.published(event, theorem, by_divergence)
+    if bound in (BEST, BEST_RDP):
+        divergence = by_rdp.upper(event, by_rdp.BEST_ID, by_divergence)
+        if bound == BEST_RDP:
+            return divergence
+        return _smaller(event, divergence, relation, delta, epsilon_)
+    if bound in by_rdp.upper_ids(event, relation):
+        return by_rdp.upper(event, bound, by_divergence)
+    raise _no_such_bound(event, relation, bound)
 
 
-def _limits(order_limits: tuple[float, float]) -> tuple[float, float]:
-    condition = "to be a pair (smallest, largest) with 1 < smallest <= largest"
-    try:
-        smallest, largest = order_limits
-    except (TypeError, ValueError):
-        raise _validate.fail("order_limits", condition, order_limits) from None
-    low = _validate.order("order_limits[0]", smallest)
-    high = _validate.order("order_limits[1]", largest)
-    if low > high:
-        raise _validate.fail("order_limits", condition, order_limits)
-    return low, high
-
-
-def _best(
-    curve: Callable[[Array], Array],
-    allowed: OrderRange,
-    limits: tuple[float, float],
-    conversion: str,
-    *,
-    grid: tuple[float, ...] | None,
+def _smaller(
+    event: Event,
+    divergence: Guarantee,
+    adjacency: Adjacency,
     delta: float | None,
     epsilon_: float | None,
-) -> BestOrder:
-    def objective_of(name: str) -> Callable[[Array], Array]:
-        def objective(orders: Array) -> Array:
-            rdp = curve(orders)
-            if delta is not None:
-                values = EPSILON[name](orders, rdp, delta)
-            else:
-                assert epsilon_ is not None
-                with np.errstate(divide="ignore"):
-                    values = np.log(DELTA[name](orders, rdp, epsilon_))
-            if np.isnan(values).any():
-                raise ArithmeticError(f"The conversion {name!r} could not be computed.")
-            return values
-
-        return objective
-
-    if grid is not None:
-        return on_grid(objective_of(conversion), grid)
-    # The optimal conversion is dearer: the cheaper one that bounds it finds the region.
-    coarse = objective_of("balle2020" if conversion == "optimal" else conversion)
-    refined = objective_of(conversion) if conversion == "optimal" else None
-    return minimise(coarse, allowed, smallest=limits[0], largest=limits[1], refined=refined)
+) -> Guarantee:
+    """The Renyi bound or that of a privacy loss distribution, where there is one."""
+    scale = divergence.epsilon if epsilon_ is None else epsilon_
+    question = by_loss.Question(
+        adjacency=adjacency, delta=delta, epsilon=epsilon_, scale=_finite(scale)
+    )
+    try:
+        distribution = by_loss.upper(event, question)
+    except NoLossDistributionError:
+        return divergence
+    if epsilon_ is None:
+        return distribution if distribution.epsilon < divergence.epsilon else divergence
+    return distribution if distribution.delta < divergence.delta else divergence
 
 
-def _upper_range(event: Event, adjacency: Adjacency) -> OrderRange:
-    """The orders worth searching: below the smallest limit that any part of the event has."""
-    highest = math.inf
-    included = True
-    for leaf in leaves(event):
-        if isinstance(leaf, CustomRdp) or leaf.expand() is None:
-            ranges = [b.order_range(leaf, adjacency) for b in sound_bounds(leaf, adjacency)]
-            if ranges:
-                top = max(r.highest for r in ranges)
-                if top < highest:
-                    highest = top
-                    included = all(r.includes_highest for r in ranges if r.highest == top)
-    return OrderRange(highest=highest, includes_highest=included and math.isfinite(highest))
+def _scale(
+    event: Event, adjacency: Adjacency, delta: float | None, epsilon_: float | None
+) -> float:
+    """About how large the epsilon in question is."""
+    if delta is None:
+        assert epsilon_ is not None
+        return _finite(epsilon_)
+    question = by_rdp.Question(
+        adjacency=adjacency,
+        delta=delta,
+        epsilon=None,
+        conversion="balle2020",
+        limits=(SMALLEST_ORDER, LARGEST_ORDER),
+        use_grid=False,
+        certify=False,
+    )
+    return _finite(by_rdp.upper(event, by_rdp.BEST_ID, question).epsilon)
 
 
-def _theorem_assumptions(
-    event: Event, adjacency: Adjacency, only: dict[type[Event], str]
-) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for leaf in leaves(event):
-        for assumption in leaf.assumptions() if leaf is not event else ():
-            found[assumption] = None
-        for bound in sound_bounds(leaf, adjacency):
-            if only.get(type(leaf), bound.id) == bound.id:
-                for assumption in bound.assumptions(leaf):
-                    found[assumption] = None
-    return tuple(found)
+def _finite(scale: float) -> float:
+    return min(max(scale, 1e-6), 1e6)

@@ -14,7 +14,7 @@ from rdpkit.bounds.base import Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enclosure:
-    """An interval that contains the exact number that a float stands for.
+    """A certified interval: it contains the exact number, by ball arithmetic.
 
     Parameters
     ----------
@@ -24,6 +24,30 @@ class Enclosure:
 
     lower: float
     upper: float
+
+    @property
+    def rigorous(self) -> bool:
+        """True: truncation, tails and rounding are all accounted for."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncertifiedEnclosure:
+    """An interval from floating-point sums (an FFT): accurate in practice, not proven.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The number, and how far the last refinement of the grid moved it.
+    """
+
+    lower: float
+    upper: float
+
+    @property
+    def rigorous(self) -> bool:
+        """False: the rounding errors of the sums are not bounded."""
+        return False
 
 
 @total_ordering
@@ -47,8 +71,9 @@ class Guarantee:
         The Renyi order at which it was found.
     conversion : str or None
         The conversion from RDP that was used.
-    enclosure : Enclosure or None
-        A certified interval for ``epsilon`` where one was computed.
+    enclosure : Enclosure, UncertifiedEnclosure or None
+        An interval for ``epsilon`` (for ``delta`` where that was asked for): certified, or, where
+        the number comes from a floating-point FFT, not, as its type says.
     assumptions : tuple of str
         What must hold, beyond the parameters.
     notes : tuple of str
@@ -62,7 +87,7 @@ class Guarantee:
     kind: Kind
     order: float | None = None
     conversion: str | None = None
-    enclosure: Enclosure | None = None
+    enclosure: Enclosure | UncertifiedEnclosure | None = None
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -97,6 +122,7 @@ class Guarantee:
             found["conversion"] = self.conversion
         if self.enclosure is not None:
             found["enclosure"] = [plain(self.enclosure.lower), plain(self.enclosure.upper)]
+            found["rigorous"] = self.enclosure.rigorous
         found["assumptions"] = list(self.assumptions)
         found["notes"] = list(self.notes)
         return found

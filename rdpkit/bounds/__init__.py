@@ -14,6 +14,7 @@ from rdpkit.bounds import (
     ndpdc_thm32,
     no_amplification,
     poisson_replace,
+    profile_sampling,
     synthesis,
 )
 from rdpkit.bounds.base import Kind, OrderRange, RdpBound
@@ -22,6 +23,7 @@ BOUNDS: tuple[RdpBound, ...] = (
     gaussian.BOUND,
     mironov2019.BOUND,
     poisson_replace.BOUND,
+    profile_sampling.POISSON,
     no_amplification.POISSON,
     *fixed_size.BOUNDS,
     custom_rdp.BOUND,

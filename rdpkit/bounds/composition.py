@@ -25,9 +25,11 @@ parallel composition; replace-one across parts: rdpkit, theory page "Composition
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS
@@ -57,6 +59,13 @@ def leaves(event: Event) -> Iterator[Event]:
                 pending.append(expanded)
 
 
+def _largest(balls: list[arb]) -> arb:
+    found = balls[0]
+    for ball in balls[1:]:
+        found = found.max(ball)
+    return found
+
+
 def sound_bounds(event: Event, adjacency: Adjacency) -> tuple[RdpBound, ...]:
     """The upper bounds that are about this very event."""
     return tuple(b for b in BOUNDS if b.kind is Kind.UPPER and b.applies(event, adjacency))
@@ -77,6 +86,15 @@ class UpperBounds:
     def rdp(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
         """Divergences at ``orders``; inf where no theorem says anything."""
         return self._evaluate(event, orders, adjacency, {})
+
+    def ball(self, event: Event, order: float, adjacency: Adjacency) -> arb | None:
+        """A ball that contains the bound that decides at ``order``; None if one has no ball.
+
+        The theorem for every part is chosen by the float path. Any choice is a sound one, so the
+        ball's upper end is a certified bound whatever the floats did.
+        """
+        with ctx.workprec(128):
+            return self._ball(event, order, adjacency, {})
 
     def used(self, event: Event, order: float, adjacency: Adjacency) -> tuple[str, ...]:
         """Ids of the theorems that decide at ``order``, in order of appearance."""
@@ -140,6 +158,70 @@ class UpperBounds:
         if expanded is not None:
             result = np.minimum(result, self._evaluate(expanded, orders, adjacency, memo))
         return result
+
+    def _ball(
+        self,
+        event: Event,
+        order: float,
+        adjacency: Adjacency,
+        memo: dict[tuple[Event, Adjacency], arb | None],
+    ) -> arb | None:
+        key = (event, adjacency)
+        if key not in memo:
+            memo[key] = self._compute_ball(event, order, adjacency, memo)
+        return memo[key]
+
+    def _balls(
+        self,
+        events: tuple[Event, ...],
+        order: float,
+        adjacency: Adjacency,
+        memo: dict[tuple[Event, Adjacency], arb | None],
+    ) -> list[arb] | None:
+        found = []
+        for event in events:
+            ball = self._ball(event, order, adjacency, memo)
+            if ball is None:
+                return None
+            found.append(ball)
+        return found
+
+    def _compute_ball(
+        self,
+        event: Event,
+        order: float,
+        adjacency: Adjacency,
+        memo: dict[tuple[Event, Adjacency], arb | None],
+    ) -> arb | None:
+        if isinstance(event, Repeated):
+            one = self._ball(event.event, order, adjacency, memo)
+            return None if one is None else one * event.count
+        if isinstance(event, Composed):
+            parts = self._balls(event.events, order, adjacency, memo)
+            return None if parts is None else sum(parts, arb(0))
+        if isinstance(event, Parallel):
+            within = self._balls(event.events, order, adjacency, memo)
+            if within is None:
+                return None
+            largest = _largest(within)
+            if not self._may_move(event, adjacency):
+                return largest
+            ends = self._balls(event.events, order, _BOTH_ENDS, memo)
+            if ends is None:
+                return None
+            pairs = [ends[i] + ends[j] for i in range(len(ends)) for j in range(i)]
+            return _largest([largest, *pairs])
+        point = np.array([order])
+        candidates, expanded = self._routes(event, adjacency)
+        best = math.inf if expanded is None else float(self.rdp(expanded, point, adjacency)[0])
+        chosen = None
+        for bound in candidates:
+            value = float(bound.values(event, point, adjacency)[0])
+            if value <= best:
+                best, chosen = value, bound
+        if chosen is not None:
+            return None if chosen.ball is None else chosen.ball(event, order, adjacency)
+        return None if expanded is None else self._ball(expanded, order, adjacency, memo)
 
     @staticmethod
     def _may_move(event: Parallel, adjacency: Adjacency) -> bool:

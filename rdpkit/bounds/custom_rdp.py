@@ -17,9 +17,11 @@ van Erven and Harremoes 2014, Theorem 3 and Corollary 2 (arXiv 1206.2459v2).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
@@ -43,6 +45,20 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     return np.asarray(np.where(above == 0, event.values[0], chord))
 
 
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    with ctx.workprec(128):
+        given = [arb(o) for o in event.orders]
+        above = next(i for i, o in enumerate(event.orders) if order <= o)
+        if above == 0 or order == event.orders[above]:
+            return arb(event.values[above])
+        if math.isinf(event.values[above]) or math.isinf(event.values[above - 1]):
+            return arb.pos_inf()
+        a, low, high = arb(order), given[above - 1], given[above]
+        weight = (a - low) / (high - low)
+        chord = (1 - weight) * (low - 1) * arb(event.values[above - 1])
+        return (chord + weight * (high - 1) * arb(event.values[above])) / (a - 1)
+
+
 class _CustomRdpBound(RdpBound):
     """The one bound whose adjacency is the event's own."""
 
@@ -62,4 +78,5 @@ BOUND = _CustomRdpBound(
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE),
     order_range=_range,
     rdp=_rdp,
+    ball=_ball,
 )

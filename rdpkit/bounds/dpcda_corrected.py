@@ -32,6 +32,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import wang2019
@@ -55,6 +56,15 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     return np.asarray(sum(event.samples) * wang2019.rdp(orders, z, gamma, terms="theorem27"))
 
 
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    z = noise_multiplier(event)
+    if z == 0.0:
+        return arb.pos_inf()
+    subset, population = event.order_of_mixture, min(event.class_sizes)
+    one = wang2019.enclose(order, z, subset, population, terms="theorem27")
+    return one * int(sum(event.samples))
+
+
 BOUND = RdpBound(
     id="dpcda-theorem1-corrected",
     title="Theorem 1 with p = l/N_k and B(2 ceil(j/2))",
@@ -64,4 +74,5 @@ BOUND = RdpBound(
     adjacencies=(Adjacency.REPLACE_ONE, Adjacency.ADD_OR_REMOVE_ONE),
     order_range=_range,
     rdp=_rdp,
+    ball=_ball,
 )

@@ -35,11 +35,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
 from rdpkit.events import DPCDA
-from rdpkit.numerics.pearson_vajda import log_even_moments
+from rdpkit.numerics.balls import over_rounded_inputs
+from rdpkit.numerics.pearson_vajda import log_even_moments, moment_ball
 from rdpkit.numerics.subsampled import log_excess_at_integers, log_weights_theorem27
 
 _SOURCE = "DP-CDA (Saha, Tonoy and Imtiaz), Theorem 1"
@@ -78,6 +80,31 @@ def _formula(population: Callable[[Any], int]) -> Callable[[Any, Array, Adjacenc
     return rdp
 
 
+def _ball(population: Callable[[Any], int]) -> Callable[[Any, float, Adjacency], arb]:
+    def ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+        z = noise_multiplier(event)
+        if z == 0.0:
+            return arb.pos_inf()
+        p = arb(event.order_of_mixture) / population(event)
+
+        def exact(noise_multiplier: float, _: float) -> arb:
+            r2 = 1 / (arb(noise_multiplier) * arb(noise_multiplier))
+            second = (4 * r2.expm1()).min(2 * r2.exp())
+            b2 = moment_ball(2, noise_multiplier)
+            b4 = moment_ball(4, noise_multiplier)
+            # The printed indices 2 floor(j/2) and ceil(j/2) at j = 3 and j = 4.
+            weights = {2: second, 3: 4 * b2, 4: 4 * (b4 * b2).sqrt()}
+            total = arb(0)
+            for j in range(2, int(order) + 1):
+                total += math.comb(int(order), j) * p**j * weights[j]
+            return total.log1p() / (int(order) - 1)
+
+        with ctx.workprec(128):
+            return over_rounded_inputs(exact, z, 1.0) * int(sum(event.samples))
+
+    return ball
+
+
 def _range(event: Any, adjacency: Adjacency) -> OrderRange:
     return _DEFINED
 
@@ -99,6 +126,7 @@ def _bound(identifier: str, title: str, population: Callable[[Any], int]) -> Rdp
         adjacencies=(Adjacency.REPLACE_ONE,),
         order_range=_range,
         rdp=_formula(population),
+        ball=_ball(population),
         conversion="mironov2017",
         assumptions=_assumptions,
     )

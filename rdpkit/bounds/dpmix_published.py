@@ -25,6 +25,7 @@ import math
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import wang2019
@@ -61,6 +62,22 @@ def _class_wise(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     return _formula(event, orders, min(event.class_sizes), sum(event.samples))
 
 
+def _enclose(event: Any, order: float, population: int, releases: int) -> arb:
+    z = noise_multiplier(event)
+    if z == 0.0:
+        return arb.pos_inf()
+    one = wang2019.enclose(order, z, event.order_of_mixture, population, terms="theorem27")
+    return one * releases
+
+
+def _whole_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return _enclose(event, order, event.population_size, event.releases)
+
+
+def _class_wise_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return _enclose(event, order, min(event.class_sizes), sum(event.samples))
+
+
 BOUND = RdpBound(
     id="dpmix",
     title="DPMix's dimension-dependent epsilon, as printed",
@@ -70,6 +87,7 @@ BOUND = RdpBound(
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=integers_from(2),
     rdp=_whole,
+    ball=_whole_ball,
     conversion="mironov2017",
 )
 
@@ -82,5 +100,6 @@ CLASS_WISE = RdpBound(
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=integers_from(2),
     rdp=_class_wise,
+    ball=_class_wise_ball,
     conversion="mironov2017",
 )

@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds import no_amplification, swap_coupling, wang2019, wang2019_thm9, wang2019_thm27
+from rdpkit.bounds import (
+    birrell2024,
+    no_amplification,
+    profile_sampling,
+    swap_coupling,
+    wang2019,
+    wang2019_thm9,
+    wang2019_thm27,
+)
 from rdpkit.bounds.base import RdpBound
 from rdpkit.events import FixedSizeSampledGaussian
 
@@ -17,6 +25,8 @@ BOUNDS: tuple[RdpBound, ...] = (
     wang2019_thm9.BOUND,
     wang2019_thm27.BOUND,
     wang2019.BOUND,
+    birrell2024.BOUND,
+    profile_sampling.FIXED_SIZE,
     swap_coupling.BOUND,
     no_amplification.FIXED_SIZE,
 )
@@ -56,8 +66,9 @@ def fixed_size_gaussian_rdp(
         The neighbouring relation.
     theorem : str
         "wang2019-thm9" and "wang2019-thm27" (each exactly as stated), "wang2019" (their per-term
-        minimum): replace-one. "swap-coupling": add-or-remove-one. "no-amplification": both.
-        "best": the smallest valid one, order by order.
+        minimum), "birrell2024-ro" (orders up to 512, inf above), "profile-sampling": replace-one.
+        "swap-coupling": add-or-remove-one. "no-amplification": both. "best": the smallest valid
+        one, order by order.
 
     Returns
     -------

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
 from rdpkit.events import Gaussian
+from rdpkit.numerics.balls import over_rounded_inputs
 
 
 def gaussian_rdp(orders: ArrayLike, *, noise_multiplier: float) -> NDArray[np.float64]:
@@ -61,6 +63,20 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     return gaussian_rdp(orders, noise_multiplier=event.noise_multiplier(adjacency))
 
 
+def ball(order: float, noise_multiplier: float) -> arb:
+    """A ball that contains the divergence; ``noise_multiplier`` may carry a few roundings."""
+
+    def exact(z: float, _: float) -> arb:
+        return arb(order) / (2 * arb(z) * arb(z))
+
+    with ctx.workprec(128):
+        return over_rounded_inputs(exact, noise_multiplier, 1.0)
+
+
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return ball(order, event.noise_multiplier(adjacency))
+
+
 BOUND = RdpBound(
     id="gaussian",
     title="Gaussian mechanism",
@@ -70,4 +86,5 @@ BOUND = RdpBound(
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE),
     order_range=every_order,
     rdp=_rdp,
+    ball=_ball,
 )

@@ -28,10 +28,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
-from rdpkit.bounds.mironov2019 import sampled_gaussian_rdp
+from rdpkit.bounds.mironov2019 import ball, sampled_gaussian_rdp
 from rdpkit.events import LDPDC
 
 # Tenths up to 10.9, integers from 11 to 63, and four powers of two.
@@ -58,6 +59,17 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     return np.asarray(event.samples_per_class * omega(event, orders))
 
 
+def omega_ball(event: Any, order: float) -> arb:
+    """A ball that contains Omega."""
+    return ball(
+        order, event.noise_std / event.record_norm, event.group_size / min(event.class_sizes)
+    )
+
+
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return omega_ball(event, order) * int(event.samples_per_class)
+
+
 BOUND = RdpBound(
     id="ldpdc-thm3.1",
     title="LDPDC, Theorem 3.1",
@@ -67,6 +79,7 @@ BOUND = RdpBound(
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
     order_range=every_order,
     rdp=_rdp,
+    ball=_ball,
     conversion="balle2020",
     grid=ACCOUNTANT_ORDERS,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
@@ -12,6 +13,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
 from rdpkit.events import PoissonSampledGaussian
 from rdpkit.numerics import sampled_gaussian as numerics
+from rdpkit.numerics.balls import over_rounded_inputs
 from rdpkit.numerics.sampled_gaussian_series import rdp_enclosure
 
 METHODS = ("quadrature", "series", "finite-sum")
@@ -106,6 +108,24 @@ def sampled_gaussian_rdp(
     return numerics.rdp_from_log_excess(excess, checked)
 
 
+def ball(order: float, noise_multiplier: float, sampling_probability: float) -> arb:
+    """A ball that contains the divergence; both arguments may carry a few roundings."""
+
+    def exact(z: float, q: float) -> arb:
+        if q == 0.0:
+            return arb(0)
+        if q == 1.0:
+            return arb(order) / (2 * arb(z) * arb(z))
+        return rdp_enclosure(order, z, q)
+
+    with ctx.workprec(128):
+        return over_rounded_inputs(exact, noise_multiplier, sampling_probability)
+
+
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return ball(order, event.noise_multiplier(adjacency), event.sampling_probability)
+
+
 def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     return sampled_gaussian_rdp(
         orders,
@@ -123,4 +143,5 @@ BOUND = RdpBound(
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
     order_range=every_order,
     rdp=_rdp,
+    ball=_ball,
 )

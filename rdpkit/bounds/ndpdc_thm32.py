@@ -20,15 +20,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
-from rdpkit.bounds.ldpdc_thm31 import ACCOUNTANT_ORDERS, omega
+from rdpkit.bounds.ldpdc_thm31 import ACCOUNTANT_ORDERS, omega, omega_ball
 from rdpkit.events import NDPDC
 
 
 def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     return np.asarray(event.iterations * omega(event, orders))
+
+
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return omega_ball(event, order) * int(event.iterations)
 
 
 BOUND = RdpBound(
@@ -40,6 +45,7 @@ BOUND = RdpBound(
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
     order_range=every_order,
     rdp=_rdp,
+    ball=_ball,
     conversion="balle2020",
     grid=ACCOUNTANT_ORDERS,
 )

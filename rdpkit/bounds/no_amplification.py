@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from flint import arb
+
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
-from rdpkit.bounds.gaussian import gaussian_rdp
+from rdpkit.bounds.gaussian import ball, gaussian_rdp
 from rdpkit.events import FixedSizeSampledGaussian, PoissonSampledGaussian
 
 _SOURCE = "van Erven and Harremoes 2014, Theorem 13 (arXiv 1206.2459v2); Mironov 2017"
@@ -38,6 +40,14 @@ def _poisson(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     return gaussian_rdp(orders, noise_multiplier=event.noise_multiplier(adjacency))
 
 
+def _fixed_size_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return ball(order, event.noise_multiplier)
+
+
+def _poisson_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return ball(order, event.noise_multiplier(adjacency))
+
+
 FIXED_SIZE = RdpBound(
     id="no-amplification",
     title="the Gaussian mechanism without sampling",
@@ -47,6 +57,7 @@ FIXED_SIZE = RdpBound(
     adjacencies=_BOTH,
     order_range=every_order,
     rdp=_fixed_size,
+    ball=_fixed_size_ball,
 )
 
 POISSON = RdpBound(
@@ -58,4 +69,5 @@ POISSON = RdpBound(
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=every_order,
     rdp=_poisson,
+    ball=_poisson_ball,
 )

@@ -26,9 +26,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from flint import arb
+
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
-from rdpkit.bounds.mironov2019 import sampled_gaussian_rdp
+from rdpkit.bounds.mironov2019 import ball, sampled_gaussian_rdp
 from rdpkit.events import FixedSizeSampledGaussian
 
 
@@ -40,6 +42,10 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     )
 
 
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    return ball(order, event.noise_multiplier, event.sample_size / event.population_size)
+
+
 BOUND = RdpBound(
     id="swap-coupling",
     title="fixed-size sampling, one member swapped",
@@ -49,4 +55,5 @@ BOUND = RdpBound(
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
     order_range=every_order,
     rdp=_rdp,
+    ball=_ball,
 )

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
+from rdpkit.bounds.wang2019_ball import rdp_ball
 from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda, subsampled
+from rdpkit.numerics.balls import over_rounded_inputs
 
 
 def rdp(orders: Array, z: float, gamma: float, *, terms: str) -> Array:
@@ -58,6 +61,15 @@ def rdp(orders: Array, z: float, gamma: float, *, terms: str) -> Array:
     return subsampled.rdp_by_interpolation(orders, excess_at)
 
 
+def enclose(order: float, z: float, sample: int, population: int, *, terms: str) -> arb:
+    """A ball that contains the value; ``z`` may carry a few roundings."""
+
+    def exact(noise_multiplier: float, _: float) -> arb:
+        return rdp_ball(order, noise_multiplier, sample, population, terms=terms)
+
+    return over_rounded_inputs(exact, z, 1.0)
+
+
 def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
     """The bound object for one choice of weights."""
 
@@ -66,6 +78,15 @@ def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
             orders,
             event.noise_multiplier,
             event.sample_size / event.population_size,
+            terms=terms,
+        )
+
+    def ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+        return enclose(
+            order,
+            event.noise_multiplier,
+            event.sample_size,
+            event.population_size,
             terms=terms,
         )
 
@@ -78,6 +99,7 @@ def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
         adjacencies=(Adjacency.REPLACE_ONE,),
         order_range=every_order,
         rdp=of_event,
+        ball=ball,
     )
 
 

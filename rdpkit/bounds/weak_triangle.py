@@ -82,41 +82,63 @@ def weak_triangle(
         fixed = np.full((checked.size, 1), _validate.order("p", p))
         values = _values(checked, fixed, (first, second), (first_below, second_below))
         return np.asarray(values[:, 0])
+    return _search(checked, (first, second), (first_below, second_below))[0]
+
+
+def best_p(
+    order: float,
+    *,
+    first: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    second: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    first_below: float = math.inf,
+    second_below: float = math.inf,
+) -> float | None:
+    """The parameter p that the search settles on at one order; None where no p is admissible."""
+    _, p = _search(np.array([order]), (first, second), (first_below, second_below))
+    return float(p[0]) if math.isfinite(p[0]) else None
+
+
+def _search(
+    checked: Array,
+    curves: tuple[Callable[[Array], Array], Callable[[Array], Array]],
+    limits: tuple[float, float],
+) -> tuple[Array, Array]:
+    """The smallest value found for every order, and the p at which it was found."""
     # Search in u = log(p - 1). Both limits cut off an interval of p; where it is empty, inf.
-    upper = np.log(first_below / checked - 1.0, where=first_below > checked, out=_nan(checked))
+    upper = np.log(limits[0] / checked - 1.0, where=limits[0] > checked, out=_nan(checked))
     lower = _nan(checked)
-    reachable = second_below > checked
+    reachable = limits[1] > checked
     # (p a - 1)/(p - 1) < s  <=>  p > (s - 1)/(s - a)  <=>  p - 1 > (a - 1)/(s - a)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if math.isinf(second_below):
+        if math.isinf(limits[1]):
             lower = np.full_like(checked, -np.inf)
         else:
-            lower[reachable] = np.log(
-                (checked[reachable] - 1.0) / (second_below - checked[reachable])
-            )
+            lower[reachable] = np.log((checked[reachable] - 1.0) / (limits[1] - checked[reachable]))
     # Unlimited ends: beyond these the other term alone exceeds any useful bound.
     low = np.where(np.isinf(lower), -25.0, lower)
     high = np.where(np.isinf(upper), 25.0, upper)
-    best = np.full(checked.shape, np.inf)
+    best, choice = np.full(checked.shape, np.inf), _nan(checked)
     feasible = np.isfinite(low) & np.isfinite(high) & (low < high)
     if not feasible.any():
-        return best
+        return best, choice
     a, low, high = checked[feasible], low[feasible], high[feasible]
-    found = np.full(a.shape, np.inf)
+    found, at = np.full(a.shape, np.inf), np.full(a.shape, np.nan)
     for _ in range(_ROUNDS):
         fractions = (np.arange(_POINTS) + 0.5) / _POINTS
         u = low[:, None] + (high - low)[:, None] * fractions[None, :]
-        values = _values(a, 1.0 + np.exp(u), (first, second), (first_below, second_below))
+        values = _values(a, 1.0 + np.exp(u), curves, limits)
         pick = values.argmin(axis=1)
         rows = np.arange(a.size)
-        found = np.minimum(found, values[rows, pick])
+        better = values[rows, pick] < found
+        found = np.where(better, values[rows, pick], found)
+        at = np.where(better, 1.0 + np.exp(u[rows, pick]), at)
         width = (high - low) / _POINTS
         low, high = (
             np.maximum(low, u[rows, pick] - 1.5 * width),
             np.minimum(high, u[rows, pick] + 1.5 * width),
         )
-    best[feasible] = found
-    return best
+    best[feasible], choice[feasible] = found, at
+    return best, choice
 
 
 def _nan(like: Array) -> Array:

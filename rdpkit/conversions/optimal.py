@@ -33,6 +33,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.conversions import balle2020
+
 Array = NDArray[np.float64]
 
 _POINTS = 33
@@ -55,7 +57,40 @@ def epsilon(orders: Array, rdp: Array, delta: float) -> Array:
         reflected = np.log(np.maximum(1.0 - np.exp(log_q_low) - delta, 0.0)) - np.log(rest_high)
         return _on_one_side(direct, reflected, p_low, log_q_low)
 
-    return _maximise(orders, rdp, lambda w: point(w)[0], bound, worst=math.inf)
+    # Where the maximum lies beyond the range of floats its bracket is wide: never above Balle's.
+    return np.minimum(
+        _maximise(orders, rdp, lambda w: point(w)[0], bound, worst=math.inf),
+        balle2020.epsilon(orders, rdp, delta),
+    )
+
+
+def best_point(order: float, rdp: float, delta: float) -> tuple[float, float, bool]:
+    """A pair near the maximum at one order: p, log q, and whether its reflection is meant.
+
+    A proposal, for a certificate to check; see :mod:`rdpkit.numerics.conversion_balls`.
+    """
+    a, r = np.array([order]), np.array([rdp])
+    low, high = -60.0, 40.0
+    reflected = False
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        for _ in range(_ROUNDS):
+            w = np.linspace(low, high, _POINTS)
+            gain = (1.0 - delta) / (1.0 + np.exp(-w))
+            p = delta + gain
+            log_q = _log_boundary(a, r, p)
+            inside = p + np.exp(log_q) <= 1.0
+            direct = np.where(inside, np.log(gain) - log_q, -np.inf)
+            other = np.where(
+                inside,
+                np.log(np.maximum(1.0 - np.exp(log_q) - delta, 0.0))
+                - np.log((1.0 - delta) / (1.0 + np.exp(w))),
+                -np.inf,
+            )
+            values = np.maximum(direct, other)
+            pick = int(values.argmax())
+            reflected = bool(other[pick] > direct[pick])
+            low, high = w[max(pick - 1, 0)], w[min(pick + 1, _POINTS - 1)]
+    return float(p[pick]), float(log_q[pick]), reflected
 
 
 def delta(orders: Array, rdp: Array, epsilon: float) -> Array:
@@ -71,7 +106,10 @@ def delta(orders: Array, rdp: Array, epsilon: float) -> Array:
         return _on_one_side(direct, reflected, p_low, log_q_low)
 
     with np.errstate(over="ignore"):
-        return np.minimum(_maximise(orders, rdp, probability, bound, worst=1.0), 1.0)
+        return np.minimum(
+            _maximise(orders, rdp, probability, bound, worst=1.0),
+            balle2020.delta(orders, rdp, epsilon),
+        )
 
 
 def _on_one_side(direct: Array, reflected: Array, p: Array, log_q: Array) -> Array:

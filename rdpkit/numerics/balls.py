@@ -20,6 +20,32 @@ def float_above(ball: arb) -> float:
     return math.nextafter(float(ball.upper()), math.inf)
 
 
+_ULPS = 8
+
+
+def over_rounded_inputs(
+    compute: Callable[[float, float], arb], noise_multiplier: float, sampling_probability: float
+) -> arb:
+    """Enclose a divergence when its two arguments are results of float arithmetic.
+
+    The divergence falls with the noise multiplier and rises with the sampling probability. Both
+    arguments carry a few roundings; evaluating at the two ends, eight units in the last place away,
+    encloses the value at the exact arguments.
+
+    Parameters
+    ----------
+    compute : callable
+        Maps (noise multiplier, sampling probability), exact, to a ball.
+    noise_multiplier, sampling_probability : float
+        Within eight units in the last place of the exact values.
+    """
+    z, q = noise_multiplier, sampling_probability
+    margin = _ULPS * math.ulp(1.0)
+    smallest = compute(z * (1.0 + margin), q * (1.0 - margin))
+    largest = compute(z * (1.0 - margin), min(q * (1.0 + margin), 1.0))
+    return smallest.union(largest)
+
+
 def to_relative_accuracy(compute: Callable[[], arb], *, bits: int, start: int) -> arb:
     """Repeat a ball computation at growing precision until it is good to 2^-bits relative.
 

@@ -1,0 +1,259 @@
+"""What an adversary sees at worst: an event as one-dimensional pairs, one by one or composed.
+
+Privacy loss distributions compose exactly, but have no maximum: where a record's own value decides
+which releases it touches, every possibility is a list of its own, and a bound is the largest over
+all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import permutations, product
+from typing import Literal
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.profile_sampling import poisson_noise_multiplier
+from rdpkit.events import (
+    Composed,
+    Event,
+    FixedSizeSampledGaussian,
+    Gaussian,
+    Parallel,
+    PoissonSampledGaussian,
+    Repeated,
+)
+
+_MOST_ALTERNATIVES = 64
+_PARTS_THAT_MEET = 2
+
+Kind = Literal["removed", "added", "replaced", "opposed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One release, as the pair that bounds it.
+
+    Parameters
+    ----------
+    kind : {"removed", "added", "replaced", "opposed"}
+        "removed": (1-q) N(0) + q N(1) against N(0), variance z^2. "added": the same with the two
+        exchanged. "replaced": a symmetric privacy profile, q times the Gaussian's at the
+        corresponding epsilon, which bounds a pair (at q = 1 it is the pair N(1), N(0)).
+        "opposed": (1-q) N(0) + q N(1) against (1-q) N(0) + q N(-1).
+    noise_multiplier : float
+        z.
+    sampling_probability : float
+        q in (0, 1].
+    """
+
+    kind: Kind
+    noise_multiplier: float
+    sampling_probability: float
+
+    def reversed(self) -> Step:
+        """The step with the two data sets exchanged."""
+        # A mirror image exchanges the two data sets of an opposed pair.
+        other: dict[Kind, Kind] = {"removed": "added", "added": "removed"}
+        return Step(
+            kind=other.get(self.kind, self.kind),
+            noise_multiplier=self.noise_multiplier,
+            sampling_probability=self.sampling_probability,
+        )
+
+
+Releases = tuple[tuple[Step, int], ...]
+"""Steps with how often each is taken, sorted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """One way in which a changed record may matter.
+
+    Parameters
+    ----------
+    releases : Releases
+        What the adversary sees, step by step.
+    touched : tuple of int
+        Which parts of a :class:`rdpkit.Parallel` the record touches: the one that it leaves (or is
+        in), then the one that it joins, if another.
+    """
+
+    releases: Releases
+    touched: tuple[int, ...] = ()
+
+    def reversed(self) -> Alternative:
+        """The two data sets exchanged."""
+        steps = [(step.reversed(), count) for step, count in self.releases]
+        return Alternative(releases=tuple(sorted(steps, key=repr)), touched=self.touched[::-1])
+
+
+class NoLossDistributionError(ValueError):
+    """An event, or a part of one, of which no privacy loss distribution is known."""
+
+
+def alternatives(
+    event: Event, adjacency: Adjacency, *, attained: bool = False
+) -> tuple[Alternative, ...]:
+    """All that one changed record may amount to; what something else dominates is left out.
+
+    Under add-or-remove-one they are for a removal; reversed, for an addition.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+    adjacency : Adjacency
+        The neighbouring relation.
+    attained : bool
+        False: every step bounds what one release leaks. True: every step is a pair that two
+        data sets attain (:mod:`rdpkit.pairs` says which).
+
+    Raises
+    ------
+    NoLossDistributionError
+        If a part of the event has none, or the possibilities are too many to list.
+    """
+    return tuple(_undominated(_walk(event, adjacency, attained)))
+
+
+def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternative]:
+    if isinstance(event, Repeated):
+        return [
+            Alternative(
+                releases=tuple((step, count * event.count) for step, count in found.releases),
+                touched=found.touched,
+            )
+            for found in _walk(event.event, adjacency, attained)
+        ]
+    if isinstance(event, Composed):
+        parts = [_undominated(_walk(part, adjacency, attained)) for part in event.events]
+        total = math.prod(len(part) for part in parts)
+        if total > _MOST_ALTERNATIVES:
+            raise NoLossDistributionError(
+                f"The event has {total} ways in which one record may matter; privacy loss "
+                f"distributions are computed for at most {_MOST_ALTERNATIVES}."
+            )
+        return [_together(choice) for choice in product(*parts)]
+    if isinstance(event, Parallel):
+        return _parallel(event, adjacency, attained)
+    expanded = event.expand()
+    if expanded is not None:
+        return _walk(expanded, adjacency, attained)
+    return [Alternative(releases=_step(event, adjacency, attained))]
+
+
+def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
+    within = _in_each_part(event, adjacency, attained)
+    moves = adjacency is Adjacency.REPLACE_ONE and not event.record_keeps_its_part
+    if not moves or len(event.events) == 1:
+        return _undominated(within)
+    # The record leaves one part and joins another: every ordered pair of parts, of which a part
+    # that two others dominate need not be one.
+    ends = _in_each_part(event, Adjacency.ADD_OR_REMOVE_ONE, attained)
+    kept: list[Alternative] = []
+    for found in ends:
+        if sum(_covers(other.releases, found.releases) for other in kept) < _PARTS_THAT_MEET:
+            kept.append(found)
+    moved = []
+    for left, joined in permutations(kept, _PARTS_THAT_MEET):
+        if left.touched[:1] == joined.touched[:1]:
+            continue
+        if attained:
+            # The part that the record joins then has one record more than the event says.
+            part = _with_one_more(event.events[joined.touched[0]])
+            entered = _walk(part, Adjacency.ADD_OR_REMOVE_ONE, attained)
+            moved += [
+                _together(
+                    (left, Alternative(releases=one.releases, touched=joined.touched).reversed())
+                )
+                for one in entered
+            ]
+        else:
+            moved.append(_together((left, joined.reversed())))
+    return _undominated([*within, *moved])
+
+
+def _in_each_part(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
+    return [
+        Alternative(releases=found.releases, touched=(index, *found.touched))
+        for index, part in enumerate(event.events)
+        for found in _walk(part, adjacency, attained)
+    ]
+
+
+def _with_one_more(event: Event) -> Event:
+    """The same event on a data set with one record more, where that changes what is drawn."""
+    if isinstance(event, Repeated):
+        return Repeated(event=_with_one_more(event.event), count=event.count)
+    if isinstance(event, Composed):
+        return Composed(events=tuple(_with_one_more(part) for part in event.events))
+    if isinstance(event, FixedSizeSampledGaussian):
+        return replace(event, population_size=event.population_size + 1)
+    return event
+
+
+def _together(found: tuple[Alternative, ...]) -> Alternative:
+    counter: Counter[Step] = Counter()
+    for alternative in found:
+        for step, count in alternative.releases:
+            counter[step] += count
+    return Alternative(
+        releases=tuple(sorted(counter.items(), key=repr)),
+        touched=tuple(index for alternative in found for index in alternative.touched),
+    )
+
+
+def _step(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
+    unbounded = adjacency is Adjacency.ADD_OR_REMOVE_ONE
+    kind: Kind = "removed" if unbounded else "replaced"
+    match event:
+        case Gaussian():
+            z, q = event.noise_multiplier(adjacency), 1.0
+        case PoissonSampledGaussian():
+            q = event.sampling_probability
+            z = event.noise_multiplier(adjacency) if unbounded else poisson_noise_multiplier(event)
+            if attained and not unbounded:
+                # x against -x, at the norm or, if nearer, at half of the diameter.
+                half = 2.0 * event.noise_multiplier(Adjacency.REPLACE_ONE)
+                z = max(half, event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE))
+                kind = "opposed"
+        case FixedSizeSampledGaussian():
+            z, q = event.noise_multiplier, event.sample_size / event.population_size
+            if attained:
+                kind = "removed"
+        case _:
+            raise NoLossDistributionError(
+                f"No privacy loss distribution is known for the mechanism {event.mechanism!r}."
+            )
+    if q == 0.0:
+        return ()
+    if q == 1.0:
+        # All kinds are the same Gaussian pair, up to the distance, and one name composes better.
+        z = z / 2.0 if kind == "opposed" else z
+        kind = "replaced"
+    return ((Step(kind=kind, noise_multiplier=z, sampling_probability=q), 1),)
+
+
+def _undominated(found: list[Alternative]) -> list[Alternative]:
+    """Drop repetitions, and what leaks no more than another alternative step by step."""
+    unique = list({alternative.releases: alternative for alternative in reversed(found)}.values())
+    return [
+        one
+        for one in reversed(unique)
+        if not any(other is not one and _covers(other.releases, one.releases) for other in unique)
+    ]
+
+
+def _covers(larger: Releases, smaller: Releases) -> bool:
+    """Whether ``larger`` leaks at least as much, step by step: less noise, more often drawn."""
+    if len(larger) != len(smaller):
+        return False
+    return all(
+        one.kind == two.kind
+        and one.noise_multiplier <= two.noise_multiplier
+        and one.sampling_probability >= two.sampling_probability
+        and many >= few
+        for (one, many), (two, few) in zip(larger, smaller, strict=True)
+    )
