@@ -46,7 +46,7 @@ from rdpkit.bounds.wang2019_ball import even_moments
 from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda
 from rdpkit.numerics.balls import to_relative_accuracy
-from rdpkit.numerics.sampled_gaussian import log_binomials, log_expm1, rdp_from_log_excess
+from rdpkit.numerics.sampled_gaussian import log_expm1, rdp_from_log_excess
 
 EXPANSIONS = (3, 4, 5, 6, 8, 10, 12, 16)
 """The lengths m of the expansion that are tried; any of them gives a bound."""
@@ -120,37 +120,13 @@ def _log_complement(sample_size: int, population_size: int) -> float:
 
 
 def log_moments(highest: int, z: float) -> Array:
-    """Log B(k) for k = 0 .. highest, the geometric mean of its neighbours at odd k.
-
-    Where e^{i(i-1)/(2 z^2)} grows so fast in i that the last term of the alternating sum dominates
-    it, the sum is evaluated from that end; elsewhere by quadrature.
-    """
-    s = 1.0 / z / z
-    even = np.arange(0.0, highest + 3.0, 2.0)  # up to highest + 1 at least
-    # The d-th term from the end, over the last one, is at most share^d / d!. From m = 2/s on the
-    # share falls. B(0) = 1 is left to the quadrature.
-    share = even * np.exp(-s * np.maximum(even - 1.0, 0.0) / 2.0)
-    slow = np.flatnonzero((even == 0.0) | (share > 0.5) | (s * even < 2.0))
-    split = int(slow[-1]) + 1
-    logs = np.empty(even.size)
-    logs[:split] = pearson_vajda.log_even_moments(2 * (split - 1), z)
-    if split < even.size:
-        logs[split:] = _log_moments_by_last_terms(even[split:], s)
+    """Log B(k) for k = 0 .. highest, the geometric mean of its neighbours at odd k."""
+    even = pearson_vajda.log_even_moments(highest + 2 - highest % 2, z)
     result = np.empty(highest + 1)
-    result[::2] = logs[: highest // 2 + 1]
+    result[::2] = even[: highest // 2 + 1]
     odd = np.arange(1, highest + 1, 2)
-    result[1::2] = 0.5 * (logs[odd // 2] + logs[odd // 2 + 1])
+    result[1::2] = 0.5 * (even[odd // 2] + even[odd // 2 + 1])
     return result
-
-
-def _log_moments_by_last_terms(even: Array, s: float) -> Array:
-    """Log B(m) where the share of :func:`log_moments` is at most 1/2: 0.5^19/19! is below 1e-22."""
-    m = even[:, None]
-    d = np.arange(1.0, 19.0)[None, :]
-    fall = np.where(d <= m, s * (d * m - d * (d + 1.0) / 2.0), np.inf)
-    size = np.exp(log_binomials(m, d) - fall)
-    signed = np.where(d % 2.0 == 1.0, -size, size)
-    return np.asarray(s * even * (even - 1.0) / 2.0 + np.log1p(signed.sum(axis=1)))
 
 
 def _log_derivative(k: int, orders: Array) -> Array:

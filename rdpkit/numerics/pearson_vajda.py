@@ -22,15 +22,46 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from rdpkit.numerics.balls import to_relative_accuracy
-from rdpkit.numerics.sampled_gaussian import log_expm1
+from rdpkit.numerics.sampled_gaussian import log_binomials, log_expm1
 
 Array = NDArray[np.float64]
 
 _BLOCK = 2_000_000
+# Below this share the nineteenth term from the end is below 1e-22 of the last.
+_LARGEST_SHARE = 0.5
 
 
 def log_even_moments(highest: int, z: float) -> Array:
-    """Log B(0), log B(2), ..., log B(highest); ``highest`` is even. B(0) is 1."""
+    """Log B(0), log B(2), ..., log B(highest); ``highest`` is even. B(0) is 1.
+
+    Where e^{i(i-1)/(2 z^2)} grows so fast in i that the last term of the alternating sum dominates
+    it, the sum is evaluated from that end; elsewhere by quadrature.
+    """
+    s = 1.0 / z / z
+    even = np.arange(0.0, highest + 1.0, 2.0)
+    # The d-th term from the end, over the last one, is at most share^d / d!. From m = 2/s on the
+    # share falls.
+    share = even * np.exp(-s * np.maximum(even - 1.0, 0.0) / 2.0)
+    slow = np.flatnonzero((even == 0.0) | (share > _LARGEST_SHARE) | (s * even < 2.0))
+    split = int(slow[-1]) + 1
+    logs = np.empty(even.size)
+    logs[:split] = _log_moments_by_quadrature(2 * (split - 1), z)
+    if split < even.size:
+        logs[split:] = _log_moments_by_last_terms(even[split:], s)
+    return logs
+
+
+def _log_moments_by_last_terms(even: Array, s: float) -> Array:
+    """Log B(m) where the share is at most 1/2: 0.5^19/19! is below 1e-22."""
+    m = even[:, None]
+    d = np.arange(1.0, 19.0)[None, :]
+    fall = np.where(d <= m, s * (d * m - d * (d + 1.0) / 2.0), np.inf)
+    size = np.exp(log_binomials(m, d) - fall)
+    signed = np.where(d % 2.0 == 1.0, -size, size)
+    return np.asarray(s * even * (even - 1.0) / 2.0 + np.log1p(signed.sum(axis=1)))
+
+
+def _log_moments_by_quadrature(highest: int, z: float) -> Array:
     half = np.arange(1, highest // 2 + 1, dtype=np.float64)
     result = np.zeros(half.size + 1)
     step = z / 4.0
