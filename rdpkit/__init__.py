@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rdpkit._version import __version__
 from rdpkit.adjacency import Adjacency
-from rdpkit.analysis import compare, delta, epsilon, rdp_to_epsilon
+from rdpkit.analysis import compare, delta, epsilon, lower_bound, rdp_to_epsilon
 from rdpkit.bounds import BOUNDS, Kind, RdpBound
 from rdpkit.bounds.fixed_size import fixed_size_gaussian_rdp
 from rdpkit.bounds.gaussian import gaussian_rdp
@@ -30,7 +30,8 @@ from rdpkit.events import (
     Repeated,
     event_from_parameters,
 )
-from rdpkit.guarantee import Enclosure, Guarantee
+from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
+from rdpkit.pairs import DataSet, NeighbouringPair, worst_pair
 
 __all__ = [
     "BOUNDS",
@@ -42,6 +43,7 @@ __all__ = [
     "Composed",
     "CustomRdp",
     "DPMix",
+    "DataSet",
     "Enclosure",
     "Event",
     "FixedSizeSampledGaussian",
@@ -49,11 +51,13 @@ __all__ = [
     "GaussianSynthesis",
     "Guarantee",
     "Kind",
+    "NeighbouringPair",
     "Parallel",
     "PoissonSampledGaussian",
     "RdpBound",
     "RdpCurve",
     "Repeated",
+    "UncertifiedEnclosure",
     "__version__",
     "compare",
     "delta",
@@ -63,7 +67,9 @@ __all__ = [
     "gaussian_rdp",
     "gaussian_renyi_divergence",
     "gaussian_synthesis_rdp",
+    "lower_bound",
     "rdp_to_epsilon",
     "sampled_gaussian_rdp",
     "weak_triangle",
+    "worst_pair",
 ]

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+LARGEST_INTEGER = 10**15
+
 
 def fail(name: str, condition: str, value: Any) -> ValueError:
     """The error that every check raises: the argument, what is accepted, and what was given."""
@@ -84,10 +86,16 @@ def order(name: str, value: Any) -> float:
 
 
 def integer(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:
-    """An integer in [minimum, maximum]; integral floats are not accepted as integers."""
+    """An integer in [minimum, maximum]; integral floats are not accepted as integers.
+
+    Without a maximum the largest is 10^15, which floats still hold exactly.
+    """
     condition = f"to be an integer >= {minimum}"
     if maximum is not None:
         condition = f"to be an integer in [{minimum}, {maximum}]"
+    elif isinstance(value, numbers.Integral) and int(value) > LARGEST_INTEGER:
+        condition = f"to be an integer in [{minimum}, 10^15]"
+        maximum = LARGEST_INTEGER
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise fail(name, condition, value)
     number = int(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdpkit import pld
@@ -29,59 +30,75 @@ class Question:
     scale: float = 1.0
 
 
-def _directions(found: tuple[Alternative, ...], adjacency: Adjacency) -> list[Alternative]:
-    """Both orders of the two data sets; a replacement's list already holds both."""
-    both: dict[Alternative, None] = {}
-    for alternative in found:
-        both[alternative] = None
-        both[alternative.reversed()] = None
+def _directions(found: tuple[Alternative, ...]) -> list[Alternative]:
+    """Every alternative in both orders of the two data sets, each once."""
+    both = dict.fromkeys(found)
+    both.update(dict.fromkeys(alternative.reversed() for alternative in found))
     return list(both)
 
 
 def upper(event: Event, question: Question) -> Guarantee:
     """The largest number over all that a changed record may amount to.
 
+    Coarse bounds come first; only what may still be the largest is refined.
+
     Raises
     ------
     NoLossDistributionError
         If no privacy loss distribution is known for a part of the event.
     """
-    found = [
-        _ask_above(alternative, question)
-        for alternative in _directions(alternatives(event, question.adjacency), question.adjacency)
+    candidates = _directions(alternatives(event, question.adjacency))
+    if len(candidates) == 1:
+        worst = _ask(pld.epsilon_above, pld.delta_above, candidates[0], question)
+        return _guarantee(event, question, worst, Kind.UPPER)
+    coarse = [
+        _ask(pld.epsilon_above, pld.delta_above, candidate, question, refinements=0)
+        for candidate in candidates
     ]
-    worst = max(found, key=lambda bound: bound.value)
-    return _guarantee(event, question, worst, Kind.UPPER)
+    refined: pld.LossBound | None = None
+    for index in sorted(range(len(coarse)), key=lambda i: -coarse[i].value):
+        if refined is not None and coarse[index].value <= refined.value:
+            break
+        found = _ask(pld.epsilon_above, pld.delta_above, candidates[index], question)
+        refined = found if refined is None or found.value > refined.value else refined
+    assert refined is not None
+    return _guarantee(event, question, refined, Kind.UPPER)
 
 
 def lower(event: Event, question: Question) -> tuple[Guarantee, Alternative]:
     """The largest number that an explicit pair of data sets attains, and which pair that is.
+
+    Coarse bounds choose the pair, and only that one is refined.
 
     Raises
     ------
     NoLossDistributionError
         If no pair is known for a part of the event.
     """
-    candidates = _directions(
-        alternatives(event, question.adjacency, attained=True), question.adjacency
-    )
-    found = [(_ask_below(candidate, question), candidate) for candidate in candidates]
-    best, alternative = max(found, key=lambda item: item[0].value)
-    return _guarantee(event, question, best, Kind.LOWER), alternative
+    candidates = _directions(alternatives(event, question.adjacency, attained=True))
+    chosen = candidates[0]
+    if len(candidates) > 1:
+        coarse = [
+            _ask(pld.epsilon_below, pld.delta_below, candidate, question, refinements=1)
+            for candidate in candidates
+        ]
+        chosen = candidates[max(range(len(coarse)), key=lambda i: coarse[i].value)]
+    best = _ask(pld.epsilon_below, pld.delta_below, chosen, question)
+    return _guarantee(event, question, best, Kind.LOWER), chosen
 
 
-def _ask_above(alternative: Alternative, question: Question) -> pld.LossBound:
+def _ask(
+    for_epsilon: Callable[..., pld.LossBound],
+    for_delta: Callable[..., pld.LossBound],
+    alternative: Alternative,
+    question: Question,
+    refinements: int = 6,
+) -> pld.LossBound:
+    common = {"scale": question.scale, "refinements": refinements}
     if question.delta is not None:
-        return pld.epsilon_above(alternative.releases, delta=question.delta, scale=question.scale)
+        return for_epsilon(alternative.releases, delta=question.delta, **common)
     assert question.epsilon is not None
-    return pld.delta_above(alternative.releases, epsilon=question.epsilon, scale=question.scale)
-
-
-def _ask_below(alternative: Alternative, question: Question) -> pld.LossBound:
-    if question.delta is not None:
-        return pld.epsilon_below(alternative.releases, delta=question.delta, scale=question.scale)
-    assert question.epsilon is not None
-    return pld.delta_below(alternative.releases, epsilon=question.epsilon, scale=question.scale)
+    return for_delta(alternative.releases, epsilon=question.epsilon, **common)
 
 
 def _guarantee(event: Event, question: Question, found: pld.LossBound, kind: Kind) -> Guarantee:

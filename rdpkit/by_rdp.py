@@ -27,6 +27,8 @@ BEST_ID = "best"
 
 # A certificate that is further from the float value than this means that one of the two is wrong.
 _DISAGREEMENT = 1e-6
+# The smallest normal float.
+_TINY = 2.3e-308
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +160,7 @@ def _guarantee(
             )
         enclosure = Enclosure(lower=found.lower, upper=found.upper)
         # The safe end: a sound bound is rounded up, and so is a published number.
-        value = found.upper
+        value = found.upper if asked_epsilon else max(found.upper, _TINY)
     return Guarantee(
         epsilon=value if question.epsilon is None else question.epsilon,
         delta=value if question.delta is None else question.delta,
@@ -188,8 +190,8 @@ def _best(
                 values = EPSILON[name](orders, rdp, question.delta)
             else:
                 assert question.epsilon is not None
-                with np.errstate(divide="ignore"):
-                    values = np.log(DELTA[name](orders, rdp, question.epsilon))
+                # What underflows is rounded up: a delta of 0 would claim what nobody proved.
+                values = np.log(np.maximum(DELTA[name](orders, rdp, question.epsilon), _TINY))
             if np.isnan(values).any():
                 raise ArithmeticError(f"The conversion {name!r} could not be computed.")
             return values

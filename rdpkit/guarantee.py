@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import total_ordering
 from numbers import Real
 from typing import Any
 
@@ -50,7 +49,6 @@ class UncertifiedEnclosure:
         return False
 
 
-@total_ordering
 @dataclass(frozen=True, slots=True, kw_only=True, eq=True)
 class Guarantee:
     """(epsilon, delta) under an adjacency, by one bound. Compares with numbers by its epsilon.
@@ -101,11 +99,20 @@ class Guarantee:
         return float(self.epsilon)
 
     def __lt__(self, other: Any) -> bool:
-        if isinstance(other, Guarantee):
-            return self.epsilon < other.epsilon
-        if isinstance(other, Real):
-            return self.epsilon < float(other)
-        return NotImplemented
+        number = _epsilon_of(other)
+        return NotImplemented if number is None else self.epsilon < number
+
+    def __le__(self, other: Any) -> bool:
+        number = _epsilon_of(other)
+        return NotImplemented if number is None else self.epsilon <= number
+
+    def __gt__(self, other: Any) -> bool:
+        number = _epsilon_of(other)
+        return NotImplemented if number is None else self.epsilon > number
+
+    def __ge__(self, other: Any) -> bool:
+        number = _epsilon_of(other)
+        return NotImplemented if number is None else self.epsilon >= number
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; an infinite number is the string "inf"."""
@@ -126,6 +133,12 @@ class Guarantee:
         found["assumptions"] = list(self.assumptions)
         found["notes"] = list(self.notes)
         return found
+
+
+def _epsilon_of(value: Any) -> float | None:
+    if isinstance(value, Guarantee):
+        return value.epsilon
+    return float(value) if isinstance(value, Real) else None
 
 
 def plain(value: float) -> float | str:

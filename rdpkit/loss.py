@@ -27,6 +27,8 @@ from rdpkit.events import (
 
 _MOST_ALTERNATIVES = 64
 _PARTS_THAT_MEET = 2
+# Outside of this range losses are too large, or too small, for grids of floats.
+_LEAST_NOISE, _MOST_NOISE = 1e-2, 1e6
 
 Kind = Literal["removed", "added", "replaced", "opposed"]
 
@@ -221,6 +223,11 @@ def _step(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
                 kind = "opposed"
         case FixedSizeSampledGaussian():
             z, q = event.noise_multiplier, event.sample_size / event.population_size
+            if unbounded and event.sample_size == event.population_size:
+                raise NoLossDistributionError(
+                    "A sample of the whole population cannot be drawn with one record less: "
+                    "expected sample_size < population_size under add_or_remove_one."
+                )
             if attained:
                 kind = "removed"
         case _:
@@ -229,6 +236,11 @@ def _step(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
             )
     if q == 0.0:
         return ()
+    if not _LEAST_NOISE <= z <= _MOST_NOISE:
+        raise NoLossDistributionError(
+            f"Privacy loss distributions are computed for noise multipliers in "
+            f"[{_LEAST_NOISE:g}, {_MOST_NOISE:g}], got {z!r}."
+        )
     if q == 1.0:
         # All kinds are the same Gaussian pair, up to the distance, and one name composes better.
         z = z / 2.0 if kind == "opposed" else z

@@ -142,7 +142,7 @@ def _result(
     values = objective(orders)
     pick = int(np.argmin(values))
     value, order = float(values[pick]), float(orders[pick])
-    if math.isinf(value):
+    if value == math.inf:
         return BestOrder(value=value, order=None, note="the bound is infinite at every order")
     note = None
     if order - 1.0 <= (low - 1.0) * (1.0 + 1e-9):

@@ -28,6 +28,7 @@ from __future__ import annotations
 import importlib
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,8 @@ _MOST_POINTS = 1 << 20
 _COARSENING = 0.02
 # Mass of one step's upper tail that is moved to infinity, as a part of delta over the releases.
 _TAIL = 1e-7
+# Probabilities that the transforms do not resolve.
+_RESOLUTION = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,7 @@ class LossBound:
 
 
 def epsilon_above(
-    releases: Releases, *, delta: float, scale: float, accuracy: float = 1e-3
+    releases: Releases, *, delta: float, scale: float, accuracy: float = 1e-3, refinements: int = 6
 ) -> LossBound:
     """Upper bound on epsilon at ``delta``.
 
@@ -84,19 +87,28 @@ def epsilon_above(
         About how large the result is; sets the first grid.
     accuracy : float
         The grid is refined until halving its step moves the result by less than this part of it.
+    refinements : int
+        How often it may be halved; 0 gives a coarse bound, which is one all the same.
     """
     if not releases:
         return LossBound(value=0.0, step=0.0, change=0.0)
+
+    _check_resolution(delta)
 
     def at(step: float) -> float:
         pmf = _compose(releases, step, lambda s: _pessimistic(s, step, _tail(releases, delta)))
         return float(pmf.get_epsilon_for_delta(delta))
 
-    return _refine(at, _first_step(releases, scale, delta), accuracy, decreasing=True)
+    return _refine(at, _first_step(releases, scale, delta), accuracy, refinements, decreasing=True)
 
 
 def delta_above(
-    releases: Releases, *, epsilon: float, scale: float, accuracy: float = 1e-3
+    releases: Releases,
+    *,
+    epsilon: float,
+    scale: float,
+    accuracy: float = 1e-3,
+    refinements: int = 6,
 ) -> LossBound:
     """Upper bound on delta at ``epsilon``; ``scale`` is about the largest epsilon of interest."""
     if not releases:
@@ -104,27 +116,35 @@ def delta_above(
 
     def at(step: float) -> float:
         pmf = _compose(releases, step, lambda s: _pessimistic(s, step, _tail(releases, 1e-12)))
-        return float(np.clip(pmf.get_delta_for_epsilon(epsilon), 0.0, 1.0))
+        # Mass below what the sums resolve is not told apart from none: rounded up.
+        return float(np.clip(pmf.get_delta_for_epsilon(epsilon), _RESOLUTION, 1.0))
 
-    return _refine(at, _first_step(releases, scale, 1e-12), accuracy, decreasing=True)
+    return _refine(at, _first_step(releases, scale, 1e-12), accuracy, refinements, decreasing=True)
 
 
 def epsilon_below(
-    releases: Releases, *, delta: float, scale: float, accuracy: float = 1e-3
+    releases: Releases, *, delta: float, scale: float, accuracy: float = 1e-3, refinements: int = 6
 ) -> LossBound:
     """Epsilon that the pair given by ``releases`` exceeds at ``delta``: a lower bound."""
     if not releases:
         return LossBound(value=0.0, step=0.0, change=0.0)
 
+    _check_resolution(delta)
+
     def at(step: float) -> float:
         pmf = _compose(releases, step, lambda s: _binned(s, step))
         return float(pmf.get_epsilon_for_delta(delta))
 
-    return _refine(at, _first_bin(releases, scale, delta), accuracy, decreasing=False)
+    return _refine(at, _first_bin(releases, scale, delta), accuracy, refinements, decreasing=False)
 
 
 def delta_below(
-    releases: Releases, *, epsilon: float, scale: float, accuracy: float = 1e-3
+    releases: Releases,
+    *,
+    epsilon: float,
+    scale: float,
+    accuracy: float = 1e-3,
+    refinements: int = 6,
 ) -> LossBound:
     """Delta that the pair given by ``releases`` has at ``epsilon``: a lower bound."""
     if not releases:
@@ -132,9 +152,18 @@ def delta_below(
 
     def at(step: float) -> float:
         pmf = _compose(releases, step, lambda s: _binned(s, step))
-        return float(np.clip(pmf.get_delta_for_epsilon(epsilon), 0.0, 1.0))
+        found = float(np.clip(pmf.get_delta_for_epsilon(epsilon), 0.0, 1.0))
+        return found if found > _RESOLUTION else 0.0
 
-    return _refine(at, _first_bin(releases, scale, 1e-12), accuracy, decreasing=False)
+    return _refine(at, _first_bin(releases, scale, 1e-12), accuracy, refinements, decreasing=False)
+
+
+def _check_resolution(delta: float) -> None:
+    if delta < _RESOLUTION:
+        raise NoLossDistributionError(
+            f"Expected delta >= {_RESOLUTION:g} for a privacy loss distribution, whose "
+            f"floating-point sums resolve no less, got {delta!r}."
+        )
 
 
 def hockey_stick(step: Step, epsilon: Array) -> Array:
@@ -208,7 +237,12 @@ def _as_profile(step: Step) -> Step:
 
 
 def _refine(
-    at: Callable[[float], float], step: float, accuracy: float, *, decreasing: bool
+    at: Callable[[float], float],
+    step: float,
+    accuracy: float,
+    refinements: int,
+    *,
+    decreasing: bool,
 ) -> LossBound:
     """Halve the step until the number settles; every value on the way is a valid bound."""
     try:
@@ -218,7 +252,7 @@ def _refine(
             f"A privacy loss distribution would need more than {_MOST_POINTS} points."
         ) from None
     change = math.inf
-    for _ in range(6):
+    for _ in range(refinements):
         step /= 2.0
         try:
             value = at(step)
@@ -273,12 +307,19 @@ def _pessimistic(step: Step, size: float, tail: float) -> Any:
 
 def _binned(step: Step, size: float) -> Any:
     """The pair as seen through bins whose loss is a multiple of the grid step."""
-    losses, first, second = _bins(step, size)
-    masses = second if step.kind == "added" else first
-    signed = -losses if step.kind == "added" else losses
+    backward = step.kind == "added"
+    # Both directions look at the same line through the same bins.
+    bins, ends = _bins(step.reversed() if backward else step, size)
     table: dict[int, float] = {}
-    for loss, mass in zip(signed.tolist(), masses.tolist(), strict=True):
+    for multiple, first, second in bins:
+        loss, mass = (-multiple, second) if backward else (multiple, first)
         table[loss] = table.get(loss, 0.0) + mass
+    for first, second in ends:
+        # Rounded down, so that the loss of neither direction is overstated.
+        own, other = (second, first) if backward else (first, second)
+        if own > 0.0 and other > 0.0:
+            loss = math.floor(math.log(own / other) / size)
+            table[loss] = table.get(loss, 0.0) + own
     return (
         _pld_pmf()
         .create_pmf(table, discretization=size, infinity_mass=0.0, pessimistic_estimate=False)
@@ -286,8 +327,11 @@ def _binned(step: Step, size: float) -> Any:
     )
 
 
-def _bins(step: Step, size: float) -> tuple[NDArray[np.int64], Array, Array]:
-    """Losses in grid steps, and the masses of the bins under both members of the pair.
+@lru_cache(maxsize=64)
+def _bins(
+    step: Step, size: float
+) -> tuple[tuple[tuple[int, float, float], ...], tuple[tuple[float, float], ...]]:
+    """Bins as (loss in grid steps, mass under the first, under the second); masses of both ends.
 
     From left to right: given a bin's left edge with log-ratio below the next multiple of the
     step, the right edge is where the mean ratio over the bin reaches that multiple; it exists and
@@ -295,12 +339,9 @@ def _bins(step: Step, size: float) -> tuple[NDArray[np.int64], Array, Array]:
     """
     pair = _Pair(step)
     left, right = pair.ends()
-    first_multiple = math.floor(pair.log_ratio(left) / size) + 1
-    last_multiple = math.floor(pair.log_ratio(right) / size)
-    if last_multiple - first_multiple > _MOST_POINTS:
+    if (pair.log_ratio(right) - pair.log_ratio(left)) / size > _MOST_POINTS:
         raise _TooFineError
-    losses: list[int] = []
-    masses: list[tuple[float, float]] = []
+    bins: list[tuple[int, float, float]] = []
     edge, width = left, 1e-3
     while edge < right:
         multiple = math.floor(pair.log_ratio(edge) / size) + 1
@@ -310,21 +351,11 @@ def _bins(step: Step, size: float) -> tuple[NDArray[np.int64], Array, Array]:
         if stop is None:
             break
         width = stop - edge
-        mass = pair.mass(edge, stop)
-        if mass[0] > 0.0 and mass[1] > 0.0:
-            losses.append(multiple)
-            masses.append(mass)
+        first, second = pair.mass(edge, stop)
+        if first > 0.0 and second > 0.0:
+            bins.append((multiple, first, second))
         edge = stop
-    # The ends of the line, rounded so that each direction's loss is not overstated.
-    below = pair.mass(-math.inf, left)
-    above = pair.mass(edge, math.inf)
-    toward = math.ceil if step.kind == "added" else math.floor
-    for mass in (below, above):
-        if mass[0] > 0.0 and mass[1] > 0.0:
-            losses.append(toward(math.log(mass[0] / mass[1]) / size))
-            masses.append(mass)
-    table = np.array(masses)
-    return np.array(losses, dtype=np.int64), table[:, 0], table[:, 1]
+    return tuple(bins), (pair.mass(-math.inf, left), pair.mass(edge, math.inf))
 
 
 class _Pair:

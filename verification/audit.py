@@ -12,11 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from rdpkit import Adjacency, Event, Guarantee
-from rdpkit.analysis import BEST, epsilon, published_bounds, published_rdp, upper_rdp
+from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee
+from rdpkit.analysis import (
+    BEST,
+    epsilon,
+    lower_bound,
+    published_bounds,
+    published_rdp,
+    upper_rdp,
+)
 from rdpkit.conversions import EPSILON
 from rdpkit.guarantee import plain
+from rdpkit.loss import Alternative, NoLossDistributionError
+from rdpkit.pairs import pair_of
+from rdpkit.pairs_synthesis import WeightedRows, attained_pair
 from verification.claims import Claim
+
+# A lower bound from floating-point sums refutes a claim only if it exceeds it by this part of it.
+_MARGIN = 1e-6
 
 
 class Reproduction(StrEnum):
@@ -47,6 +60,7 @@ class Side:
     epsilon: float
     order: float | None = None
     enclosure: tuple[float, float] | None = None
+    rigorous: bool = False
     assumptions: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,6 +70,7 @@ class Side:
             found["order"] = plain(self.order)
         if self.enclosure is not None:
             found["enclosure"] = [plain(value) for value in self.enclosure]
+            found["rigorous"] = self.rigorous
         if self.assumptions:
             found["assumptions"] = list(self.assumptions)
         return found
@@ -63,7 +78,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What the audit found about one claim."""
+    """What the audit found about one claim.
+
+    ``pair`` describes the two data sets of the lower bound; ``refutation`` adds delta at the
+    claimed epsilon, where the lower bound exceeds the claim.
+    """
 
     claim: Claim
     published: Side | None
@@ -74,6 +93,8 @@ class Finding:
     slack: float | None
     scenarios: tuple[tuple[str, Side], ...]
     notes: tuple[str, ...]
+    refutation: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the keys of the command line's contract."""
@@ -96,6 +117,7 @@ class Finding:
             "scenarios": [
                 {"description": text, "published": side.as_dict()} for text, side in self.scenarios
             ],
+            "refutation": list(self.refutation),
             "notes": list(self.notes),
         }
 
@@ -157,30 +179,93 @@ def audit_one(claim: Claim) -> Finding:
     )
     notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
     claimed = float(claim.epsilon)
-    sound = upper.epsilon <= claimed
+    lower, pair, refutation = _lower(claim, event, claimed)
     slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
-    if not sound and agrees_rounded(upper.epsilon, claim.epsilon):
-        notes.append(
-            f"the best upper bound, {upper.epsilon:.8g}, exceeds the claim by less than its last "
-            "printed digit: rounded up, the claim would be proven"
-        )
+    # The claim as the nearest float: a printed 0.04 is not refused for the 8e-19 between the two.
+    if upper.epsilon <= claimed:
+        soundness = Soundness.SOUND
+    elif refutation:
+        soundness = Soundness.REFUTED
+    else:
+        soundness = Soundness.UNPROVEN
+        notes += _unproven_notes(event, upper, claim.epsilon)
     return Finding(
         claim=claim,
         published=published,
         upper=upper,
-        lower=None,
+        lower=lower,
         reproduction=reproduction,
-        soundness=Soundness.SOUND if sound else Soundness.UNPROVEN,
+        soundness=soundness,
         slack=slack,
         scenarios=(),
         notes=tuple(notes),
+        refutation=refutation,
+        pair=pair,
     )
+
+
+_Words = tuple[str, ...]
+
+
+def _lower(claim: Claim, event: Event, claimed: float) -> tuple[Side | None, _Words, _Words]:
+    """What two neighbouring data sets attain, which they are, and what that refutes."""
+    if claim.delta is None:
+        return _lower_at_one_order(claim, event, claimed)
+    try:
+        attained, alternative = _attained(event, claim.adjacency, claim.delta)
+        side = _side(attained)
+    except NoLossDistributionError:
+        return None, (), ()
+    try:
+        pair = tuple(pair_of(event, claim.adjacency, attained, alternative).describe())
+    except NoLossDistributionError:
+        pair = ("the pairs of the event's parts, together",)
+    if not attained.epsilon > claimed * (1.0 + _MARGIN):
+        return side, pair, ()
+    at_claim = lower_bound(event, adjacency=claim.adjacency, epsilon=claimed)[0].delta
+    refutation = (
+        *pair,
+        f"delta at the claimed epsilon {claim.epsilon} is at least {at_claim:.4g}, "
+        f"{at_claim / claim.delta:.3g} times the claimed {claim.delta:g}",
+    )
+    return side, pair, refutation
+
+
+def _lower_at_one_order(
+    claim: Claim, event: Event, claimed: float
+) -> tuple[Side | None, _Words, _Words]:
+    if not isinstance(event, GaussianSynthesis) or claim.order is None:
+        return None, (), ()
+    found = attained_pair(event, claim.order, claim.adjacency)
+    value = event.outputs * found.divergence
+    side = Side(bound="synthesis-pair", epsilon=value, order=claim.order)
+    pair = (f"D : {_rows(found.first)}", f"D': {_rows(found.second)}")
+    if not value > claimed * (1.0 + _MARGIN):
+        return side, pair, ()
+    attained = f"the Renyi divergence of order {claim.order:g} is at least {value:.6g}"
+    return side, pair, (*pair, attained)
+
+
+def _rows(data: WeightedRows) -> str:
+    return "; ".join(f"{count} x {row}" for row, count in zip(data.rows, data.counts, strict=True))
+
+
+def _unproven_notes(event: Event, upper: Side, printed: Decimal) -> Iterator[str]:
+    if math.isinf(upper.epsilon):
+        yield "no sound bound is known: " + ("; ".join(event.assumptions()) or "no theorem applies")
+    elif agrees_rounded(upper.epsilon, printed):
+        yield (
+            f"the best upper bound, {upper.epsilon:.8g}, exceeds the claim by less than its last "
+            "printed digit: rounded up, the claim would be proven"
+        )
 
 
 def agrees(computed: float, printed: Decimal) -> bool:
     """Whether ``printed`` is ``computed`` at the printed precision, rounded either way."""
     if math.isinf(computed) or not printed.is_finite():
         return math.isinf(computed) and not printed.is_finite()
+    if computed > 0.0 and printed == 0:
+        return False  # "no loss at all" is no rounding of a loss
     return printed in {
         _rounded(computed, printed, mode) for mode in (ROUND_HALF_EVEN, ROUND_CEILING, ROUND_FLOOR)
     }
@@ -196,8 +281,9 @@ def agrees_rounded(computed: float, printed: Decimal) -> bool:
 def _rounded(computed: float, printed: Decimal, mode: str) -> Decimal:
     exponent = printed.as_tuple().exponent
     assert isinstance(exponent, int)
-    unit = Decimal(1).scaleb(exponent)
-    return Decimal(computed).quantize(unit, rounding=mode, context=Context(prec=400))
+    # Digits left of the point are printed even where an exponent hides them.
+    unit = Decimal(1).scaleb(min(exponent, 0))
+    return Decimal(computed).quantize(unit, rounding=mode, context=Context(prec=1200))
 
 
 def _reproduction_notes(
@@ -249,6 +335,11 @@ def _upper(event: Event, delta: float | None, order: float | None, adjacency: Ad
 
 
 @functools.lru_cache(maxsize=4096)
+def _attained(event: Event, adjacency: Adjacency, delta: float) -> tuple[Guarantee, Alternative]:
+    return lower_bound(event, adjacency=adjacency, delta=delta)
+
+
+@functools.lru_cache(maxsize=4096)
 def _epsilon(
     event: Event, delta: float, adjacency: Adjacency, bound: str, conversion: str | None
 ) -> Guarantee:
@@ -262,5 +353,6 @@ def _side(guarantee: Guarantee) -> Side:
         epsilon=guarantee.epsilon,
         order=guarantee.order,
         enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
+        rigorous=enclosure is not None and enclosure.rigorous,
         assumptions=guarantee.assumptions,
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit import Adjacency, Event, event_from_parameters
-from rdpkit.events import MECHANISMS
+from rdpkit.events import MECHANISMS, check_given_parameters
 
 UNMODELLED = "unmodelled"
 """Mechanism of a claim about something that the library has no event for."""
@@ -37,6 +37,8 @@ _KEYS = (
     "scenario",
     "notes",
 )
+# Decimal exponents beyond this are no privacy budgets, and slow to compute with.
+_LARGEST = 300
 _SCENARIO_KEYS = ("description", "parameters", "delta")
 
 
@@ -140,9 +142,10 @@ def loads(content: bytes | str, *, origin: str = "<claims>") -> list[Claim]:
         If the text is not TOML or does not follow the format.
     """
     try:
+        # A number may have more digits than Decimal or int accept: their errors are the file's.
         text = content.decode("utf-8") if isinstance(content, bytes) else content
         document = tomllib.loads(text, parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{origin}: not a TOML file: {error}") from None
     for key in document:
         if key != "claim":
@@ -160,6 +163,8 @@ def loads(content: bytes | str, *, origin: str = "<claims>") -> list[Claim]:
             label = f"{origin}: claim {identifier!r}"
         try:
             claims.append(_claim(table, origin))
+        except RecursionError:
+            raise ValueError(f"{label}: its tables are nested too deeply.") from None
         except ValueError as error:
             raise ValueError(f"{label}: {error}") from None
     identifiers = [claim.id for claim in claims]
@@ -226,18 +231,21 @@ def _what_was_released(
         if tables:
             raise ValueError("scenarios are for claims that list what is missing.")
         return event_from_parameters(mechanism, _plain(parameters)), ()
+    check_given_parameters(mechanism, _plain(parameters))
     scenarios = []
     for item in tables:
         _known_keys(item, _SCENARIO_KEYS)
         given = item.get("parameters", {})
         if not isinstance(given, dict):
             raise ValueError("expected a scenario's parameters to be a table.")
+        own = _optional_number(item, "delta", lambda v: 0.0 < v < 1.0, "in (0, 1)")
+        if own is None and delta is None and "order" not in table:
+            raise ValueError("expected delta in (0, 1) in the scenario, or in the claim.")
         scenarios.append(
             Scenario(
                 description=_text(item, "description"),
                 event=event_from_parameters(mechanism, _plain({**parameters, **given})),
-                delta=_optional_number(item, "delta", lambda v: 0.0 < v < 1.0, "in (0, 1)")
-                or delta,
+                delta=delta if own is None else own,
             )
         )
     return None, tuple(scenarios)
@@ -292,6 +300,11 @@ def _epsilon(value: Any, missing: tuple[str, ...]) -> Decimal | None:
     number = Decimal(value)
     if number.is_nan() or number < 0:
         raise ValueError(f"expected epsilon to be a number >= 0, got {_shown(value)}.")
+    exponent = number.as_tuple().exponent
+    if number.is_finite() and (number.adjusted() > _LARGEST or int(exponent) < -_LARGEST):
+        raise ValueError(
+            f"expected epsilon between 1e-{_LARGEST} and 1e{_LARGEST}, got {_shown(value)}."
+        )
     return number
 
 
@@ -303,7 +316,8 @@ def _optional_number(
     value = table[key]
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         raise ValueError(f"expected {key} to be a number {condition}, got {_shown(value)}.")
-    number = float(value) if abs(Decimal(value).adjusted()) < 400 else math.nan
+    size = Decimal(value).adjusted() if value else 0
+    number = float(value) if abs(size) < _LARGEST else math.nan
     if math.isnan(number) or not accepts(number):
         raise ValueError(f"expected {key} {condition}, got {_shown(value)}.")
     return number

@@ -56,7 +56,13 @@ def gaussian_rdp(orders: ArrayLike, *, noise_multiplier: float) -> NDArray[np.fl
     """
     checked = _validate.orders("orders", orders)
     z = _validate.positive("noise_multiplier", noise_multiplier)
-    return checked / (2.0 * z) / z
+    return unsampled(checked, z)
+
+
+def unsampled(orders: Array, z: float) -> Array:
+    """The formula on checked arguments; inf where it exceeds the range of floats."""
+    with np.errstate(over="ignore"):
+        return np.asarray(orders / (2.0 * z) / z)
 
 
 def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:

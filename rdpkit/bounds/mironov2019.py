@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
+from rdpkit.bounds.gaussian import unsampled
 from rdpkit.events import PoissonSampledGaussian
 from rdpkit.numerics import sampled_gaussian as numerics
 from rdpkit.numerics.balls import over_rounded_inputs
@@ -96,7 +97,7 @@ def sampled_gaussian_rdp(
     if q == 0.0:
         return np.zeros_like(checked)
     if q == 1.0:
-        return checked / (2.0 * z) / z
+        return unsampled(checked, z)
     if method == "series":
         return np.array([float(rdp_enclosure(float(a), z, q).mid()) for a in checked])
     summed = whole if method == "finite-sum" else whole & (checked <= _LARGEST_SUM)

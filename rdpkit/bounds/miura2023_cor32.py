@@ -26,14 +26,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import miura2023_thm31 as theorem
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
-from rdpkit.bounds.weak_triangle import weak_triangle
+from rdpkit.bounds.weak_triangle import best_p, weak_triangle
 from rdpkit.events import GaussianSynthesis
+from rdpkit.numerics.balls import to_relative_accuracy
 
 ID = "miura2023-cor3.2"
+
+_BITS = 60
+_START = 128
 
 
 def orders_below(n: int, d: int, min_eigenvalue: float) -> float:
@@ -57,6 +62,49 @@ def rdp_one_output(
         first_below=c,
         second_below=c,
     )
+
+
+def ball_one_output(
+    order: float, n: int, d: int, min_eigenvalue: float, *, second_records: int
+) -> arb:
+    """A ball that contains the corollary's epsilon for one record at the p that the search picks.
+
+    The inner orders are evaluated as balls around what that p makes them. inf where no p is
+    admissible.
+    """
+    c = theorem.orders_below(n, d, min_eigenvalue)
+    choice = best_p(
+        order,
+        first=lambda inner: theorem.rdp_one_output(inner, n, d, min_eigenvalue),
+        second=lambda inner: theorem.rdp_one_output(inner, second_records, d, min_eigenvalue),
+        first_below=c,
+        second_below=c,
+    )
+    if choice is None:
+        return arb("inf")
+    tau = theorem.exact_tau(d, min_eigenvalue)
+
+    def compute() -> arb:
+        a, p = arb(order), arb(choice)
+        first = theorem.formula(p * a, n, d, tau)
+        second = theorem.formula((p * a - 1) / (p - 1), second_records, d, tau)
+        return (a - 1 / p) / (a - 1) * first + second
+
+    return to_relative_accuracy(compute, bits=_BITS, start=_START)
+
+
+def _published_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    n = event.records
+    one = ball_one_output(order, n, event.dimension, event.min_eigenvalue, second_records=n + 1)
+    with ctx.workprec(_START):
+        return one * int(event.outputs)
+
+
+def _sound_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    n = event.records
+    one = ball_one_output(order, n, event.dimension, event.min_eigenvalue, second_records=n)
+    with ctx.workprec(_START):
+        return one * int(event.outputs)
 
 
 def _range(event: Any, adjacency: Adjacency) -> OrderRange:
@@ -90,6 +138,7 @@ PUBLISHED = RdpBound(
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=_range,
     rdp=_published,
+    ball=_published_ball,
     conversion="mironov2017",
     assumptions=_assumptions,
 )
@@ -103,5 +152,6 @@ UPPER = RdpBound(
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=_range,
     rdp=_sound,
+    ball=_sound_ball,
     assumptions=_assumptions,
 )

@@ -19,16 +19,22 @@ statistics-based synthetic data generation", 2023, Theorem 3.1.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx, fmpq
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
 from rdpkit.events import GaussianSynthesis
+from rdpkit.numerics.balls import to_relative_accuracy
 
 ID = "miura2023-thm3.1"
 SOURCE = "Miura et al. 2023, Theorem 3.1"
+
+_BITS = 60
+_START = 128
 
 
 def tau_of(d: int, min_eigenvalue: float) -> float:
@@ -67,6 +73,60 @@ def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Arra
     return np.asarray(np.maximum(added, removed))
 
 
+def exact_tau(d: int, min_eigenvalue: float) -> fmpq:
+    """The paper's tau for an eigenvalue that is taken as an exact number."""
+    sigma = Fraction(min_eigenvalue)
+    return fmpq(4 * d * sigma.denominator, sigma.numerator)
+
+
+def formula(a: arb, n: int, d: int, tau: fmpq) -> arb:
+    """The theorem's epsilon at the working precision in force, as printed.
+
+    A ball that is not finite where ``a`` is not certainly in the theorem's range.
+    """
+    scale = 2 * (a - 1)
+    zero = arb(0)
+
+    added = a / 2 * tau / ((n + 1) * (n + 1 - a))
+    added += d / scale * (a * arb(fmpq(n, n + 1)).log() - (1 - a / (n + 1)).log())
+    gap = (1 + a * n * tau / ((n + 1) * (n + 1 - a))).log() - a * arb(1 + tau / (n + 1)).log()
+    added -= gap.min(zero) / scale
+
+    room = n * (n + a) - a * (n + 1) * tau
+    if not (room > 0 and 1 - tau / n > 0):
+        return arb("nan")
+    removed = a / 2 * tau / room
+    removed += d / scale * (a * arb(fmpq(n + 1, n)).log() - (1 + a / n).log())
+    gap = (1 - a * (n + 1) * tau / ((n + a) * n)).log() - a * arb(1 - tau / n).log()
+    removed -= gap.min(zero) / scale
+    return added.max(removed)
+
+
+def ball_one_output(order: float, n: int, d: int, min_eigenvalue: float) -> arb:
+    """A ball that contains the theorem's epsilon for one synthetic record; inf out of its range.
+
+    The order and the eigenvalue are taken as exact numbers.
+    """
+    tau = exact_tau(d, min_eigenvalue)
+    limit = min(fmpq(n + 1), fmpq(n * n) / (tau * (n + 1) - n))
+    a = Fraction(order)
+    if fmpq(a.numerator, a.denominator) >= limit:
+        return arb("inf")
+    return to_relative_accuracy(lambda: formula(arb(order), n, d, tau), bits=_BITS, start=_START)
+
+
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    one = ball_one_output(order, event.records, event.dimension, event.min_eigenvalue)
+    with ctx.workprec(_START):
+        return one * int(event.outputs)
+
+
+def _every_pair_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    one = ball_one_output(order, event.records - 1, event.dimension, event.min_eigenvalue)
+    with ctx.workprec(_START):
+        return one * int(event.outputs)
+
+
 def _range(event: Any, adjacency: Adjacency) -> OrderRange:
     return OrderRange(highest=orders_below(event.records, event.dimension, event.min_eigenvalue))
 
@@ -100,6 +160,7 @@ PUBLISHED = RdpBound(
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
     order_range=_range,
     rdp=_rdp,
+    ball=_ball,
     conversion="mironov2017",
     assumptions=_assumptions,
 )
@@ -113,4 +174,5 @@ UPPER = RdpBound(
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
     order_range=_every_pair_range,
     rdp=_every_pair,
+    ball=_every_pair_ball,
 )

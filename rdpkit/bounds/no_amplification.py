@@ -9,7 +9,8 @@ a sampling fraction of 1 this is exact, and at large orders it is below the ampl
 
 Assumes
 -------
-Nothing beyond the event.
+A sample of fixed size can be drawn from both neighbours: under add-or-remove-one it is smaller than
+the population.
 
 Source
 ------
@@ -24,12 +25,18 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, every_order
 from rdpkit.bounds.gaussian import ball, gaussian_rdp
 from rdpkit.events import FixedSizeSampledGaussian, PoissonSampledGaussian
 
 _SOURCE = "van Erven and Harremoes 2014, Theorem 13 (arXiv 1206.2459v2); Mironov 2017"
 _BOTH = (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE)
+
+
+def _fixed_size_range(event: Any, adjacency: Adjacency) -> OrderRange:
+    # From the smaller neighbour a sample of the whole population cannot be drawn: nothing holds.
+    feasible = adjacency is Adjacency.REPLACE_ONE or event.sample_size < event.population_size
+    return OrderRange() if feasible else OrderRange(highest=1.0)
 
 
 def _fixed_size(event: Any, orders: Array, adjacency: Adjacency) -> Array:
@@ -55,7 +62,7 @@ FIXED_SIZE = RdpBound(
     kind=Kind.UPPER,
     event_type=FixedSizeSampledGaussian,
     adjacencies=_BOTH,
-    order_range=every_order,
+    order_range=_fixed_size_range,
     rdp=_fixed_size,
     ball=_fixed_size_ball,
 )

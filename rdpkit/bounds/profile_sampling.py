@@ -42,6 +42,7 @@ from flint import acb, arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, every_order
+from rdpkit.bounds.gaussian import unsampled
 from rdpkit.events import FixedSizeSampledGaussian, PoissonSampledGaussian
 from rdpkit.numerics.balls import over_rounded_inputs, to_relative_accuracy
 from rdpkit.numerics.gaussian_profile import log_excess_of_sampled_profile
@@ -53,7 +54,7 @@ _SOURCE = "Balle, Barthe and Gaboardi 2018, Theorem 11; Sason and Verdu 2016; rd
 def rdp(orders: Array, z: float, gamma: float) -> Array:
     """Divergence at any orders for noise multiplier ``z`` and probability ``gamma`` > 0."""
     if gamma == 1.0:
-        return orders / (2.0 * z) / z
+        return unsampled(orders, z)
     return rdp_from_log_excess(log_excess_of_sampled_profile(orders, z, gamma), orders)
 
 

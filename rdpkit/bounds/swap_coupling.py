@@ -14,7 +14,8 @@ the two the forward one is larger (Mironov et al. 2019, Theorem 5): the Poisson 
 Assumes
 -------
 The subset is uniform without replacement and fresh; ``population_size`` is the size of the larger
-data set (a smaller q = l/(n+1) when a record is added: the bound at l/n covers it).
+data set and exceeds the size of the sample, so that the smaller one can be sampled too (a smaller q
+= l/(n+1) when a record is added: the bound at l/n covers it).
 
 Source
 ------
@@ -29,9 +30,15 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
 from rdpkit.bounds.mironov2019 import ball, sampled_gaussian_rdp
 from rdpkit.events import FixedSizeSampledGaussian
+
+
+def _range(event: Any, adjacency: Adjacency) -> OrderRange:
+    # From the smaller neighbour a sample of the whole population cannot be drawn: nothing holds.
+    feasible = event.sample_size < event.population_size
+    return OrderRange() if feasible else OrderRange(highest=1.0)
 
 
 def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
@@ -53,7 +60,7 @@ BOUND = RdpBound(
     kind=Kind.UPPER,
     event_type=FixedSizeSampledGaussian,
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
-    order_range=every_order,
+    order_range=_range,
     rdp=_rdp,
     ball=_ball,
 )

@@ -6,12 +6,15 @@ import functools
 import json
 import math
 from collections.abc import Callable
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
 from rdpkit.guarantee import Guarantee
+
+# Numbers with more digits than this before the point are written with an exponent.
+_LONGEST = 12
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +36,12 @@ class BadInput(click.ClickException):
 
     def format_message(self) -> str:
         """The message on one line."""
-        return " ".join(str(self.message).split())
+        return printable(" ".join(str(self.message).split()))
+
+
+def printable(text: str) -> str:
+    """The text with control characters spelled out: no file steers the reader's terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
@@ -43,8 +51,8 @@ def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
-        except (ValueError, OSError) as error:
-            raise BadInput(str(error)) from None
+        except (ValueError, ArithmeticError, OSError) as error:
+            raise BadInput(str(error) or type(error).__name__) from None
 
     return wrapped
 
@@ -54,8 +62,17 @@ def as_json(value: Any) -> str:
     return json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
 
 
+def rounded_down(value: float, digits: int = 4) -> str:
+    """A lower bound for people, rounded down."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
 def rounded_up(value: float, digits: int = 4) -> str:
     """A number for people, rounded up so that it never understates a privacy loss."""
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def _rounded(value: float, digits: int, mode: str) -> str:
     if math.isinf(value):
         return "inf"
     if value == 0.0:
@@ -63,7 +80,9 @@ def rounded_up(value: float, digits: int = 4) -> str:
     # The shortest decimal that reads back as the float: 1e-05 stays 1e-05.
     exact = Decimal(repr(value))
     unit = Decimal(1).scaleb(min(exact.adjusted() - digits + 1, 0))
-    up = exact.quantize(unit, rounding=ROUND_CEILING, context=Context(prec=400))
+    up = exact.quantize(unit, rounding=mode, context=Context(prec=400))
+    if exact.adjusted() > _LONGEST:
+        return f"{exact.normalize(Context(prec=digits, rounding=mode)):.{digits - 1}e}"
     return f"{up:f}" if exact.adjusted() >= -digits else f"{float(up):g}"
 
 

@@ -42,7 +42,7 @@ def event_from_file(path: str | Path) -> Event:
     try:
         with open(path, "rb") as file:
             content = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # beyond TOML's own: bytes, too many digits
         raise ValueError(f"{path}: not a TOML file: {error}") from None
     mechanism = content.pop("mechanism", None)
     if not isinstance(mechanism, str):
@@ -59,9 +59,16 @@ def _integer_list(ctx: click.Context, option: click.Parameter, value: str | None
     if value is None:
         return None
     try:
-        return [int(item) for item in value.split(",")]
+        found = [int(item) for item in value.split(",")]
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a list of integers like 10,20,30") from None
+    return found
+
+
+def _integer_or_list(ctx: click.Context, option: click.Parameter, value: str | None) -> Any:
+    """One integer for all classes, or one for each."""
+    found = _integer_list(ctx, option, value)
+    return found[0] if found is not None and len(found) == 1 else found
 
 
 def _number_list(ctx: click.Context, option: click.Parameter, value: str | None) -> Any:
@@ -83,7 +90,8 @@ def _option(parameter: Parameter) -> click.Option | None:
         case "number":
             return click.Option([name], type=float, **common)
         case "integers":
-            return click.Option([name], callback=_integer_list, metavar="N,N,...", **common)
+            read = _integer_or_list if parameter.one_for_all else _integer_list
+            return click.Option([name], callback=read, metavar="N,N,...", **common)
         case "numbers":
             return click.Option([name], callback=_number_list, metavar="X,X,...", **common)
         case "choice":

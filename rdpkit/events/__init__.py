@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from rdpkit.events.base import Event, Parameter, build, parameters_of
+from rdpkit.events.base import Event, Parameter, build, check_given, parameters_of
 from rdpkit.events.composition import Composed, Parallel, Repeated
 from rdpkit.events.custom_rdp import CustomRdp
 from rdpkit.events.dpcda import DPCDA
@@ -58,6 +58,17 @@ def event_from_parameters(mechanism: str, parameters: Mapping[str, Any]) -> Even
     return build(mechanism, parameters, MECHANISMS)
 
 
+def check_given_parameters(mechanism: str, parameters: Mapping[str, Any]) -> None:
+    """Check the parameters that are given where others are missing.
+
+    Raises
+    ------
+    ValueError
+        For an unknown mechanism or parameter, or a bad value among those given.
+    """
+    check_given(mechanism, parameters, MECHANISMS)
+
+
 __all__ = [
     "DPCDA",
     "LDPDC",
@@ -75,6 +86,7 @@ __all__ = [
     "Parameter",
     "PoissonSampledGaussian",
     "Repeated",
+    "check_given_parameters",
     "event_from_parameters",
     "parameters_of",
 ]

@@ -40,6 +40,7 @@ class Parameter:
     required: bool
     choices: tuple[str, ...] = ()
     nullable: bool = False
+    one_for_all: bool = False
 
     def describe(self) -> str:
         """What is accepted, in words."""
@@ -57,6 +58,7 @@ class Parameter:
 
 
 def _kind_of(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
+    """Kind, choices and whether None is a value; see also :func:`_one_for_all`."""
     nullable = False
     if get_origin(annotation) in (types.UnionType, typing.Union):
         members = [m for m in get_args(annotation) if m is not type(None)]
@@ -78,6 +80,11 @@ def _kind_of(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
     return plain[annotation], (), nullable
 
 
+def _one_for_all(annotation: Any) -> bool:
+    """Whether a single integer stands for a list of equal ones."""
+    return get_origin(annotation) in (types.UnionType, typing.Union) and int in get_args(annotation)
+
+
 def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
     """The parameters of an event type, in the order in which it declares them."""
     hints = typing.get_type_hints(event_type)
@@ -94,6 +101,7 @@ def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
                 required=required,
                 choices=choices,
                 nullable=nullable,
+                one_for_all=kind == "integers" and _one_for_all(hints[field.name]),
             )
         )
     return tuple(found)
@@ -127,6 +135,44 @@ def build(mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, typ
         )
     values = {key: _convert(specification[key], value, known) for key, value in parameters.items()}
     return event_type(**values)
+
+
+def check_given(
+    mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, type[Event]]
+) -> None:
+    """Check the parameters that are given where others are missing.
+
+    Missing ones are filled with values that fit almost anything, and an error is passed on if it
+    is about a parameter that was given.
+
+    Raises
+    ------
+    ValueError
+        As :func:`build`.
+    """
+    fitting: dict[str, Any] = {
+        "integer": 1,
+        "integers": (_validate.LARGEST_INTEGER,),
+        "number": 1.0,
+        "numbers": (2.0,),
+        "flag": False,
+    }
+    filled = dict(parameters)
+    for parameter in parameters_of(known[_validate.choice("mechanism", mechanism, sorted(known))]):
+        if parameter.required and parameter.name not in filled and parameter.kind in fitting:
+            filled[parameter.name] = fitting[parameter.kind]
+        elif parameter.required and parameter.kind == "choice":
+            filled.setdefault(parameter.name, parameter.choices[0])
+    try:
+        build(mechanism, filled, known)
+    except ValueError as error:
+        about_what_is_missing = any(
+            str(error).startswith((f"Expected {name} ", f"Mechanism {mechanism!r} needs"))
+            for name in filled
+            if name not in parameters
+        )
+        if not about_what_is_missing:
+            raise
 
 
 def _convert(parameter: Parameter, value: Any, known: Mapping[str, type[Event]]) -> Any:

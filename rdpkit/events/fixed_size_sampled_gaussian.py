@@ -24,6 +24,8 @@ class FixedSizeSampledGaussian(Event):
         Number of records drawn; at least 1.
     population_size : int
         Number of records to draw from (of the larger of two neighbours); at least ``sample_size``.
+        Under add-or-remove-one the smaller neighbour must be sampled too: where the two are equal
+        no bound holds.
     release : {"sum", "mean"}
         Whether the noise is added to the sum or to the mean of the sample.
     record_diameter : float, optional

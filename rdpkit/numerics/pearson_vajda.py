@@ -2,7 +2,7 @@ r"""B(m) = E_Q[(1 - P/Q)^m] for P = N(1, z^2) against Q = N(0, z^2), without can
 
 The definition of Wang, Balle and Kasiviswanathan is the alternating sum
 B(m) = sum_i (-1)^i C(m,i) e^{i(i-1)/(2 z^2)}, the m-th forward difference at 0 of
-i -> e^{i(i-1)/(2 z^2)}: at z = 100 and m = 64 its terms exceed the result by 250 orders of
+i -> e^{i(i-1)/(2 z^2)}: at z = 100 and m = 64 its terms exceed the result by 100 orders of
 magnitude, and no floating-point sum survives. For even m the integrand is nowhere negative, so the
 trapezoid rule has nothing to cancel; the integrand is entire and falls off like a Gaussian, so the
 rule converges faster than geometrically. The alternating sum itself is kept in ball arithmetic, as

@@ -1,9 +1,10 @@
 """Renyi divergence of the Poisson-sampled Gaussian, to 30 digits.
 
-A - 1 = E[(1 + x)^a - 1 - a x], x = q (e^((2Z-1)/(2 z^2)) - 1), Z ~ N(0, z^2). At integers the finite
-binomial sum over k >= 2, with every exponential as it stands; between them the trapezoid rule,
-computed at two steps of which the second is not a multiple of the first: the script stops unless
-the two agree to 10^-32. Working precision: mp.dps = 70, so that x^2 near 1e-19 still has 50 digits.
+A - 1 = E[(1 + x)^a - 1 - a x], x = q (e^((2Z-1)/(2 z^2)) - 1), Z ~ N(0, z^2). At integers the
+finite binomial sum over k >= 2, with every exponential as it stands; between them the trapezoid
+rule, computed at two steps of which the second is not a multiple of the first: the script stops
+unless the two agree to 10^-32. Working precision: mp.dps = 70, so that x^2 near 1e-19 still has 50
+digits.
 
 Parameters are the binary floats that the entries' decimals round to. Run as a module to rewrite
 values/poisson_gaussian.json: ``python -m tests.oracles.poisson_gaussian``.

@@ -1,0 +1,78 @@
+"""Settings of the documentation. The site builds without a network.
+
+Most formulas are plain text in literal blocks, as they are in the docstrings: they need no
+typesetting program to build, no script from elsewhere to read, and a terminal shows them as the
+site does. A page whose formulas would be unreadable in that form may use dollar signs and TeX; a
+browser sets those with Sphinx's default MathJax if it can reach it, and shows the source if not.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from rdpkit import __version__
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "rdpkit"
+author = "The rdpkit authors"
+copyright = "The rdpkit authors"
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "tables_from_code",
+]
+exclude_patterns = ["_build", "_ext"]
+smartquotes = False  # p' is p prime
+source_suffix = {".md": "markdown"}
+
+html_theme = "furo"
+html_title = "rdpkit"
+html_show_sourcelink = False
+html_copy_source = False
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_custom_sections = ["Guarantee", "Assumes", "Source"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings give types, shapes and units
+
+
+def _formulas_as_literals(*event: Any) -> None:
+    """Show the indented formulas of docstrings as they are written.
+
+    A docstring sets a formula apart by a blank line and an indent. reStructuredText would read that
+    as a quotation, and signs such as ``|S|`` as its own.
+    """
+    lines: list[str] = event[-1]
+    found: list[str] = []
+    last = ""
+    literal = False
+    for line in lines:
+        indented = line.startswith("    ")
+        starts = indented and found and not found[-1].strip() and bool(last)
+        if starts and not last.startswith(" ") and not last.endswith("::"):
+            found += ["::", ""]
+            literal = True
+        elif literal and line.strip() and not indented:
+            literal = False
+        found.append(line)
+        if line.strip():
+            last = line
+    lines[:] = found
+
+
+def setup(app: Any) -> None:
+    """Register the docstring hook, ahead of the one that reads numpydoc sections (500)."""
+    app.connect("autodoc-process-docstring", _formulas_as_literals, priority=400)

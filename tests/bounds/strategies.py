@@ -1,0 +1,24 @@
+"""Hypothesis strategies for the parameters that the bounds take."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import strategies as st
+
+
+def log_uniform(low: float, high: float):
+    """Floats in [low, high], spread evenly in their logarithm."""
+    found = st.floats(math.log(low), math.log(high)).map(math.exp)
+    return found.map(lambda value: min(max(value, low), high))
+
+
+ORDERS = log_uniform(0.01, 255.0).map(lambda gap: 1.0 + gap)
+INTEGER_ORDERS = st.integers(2, 256).map(float)
+NOISE = log_uniform(0.3, 100.0)
+PROBABILITIES = st.one_of(log_uniform(1e-7, 1.0), st.sampled_from([0.5, 0.9, 0.999, 1.0]))
+SAMPLES = st.tuples(st.integers(1, 400), st.integers(0, 10**5)).map(lambda t: (t[0], sum(t)))
+"""Pairs (sample_size, population_size)."""
+
+PROPER_SAMPLES = SAMPLES.map(lambda t: (t[0], max(t[1], t[0] + 1)))
+"""The same, with a smaller neighbour that can be sampled too."""

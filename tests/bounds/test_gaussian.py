@@ -1,0 +1,71 @@
+"""The Gaussian mechanism: order / (2 z^2)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import rdpkit
+
+
+def test_values():
+    """Two roundings of a quotient: at most two units in the last place."""
+    orders = [1.01, 2.0, 7.5, 1e5]
+    exact = [float(Fraction(a) / (2 * Fraction(0.3) ** 2)) for a in orders]
+    assert_allclose(rdpkit.gaussian_rdp(orders, noise_multiplier=0.3), exact, rtol=5e-16)
+
+
+def test_a_single_number_is_an_array_of_one():
+    found = rdpkit.gaussian_rdp(2, noise_multiplier=1)
+    assert found.shape == (1,)
+    assert found.dtype == np.float64
+    assert found[0] == 1.0
+
+
+def test_sensitivity_under_each_adjacency():
+    """Adding a record moves the sum by its norm, replacing one by up to twice that."""
+    event = rdpkit.Gaussian(noise_std=3.0, record_norm=1.5)
+    add = rdpkit.RdpCurve.of(event, orders=[2.0], adjacency="add_or_remove_one")
+    replace = rdpkit.RdpCurve.of(event, orders=[2.0], adjacency="replace_one")
+    assert_allclose(add.values, [0.25], rtol=1e-15)
+    assert_allclose(replace.values, [1.0], rtol=1e-15)
+
+
+BAD_ORDERS = [
+    1.0,
+    0.5,
+    -2,
+    0,
+    [2.0, 1.0],
+    math.nan,
+    math.inf,
+    [2.0, math.nan],
+    [],
+    [[2.0, 3.0]],
+    np.ones((2, 2)) * 2,
+    "2",
+    ["2"],
+    True,
+    [True],
+    None,
+    [2.0, None],
+    2 + 1j,
+    {2.0},
+    [[2.0], [3.0, 4.0]],
+]
+
+
+@pytest.mark.parametrize("orders", BAD_ORDERS, ids=repr)
+def test_bad_orders(orders):
+    with pytest.raises(ValueError, match="Expected orders to be finite Renyi orders > 1"):
+        rdpkit.gaussian_rdp(orders, noise_multiplier=1.0)
+
+
+@pytest.mark.parametrize("noise", [0, -1.0, math.nan, math.inf, "1", True, None, [1.0], 10**400])
+def test_bad_noise(noise):
+    with pytest.raises(ValueError, match="Expected noise_multiplier to be a finite number > 0"):
+        rdpkit.gaussian_rdp([2.0], noise_multiplier=noise)

@@ -1,0 +1,103 @@
+"""Commands to run inside of this process, about one event of every mechanism."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from click.testing import CliRunner
+
+from rdpkit.cli import main
+
+ADD = ["--adjacency", "add_or_remove_one"]
+GAUSSIAN = ["gaussian", "--noise-std", "5", "--record-norm", "1"]
+EVENTS = {
+    "gaussian": {"noise_std": 5.0, "record_norm": 1.0, "record_diameter": 1.5},
+    "poisson_sampled_gaussian": {
+        "noise_std": 2.0,
+        "record_norm": 1.0,
+        "sampling_probability": 0.01,
+    },
+    "fixed_size_sampled_gaussian": {
+        "noise_std": 4.0,
+        "record_norm": 1.0,
+        "sample_size": 10,
+        "population_size": 1000,
+        "release": "sum",
+    },
+    "custom_rdp": {"orders": [2.0, 8.0, 32.0], "values": [0.1, 0.2, math.inf]},
+    "dpmix": {
+        "population_size": 60000,
+        "releases": 10,
+        "order_of_mixture": 256,
+        "feature_dimension": 784,
+        "label_dimension": 10,
+        "feature_noise": 0.5,
+        "label_noise": 0.5,
+    },
+    "class_wise_dpmix": {
+        "class_sizes": [6000, 6000],
+        "samples_per_class": [5, 5],
+        "order_of_mixture": 128,
+        "feature_dimension": 784,
+        "label_dimension": 10,
+        "feature_noise": 0.7,
+        "label_noise": 0.7,
+    },
+    "dpcda": {
+        "class_sizes": [6000, 6000],
+        "samples_per_class": [5, 7],
+        "order_of_mixture": 128,
+        "clip_norm": 1.0,
+        "feature_noise": 0.1,
+        "label_noise": 0.1,
+    },
+    "ldpdc": {
+        "class_sizes": [5421, 6742],
+        "group_size": 50,
+        "samples_per_class": 50,
+        "noise_std": 28.0,
+        "value_bound": 1.0,
+        "dimension": 784,
+    },
+    "ndpdc": {
+        "class_sizes": [5421, 6742],
+        "group_size": 50,
+        "iterations": 100,
+        "noise_std": 2.0,
+        "clip_norm": 1.0,
+    },
+    "gaussian_synthesis": {
+        "records": 1000000,
+        "outputs": 1000,
+        "dimension": 6,
+        "min_eigenvalue": 0.5,
+    },
+}
+
+
+def run(*arguments):
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    return done
+
+
+def answer(*arguments):
+    """The JSON that a command prints, read as strictly as any parser may."""
+
+    def refuse(constant):
+        raise AssertionError(f"not JSON: {constant}")
+
+    done = run(*arguments, "--format", "json")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    return json.loads(done.stdout, parse_constant=refuse)
+
+
+def options(name):
+    """A mechanism and its parameters as options."""
+    words = [name]
+    for key, value in EVENTS[name].items():
+        shown = ",".join(map(str, value)) if isinstance(value, list) else value
+        words += ["--" + key.replace("_", "-"), shown]
+    return words

@@ -1,0 +1,181 @@
+"""``rdpkit audit``: exit status, both formats, and files that mean harm."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from rdpkit.cli import main
+
+CLAIM = """
+[[claim]]
+id = "{id}"
+source = "a paper"
+mechanism = "gaussian"
+adjacency = "add_or_remove_one"
+bound = "gaussian"
+epsilon = {epsilon}
+delta = 1e-5
+notes = ["{note}"]
+[claim.parameters]
+noise_std = 5.0
+record_norm = 1.0
+"""
+MISSING = """
+[[claim]]
+id = "m"
+source = "a paper"
+mechanism = "unmodelled"
+adjacency = "replace_one"
+missing = ["everything"]
+"""
+
+
+def claim(epsilon="0.80", *, identifier="a", note="n"):
+    return CLAIM.format(id=identifier, epsilon=epsilon, note=note)
+
+
+@pytest.fixture
+def audit(tmp_path):
+    """Run the command on one file with this content."""
+
+    def run(content, *options):
+        path = tmp_path / "claims.toml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        done = CliRunner().invoke(main, ["audit", str(path), *options])
+        assert done.exception is None or isinstance(done.exception, SystemExit)
+        return done
+
+    return run
+
+
+def test_a_claim_that_reproduces_and_is_sound(audit):
+    done = audit(claim())
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    row = next(line for line in done.stdout.splitlines() if line.startswith("a "))
+    assert row.split()[1] == "0.80"
+    assert row.split()[-2:] == ["exact", "sound"]
+    assert "1 claims, reproduction: 1 exact" in done.stdout
+    assert "1 claims, soundness: 1 sound" in done.stdout
+
+
+def test_json_has_one_entry_a_claim_in_the_order_of_the_file(audit):
+    def refuse(constant):
+        raise AssertionError(f"not JSON: {constant}")
+
+    done = audit(claim() + claim("inf", identifier="b") + MISSING, "--format", "json")
+    data = json.loads(done.stdout, parse_constant=refuse)
+    assert data.keys() == {"claims"}
+    assert [entry["id"] for entry in data["claims"]] == ["a", "b", "m"]
+    assert [entry["claimed_epsilon"] for entry in data["claims"]] == [0.8, "inf", None]
+    assert data["claims"][2]["reproduction"] == "underspecified"
+    assert data["claims"][2]["missing"] == ["everything"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "status"),
+    [
+        (claim(), [], 0),
+        (claim("0.9"), [], 1),
+        (claim("0.5"), [], 1),
+        (MISSING, [], 0),
+        (claim("0.9"), ["--fail-on", "nothing"], 0),
+        (claim("0.9"), ["--fail-on", "differs"], 1),
+        (claim("0.9"), ["--fail-on", "unproven"], 0),
+        (claim(), ["--fail-on", "differs", "--fail-on", "unproven"], 0),
+        (MISSING, ["--fail-on", "underspecified"], 1),
+        (MISSING, ["--fail-on", "differs", "--fail-on", "unproven"], 1),
+        (claim("0.9"), ["--format", "json"], 1),
+        (claim(), ["--fail-on", "sound"], 2),
+        ("", [], 2),
+    ],
+)
+def test_exit_status(audit, content, options, status):
+    assert audit(content, *options).exit_code == status
+
+
+def test_notes_are_printed_once_with_the_claims_they_are_about(audit):
+    content = "".join(claim(identifier=name, note="same") for name in "abcde")
+    assert "a, b, c and 2 more: same" in audit(content).stdout
+    assert "same" not in audit(content, "--no-notes").stdout
+
+
+@pytest.mark.parametrize("name", ["[bold red]x[/bold red]", "[/]", "[link=x]", ":smile:", "\u4e2d"])
+def test_names_and_notes_are_text_and_not_markup(audit, name):
+    done = audit(claim(identifier=name, note=name))
+    assert done.exit_code == 0
+    assert any(line.startswith(name) for line in done.stdout.splitlines())
+    assert f"{name}: {name}" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "expected at least one [[claim]]"),
+        ("claim = 1", "expected at least one [[claim]]"),
+        (claim() + claim(), "claim 'a': expected id to be unique"),
+        (claim("nan"), "claim 'a': expected epsilon to be a number >= 0, got NaN"),
+        (claim("-1"), "claim 'a': expected epsilon to be a number >= 0, got -1"),
+        (claim("1979-05-27"), "claim 'a': expected epsilon to be a number >= 0"),
+        (claim().replace('"gaussian"\nad', '"no\\nne"\nad'), "claim 'a': expected mechanism to be"),
+        (claim().replace('bound = "g', 'bound = "G'), "claim 'a': Expected bound to be one of"),
+        (claim().replace("5.0", "1" + "0" * 400), "claim 'a': Expected noise_std to be a finite"),
+        ("claim = " + "[" * 10000, "not a TOML file"),
+        (b"\xff\xfe\x00", "not a TOML file"),
+        ("\ufeff" + claim() + "[", "not a TOML file"),
+    ],
+)
+def test_bad_claims_are_one_line_and_status_2(audit, content, message):
+    done = audit(content)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert "claims.toml: " in done.stderr
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("name", ["no.toml", ".", ""])
+def test_files_that_cannot_be_read(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["audit", name])
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_one_bad_file_stops_the_audit_before_it_begins(tmp_path):
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text(claim())
+    bad.write_text("")
+    done = CliRunner().invoke(main, ["audit", str(good), str(bad)])
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert str(bad) in done.stderr
+
+
+def test_ids_are_unique_over_files(tmp_path):
+    for name in ("one.toml", "two.toml"):
+        (tmp_path / name).write_text(claim())
+    done = CliRunner().invoke(main, ["audit", *map(str, sorted(tmp_path.iterdir()))])
+    assert done.exit_code == 2
+    assert "one.toml has it too" in done.stderr
+
+
+@pytest.mark.parametrize("epsilon", ["1e" + "9" * 20, "1e-99999999", "0e-500"])
+def test_extreme_numbers_are_judged_or_refused_in_one_line(audit, epsilon):
+    done = audit(claim(epsilon))
+    assert done.exit_code in (1, 2)
+    assert done.stderr.count("\n") == (1 if done.exit_code == 2 else 0)
+
+
+def test_a_name_cannot_steer_the_terminal(audit):
+    done = audit(claim(identifier=r"\u001b[2Jx"))
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_long_number_does_not_cut_the_verdict(audit):
+    assert "differs" in audit(claim("1" + "0" * 300), "--no-notes").stdout.splitlines()[1]

@@ -1,0 +1,76 @@
+"""The command line as a process: entry points, pipes and progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+CLAIM = """
+[[claim]]
+id = "a"
+source = "a paper"
+mechanism = "gaussian"
+adjacency = "add_or_remove_one"
+bound = "gaussian"
+epsilon = 0.80
+delta = 1e-5
+[claim.parameters]
+noise_std = 5.0
+record_norm = 1.0
+"""
+QUESTION = ["epsilon", "gaussian", "--noise-std", "5", "--record-norm", "1", "--delta", "1e-5"]
+
+
+def rdpkit(*arguments, **environment):
+    clean = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
+    return subprocess.run(
+        [sys.executable, "-m", "rdpkit", *map(str, arguments)],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env={**clean, "PYTHONIOENCODING": "utf-8", **environment},
+    )
+
+
+@pytest.fixture
+def claims(tmp_path):
+    path = tmp_path / "claims.toml"
+    path.write_text(CLAIM)
+    return path
+
+
+def test_the_module_is_the_command():
+    done = rdpkit(*QUESTION, "--adjacency", "add_or_remove_one", "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["kind"] == "upper"
+    assert "Usage: " in rdpkit("--help").stdout
+    assert rdpkit("--version").stdout.startswith("rdpkit, version ")
+
+
+def test_bad_input_is_status_2():
+    done = rdpkit(*QUESTION, "--adjacency", "add_or_remove_one", "--bound", "none")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: Expected bound to be one of ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--format", "json")])
+def test_a_pipe_gets_no_progress_and_no_colour(claims, options):
+    done = rdpkit("audit", claims, *options)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert "auditing" not in done.stdout
+
+
+def test_a_narrow_terminal_setting_does_not_narrow_a_pipe(claims):
+    assert rdpkit("audit", claims, COLUMNS="20").stdout == rdpkit("audit", claims).stdout
+
+
+def test_a_wish_for_colour_is_no_wish_for_progress(claims):
+    assert rdpkit("audit", claims, FORCE_COLOR="1").stderr == ""

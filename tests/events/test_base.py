@@ -1,0 +1,177 @@
+"""What every event has in common, and how events are built from plain parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import rdpkit
+from rdpkit.events import MECHANISMS, parameters_of
+
+GAUSSIAN = {"mechanism": "gaussian", "noise_std": 5.0, "record_norm": 1.0}
+EXAMPLES = {
+    "gaussian": {"noise_std": 5.0, "record_norm": 1.0, "record_diameter": 1.5},
+    "poisson_sampled_gaussian": {
+        "noise_std": 2.0,
+        "record_norm": 1.0,
+        "sampling_probability": 0.01,
+        "record_diameter": 1.5,
+    },
+    "fixed_size_sampled_gaussian": {
+        "noise_std": 2.0,
+        "record_norm": 1.0,
+        "sample_size": 10,
+        "population_size": 100,
+        "release": "mean",
+        "record_diameter": 1.5,
+    },
+    "composed": {"events": [GAUSSIAN, {**GAUSSIAN, "noise_std": 7.0}]},
+    "repeated": {"event": GAUSSIAN, "count": 3},
+    "parallel": {"events": [GAUSSIAN, GAUSSIAN], "record_keeps_its_part": True},
+    "custom_rdp": {"orders": [2.0, 4.0], "values": [0.1, math.inf], "adjacency": "replace_one"},
+    "dpmix": {
+        "population_size": 1000,
+        "releases": 10,
+        "order_of_mixture": 8,
+        "feature_dimension": 784,
+        "label_dimension": 10,
+        "feature_noise": 0.5,
+        "label_noise": 0.25,
+    },
+    "class_wise_dpmix": {
+        "class_sizes": [100, 200],
+        "samples_per_class": [5, 7],
+        "order_of_mixture": 8,
+        "feature_dimension": 784,
+        "label_dimension": 10,
+        "feature_noise": 0.5,
+        "label_noise": 0.0,
+    },
+    "dpcda": {
+        "class_sizes": [100, 200],
+        "samples_per_class": 5,
+        "order_of_mixture": 8,
+        "clip_norm": 1.0,
+        "feature_noise": 0.5,
+        "label_noise": 0.25,
+        "preprocessing": "exact-z-score",
+    },
+    "ldpdc": {
+        "class_sizes": [100, 200],
+        "group_size": 10.0,
+        "samples_per_class": 5,
+        "noise_std": 28.0,
+        "value_bound": 1.0,
+        "dimension": 784,
+    },
+    "ndpdc": {
+        "class_sizes": [100, 200],
+        "group_size": 10.0,
+        "iterations": 5,
+        "noise_std": 1.0,
+        "clip_norm": 1.0,
+    },
+    "gaussian_synthesis": {
+        "records": 1000,
+        "outputs": 10,
+        "dimension": 6,
+        "min_eigenvalue": 0.01,
+    },
+}
+BAD = {
+    "number": [-1.0, math.nan, math.inf, True, "1", [1.0], 10**400, 1j, Decimal("NaN")],
+    "integer": [0, -1, 2.0, True, "1", None, [1], math.nan, Fraction(2)],
+    "integers": [[], "12", [0], [-1], [2.0], [True], [[2]], None, 2.0, 0],
+    "numbers": [[], "2", ["2"], [math.nan], [-1.0], [[2.0, 4.0]], [None], [1j], [10**400]],
+    "choice": ["nope", "", 1, None, ["sum"]],
+    "flag": [1, "true", None, 0.0],
+    "event": [None, 1, "gaussian", [GAUSSIAN], {}, {"mechanism": 1}, {"noise_std": 1.0}],
+    "events": [None, 1, "gaussian", [], GAUSSIAN, [1], [{}]],
+}
+
+
+def build(mechanism, **changes):
+    return rdpkit.event_from_parameters(mechanism, {**EXAMPLES[mechanism], **changes})
+
+
+def test_the_examples_are_of_every_mechanism_and_set_every_parameter():
+    assert EXAMPLES.keys() == MECHANISMS.keys()
+    for name, example in EXAMPLES.items():
+        assert {p.name for p in parameters_of(MECHANISMS[name])} == example.keys()
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES)
+def test_events_are_frozen_slotted_hashable_and_keyword_only(mechanism):
+    event = build(mechanism)
+    field = dataclasses.fields(event)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(event, field, 1)
+    assert not hasattr(event, "__dict__")
+    assert hash(event) == hash(build(mechanism))
+    assert event == build(mechanism)
+    with pytest.raises(TypeError, match="positional"):
+        type(event)(1)
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES)
+def test_every_parameter_is_validated(mechanism):
+    for parameter in parameters_of(MECHANISMS[mechanism]):
+        for value in BAD[parameter.kind]:
+            with pytest.raises(ValueError, match=rf"Expected (\w+ )?{parameter.name}\b"):
+                build(mechanism, **{parameter.name: value})
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES)
+def test_the_message_for_a_missing_parameter_says_what_is_accepted(mechanism):
+    for parameter in parameters_of(MECHANISMS[mechanism]):
+        given_ = {k: v for k, v in EXAMPLES[mechanism].items() if k != parameter.name}
+        if not parameter.required:
+            rdpkit.event_from_parameters(mechanism, given_)
+            continue
+        with pytest.raises(ValueError, match=re.escape(parameter.describe())) as caught:
+            rdpkit.event_from_parameters(mechanism, given_)
+        assert f"'{mechanism}' needs the parameter '{parameter.name}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES)
+def test_an_unknown_parameter_is_named_with_those_that_exist(mechanism):
+    with pytest.raises(ValueError, match="Unknown parameter 'sigma'") as caught:
+        build(mechanism, sigma=1.0)
+    for parameter in parameters_of(MECHANISMS[mechanism]):
+        assert parameter.name in str(caught.value)
+
+
+@pytest.mark.parametrize("mechanism", ["", "Gaussian", "laplace", None, 1, ["gaussian"]])
+def test_unknown_mechanisms(mechanism):
+    with pytest.raises(ValueError, match="Expected mechanism to be one of 'class_wise_dpmix'"):
+        rdpkit.event_from_parameters(mechanism, {})
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        ({"mechanism": "laplace"}, "In event: Expected mechanism to be one of"),
+        ({**GAUSSIAN, "noise_std": -1}, "In event: Expected noise_std to be a finite number > 0"),
+        ({**GAUSSIAN, "sigma": 1}, "In event: Unknown parameter 'sigma'"),
+        ({"mechanism": "repeated", "event": {}, "count": 1}, "In event: Expected event to be a"),
+    ],
+)
+def test_errors_in_nested_events_say_where(inner, message):
+    with pytest.raises(ValueError, match=message):
+        build("repeated", event=inner)
+    with pytest.raises(ValueError, match=message.replace("In event:", r"In events\[1\]:")):
+        build("composed", events=[GAUSSIAN, inner])
+
+
+def test_numbers_of_other_types_are_accepted():
+    same = {"noise_std": 5.0, "record_norm": 1.0}
+    for number in (int, np.float64, np.int32, Decimal, Fraction):
+        event = rdpkit.Gaussian(**{name: number(value) for name, value in same.items()})
+        assert event == rdpkit.Gaussian(**same)
+        assert type(event.noise_std) is float

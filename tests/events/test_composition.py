@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rdpkit import Adjacency, Composed, CustomRdp, Gaussian, Parallel, Repeated
+from rdpkit.events.composition import part_by_part
+
+ONE = Gaussian(noise_std=5.0, record_norm=1.0)
+TWO = Gaussian(noise_std=7.0, record_norm=1.0)
+
+
+@pytest.mark.parametrize("make", [Composed, Parallel])
+def test_lists_of_events_become_tuples(make):
+    assert make(events=[ONE, TWO]) == make(events=(ONE, TWO))
+    assert make(events=[ONE, TWO]).events == (ONE, TWO)
+
+
+@pytest.mark.parametrize("make", [Composed, Parallel])
+@pytest.mark.parametrize("events", [(), [], None, ONE, "ab", [ONE, None], [ONE, {}], {ONE}])
+def test_parts_are_events(make, events):
+    with pytest.raises(ValueError, match="Expected events to be a non-empty sequence of events"):
+        make(events=events)
+
+
+@pytest.mark.parametrize("event", [None, 1, "gaussian", {}, Gaussian, [ONE]])
+def test_only_events_are_repeated(event):
+    with pytest.raises(ValueError, match="Expected event to be Event"):
+        Repeated(event=event, count=1)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.0, "2", True, None])
+def test_counts(count):
+    with pytest.raises(ValueError, match="Expected count to be an integer >= 1"):
+        Repeated(event=ONE, count=count)
+
+
+@pytest.mark.parametrize("flag", [1, 0, "yes", None, np.bool_(True)])
+def test_the_flag_of_parallel_is_a_bool(flag):
+    with pytest.raises(ValueError, match="Expected record_keeps_its_part to be bool"):
+        Parallel(events=(ONE,), record_keeps_its_part=flag)
+
+
+def test_a_record_may_move_unless_said_otherwise():
+    assert Parallel(events=(ONE, TWO)).record_keeps_its_part is False
+
+
+def test_one_part_needs_no_parallel():
+    assert part_by_part((ONE,)) is ONE
+    assert part_by_part((ONE, TWO)) == Parallel(events=(ONE, TWO))
+
+
+def test_primitive_events_expand_to_nothing():
+    for event in (ONE, Composed(events=(ONE,)), Repeated(event=ONE, count=2)):
+        assert event.expand() is None
+        assert event.assumptions() == ()
+
+
+def test_a_custom_curve_holds_floats_and_a_member():
+    event = CustomRdp(orders=np.array([2, 4]), values=[0, math.inf], adjacency="replace_one")
+    assert event.orders == (2.0, 4.0)
+    assert event.values == (0.0, math.inf)
+    assert {type(v) for v in (*event.orders, *event.values)} == {float}
+    assert event.adjacency is Adjacency.REPLACE_ONE
+
+
+@pytest.mark.parametrize(
+    ("orders", "values", "message"),
+    [
+        ([2, 2], [1, 1], "Expected orders to be strictly increasing"),
+        ([4, 2], [1, 1], "Expected orders to be strictly increasing"),
+        ([1, 2], [1, 1], "Expected orders to be finite Renyi orders > 1"),
+        ([2, math.inf], [1, 1], "Expected orders to be finite Renyi orders > 1"),
+        ([2, math.nan], [1, 1], "Expected orders to be finite Renyi orders > 1"),
+        ([2, 4], [1], r"Expected values to be divergences >= 0, of shape \(2,\)"),
+        ([2], [1, 2], r"Expected values to be divergences >= 0, of shape \(1,\)"),
+        ([2, 4], [1, -1e-300], "Expected values to be divergences >= 0"),
+        ([2, 4], [1, math.nan], "Expected values to be divergences >= 0"),
+        ([2, 4], ["1", 1], "Expected values to be divergences >= 0"),
+    ],
+)
+def test_custom_curves_are_validated(orders, values, message):
+    with pytest.raises(ValueError, match=message):
+        CustomRdp(orders=orders, values=values, adjacency="replace_one")

@@ -1,0 +1,151 @@
+"""Every event is what its own parameters, as a file would hold them, build."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit.events import MECHANISMS, parameters_of
+
+
+def plain(event):
+    """The parameters that describe an event, as a file would hold them."""
+    found = {}
+    for parameter in parameters_of(type(event)):
+        value = getattr(event, parameter.name)
+        if isinstance(value, rdpkit.Event):
+            value = {"mechanism": value.mechanism, **plain(value)}
+        elif parameter.kind == "events":
+            value = [{"mechanism": part.mechanism, **plain(part)} for part in value]
+        elif isinstance(value, tuple):
+            value = list(value)
+        if value is not None:
+            found[parameter.name] = value
+    return found
+
+
+positive = st.floats(1e-6, 1e6)
+count = st.integers(1, 10**6)
+adjacency = st.sampled_from([member.value for member in rdpkit.Adjacency])
+SIMPLE = {
+    "gaussian": st.fixed_dictionaries({"noise_std": positive, "record_norm": positive}),
+    "poisson_sampled_gaussian": st.fixed_dictionaries(
+        {"noise_std": positive, "record_norm": positive, "sampling_probability": st.floats(0, 1)}
+    ),
+    "fixed_size_sampled_gaussian": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "record_norm": positive,
+            "sample_size": st.integers(1, 1000),
+            "population_size": st.integers(1000, 10**6),
+            "release": st.sampled_from(["sum", "mean"]),
+        }
+    ),
+    "custom_rdp": st.builds(
+        lambda curve, relation: {
+            "orders": sorted(curve),
+            "values": [curve[order] for order in sorted(curve)],
+            "adjacency": relation,
+        },
+        st.dictionaries(st.floats(1.5, 1e4), st.floats(0, math.inf), min_size=1, max_size=5),
+        adjacency,
+    ),
+    "dpmix": st.fixed_dictionaries(
+        {
+            "population_size": st.integers(100, 10**6),
+            "releases": count,
+            "order_of_mixture": st.integers(1, 100),
+            "feature_dimension": count,
+            "label_dimension": count,
+            "feature_noise": positive,
+            "label_noise": positive,
+        }
+    ),
+    "gaussian_synthesis": st.fixed_dictionaries(
+        {
+            "records": st.integers(2, 10**6),
+            "outputs": count,
+            "dimension": count,
+            "min_eigenvalue": st.floats(1e-6, 1.0),
+        }
+    ),
+}
+
+
+def classes(**others):
+    return st.lists(st.integers(100, 10**5), min_size=1, max_size=4).flatmap(
+        lambda sizes: st.fixed_dictionaries(
+            {
+                "class_sizes": st.just(sizes),
+                **{
+                    name: st.one_of(
+                        count, st.lists(count, min_size=len(sizes), max_size=len(sizes))
+                    )
+                    if strategy == "per class"
+                    else strategy
+                    for name, strategy in others.items()
+                },
+            }
+        )
+    )
+
+
+PER_CLASS = {
+    "class_wise_dpmix": classes(
+        samples_per_class="per class",
+        order_of_mixture=st.integers(1, 100),
+        feature_dimension=count,
+        label_dimension=count,
+        feature_noise=positive,
+        label_noise=st.floats(0, 10),
+    ),
+    "dpcda": classes(
+        samples_per_class="per class",
+        order_of_mixture=st.integers(1, 100),
+        clip_norm=positive,
+        feature_noise=positive,
+        label_noise=st.floats(0, 10),
+        preprocessing=st.sampled_from(["public", "exact-z-score"]),
+    ),
+    "ldpdc": classes(
+        group_size=st.floats(0.1, 100),
+        samples_per_class=count,
+        noise_std=positive,
+        value_bound=positive,
+        dimension=count,
+    ),
+    "ndpdc": classes(
+        group_size=st.floats(0.1, 100), iterations=count, noise_std=positive, clip_norm=positive
+    ),
+}
+leaf = st.one_of(
+    *(
+        strategy.map(lambda p, name=name: (name, p))
+        for name, strategy in {**SIMPLE, **PER_CLASS}.items()
+    )
+)
+table = leaf.map(lambda pair: {"mechanism": pair[0], **pair[1]})
+NESTED = {
+    "repeated": st.fixed_dictionaries({"event": table, "count": count}),
+    "composed": st.fixed_dictionaries({"events": st.lists(table, min_size=1, max_size=3)}),
+    "parallel": st.fixed_dictionaries(
+        {
+            "events": st.lists(table, min_size=1, max_size=3),
+            "record_keeps_its_part": st.booleans(),
+        }
+    ),
+}
+ALL = {**SIMPLE, **PER_CLASS, **NESTED}
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+@given(data=st.data())
+def test_an_event_is_rebuilt_from_its_own_parameters(mechanism, data):
+    event = rdpkit.event_from_parameters(mechanism, data.draw(ALL[mechanism]))
+    again = rdpkit.event_from_parameters(mechanism, plain(event))
+    assert again == event
+    assert hash(again) == hash(event)

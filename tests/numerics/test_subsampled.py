@@ -1,0 +1,67 @@
+"""Interpolation between integer orders, and the weights of Theorems 9 and 27."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rdpkit.numerics import pearson_vajda, subsampled
+
+
+def by_square(integers):
+    """An excess whose (a-1) r is a^2 - a: r(a) = a."""
+    return np.log(np.expm1(integers * (integers - 1.0)))
+
+
+def test_integers_are_left_alone():
+    orders = np.array([2.0, 3.0, 5.0])
+    assert_allclose(subsampled.rdp_by_interpolation(orders, by_square), orders, rtol=1e-14)
+
+
+def test_chord_between_integers():
+    """(a-1) r at 2 and 3 is 2 and 6: the chord at 2.25 is 3, so r = 3 / 1.25."""
+    value = subsampled.rdp_by_interpolation(np.array([2.25]), by_square)
+    assert_allclose(value, [2.4], rtol=1e-14)
+
+
+@pytest.mark.parametrize("order", [1.0 + 1e-12, 1.01, 1.5, 1.999])
+def test_below_two_the_value_at_two(order):
+    assert subsampled.rdp_by_interpolation(np.array([order]), by_square)[0] == pytest.approx(
+        2.0, rel=1e-14
+    )
+
+
+def test_only_needed_integers_are_asked_for():
+    asked = []
+
+    def excess(integers):
+        asked.append(integers.tolist())
+        return by_square(integers)
+
+    subsampled.rdp_by_interpolation(np.array([7.5, 1.5, 7.5, 4.0]), excess)
+    assert asked == [[2.0, 4.0, 7.0, 8.0]]
+
+
+@pytest.mark.parametrize("z", [0.3, 1.0, 1.2, 50.0])
+def test_first_weight_is_the_smaller_of_two(z):
+    """min{4 (e^(1/z^2) - 1), 2 e^(1/z^2)}: they cross at e^(1/z^2) = 2."""
+    expected = min(math.log(4.0 * math.expm1(1.0 / z**2)), math.log(2.0) + 1.0 / z**2)
+    nine = subsampled.log_weights_theorem9(4, z)
+    other = subsampled.log_weights_theorem27(4, z, pearson_vajda.log_even_moments(4, z))
+    assert_allclose([nine[0], other[0]], expected, rtol=1e-13)
+
+
+def test_odd_terms_use_both_neighbouring_even_moments():
+    even = np.array([0.0, 10.0, 14.0])
+    found = subsampled.log_weights_theorem27(4, 1.0, even)
+    assert_allclose(found[1:], math.log(4.0) + np.array([12.0, 14.0]), rtol=1e-15)
+
+
+def test_sum_over_terms():
+    """a = 3: C(3,2) gamma^2 w_2 + C(3,3) gamma^3 w_3."""
+    weights = np.log([5.0, 7.0])
+    found = subsampled.log_excess_at_integers(np.array([2.0, 3.0]), 0.5, weights)
+    assert_allclose(np.exp(found), [0.25 * 5.0, 3 * 0.25 * 5.0 + 0.125 * 7.0], rtol=1e-13)

@@ -1,0 +1,306 @@
+"""The questions: by named theorems where a number is asserted, by inequality for the best."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import log_ndtr, ndtr
+
+import rdpkit
+from rdpkit.analysis import published_bounds, published_rdp, upper_rdp
+from rdpkit.conversions import EPSILON
+from tests.bounds.strategies import log_uniform
+
+ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
+REPLACE = rdpkit.Adjacency.REPLACE_ONE
+GAUSSIAN = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+FIXED = rdpkit.Repeated(
+    event=rdpkit.FixedSizeSampledGaussian(
+        noise_std=4.0, record_norm=0.5, sample_size=20, population_size=1000, release="sum"
+    ),
+    count=50,
+)
+LDPDC = rdpkit.LDPDC(
+    class_sizes=[5421, 6742],
+    group_size=50,
+    samples_per_class=50,
+    noise_std=28.0,
+    value_bound=1.0,
+    dimension=784,
+)
+
+
+def exact_delta(z, eps):
+    """The Gaussian mechanism's privacy profile (Balle and Wang 2018, Theorem 8)."""
+    return float(ndtr(0.5 / z - eps * z) - math.exp(eps + log_ndtr(-0.5 / z - eps * z)))
+
+
+# rdp_to_epsilon
+
+
+def test_rdp_to_epsilon_takes_the_smallest():
+    orders, rdp = [2.0, 4.0, 8.0], [0.1, 0.3, 4.0]
+    value, order = rdpkit.rdp_to_epsilon(orders, rdp, delta=1e-3, conversion="mironov2017")
+    assert order == 4.0
+    assert value == pytest.approx(0.3 + math.log(1e3) / 3.0, rel=1e-15)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(log_uniform(0.01, 200.0), log_uniform(1e-5, 20.0)), min_size=1, max_size=5),
+    log_uniform(1e-12, 0.3),
+)
+def test_rdp_to_epsilon_by_conversion(pairs, delta):
+    """Each conversion is at most the one before (1e-9 is how far the optimum is bounded)."""
+    orders, rdp = [1.0 + gap for gap, _ in pairs], [r for _, r in pairs]
+    found = [rdpkit.rdp_to_epsilon(orders, rdp, delta=delta, conversion=c)[0] for c in EPSILON]
+    assert min(found) >= 0.0
+    assert found[1] <= found[0] * (1.0 + 1e-14)
+    assert found[2] <= found[1] * (1.0 + 1e-9) + 1e-9
+
+
+def test_rdp_to_epsilon_with_no_information():
+    value, order = rdpkit.rdp_to_epsilon([2.0, 3.0], [np.inf, np.inf], delta=0.1)
+    assert value == math.inf
+    assert math.isnan(order)
+
+
+@pytest.mark.parametrize(
+    ("orders", "rdp", "options", "message"),
+    [
+        ([1.0], [0.1], {}, "orders to be finite Renyi orders > 1"),
+        ([math.nan], [0.1], {}, "orders to be finite Renyi orders > 1"),
+        ([], [], {}, "orders to be finite Renyi orders > 1"),
+        ([[2.0]], [[0.1]], {}, "orders to be finite Renyi orders > 1"),
+        ("2", [0.1], {}, "orders to be finite Renyi orders > 1"),
+        ([True], [0.1], {}, "orders to be finite Renyi orders > 1"),
+        ([2.0], [-0.1], {}, "rdp to be divergences >= 0"),
+        ([2.0], [math.nan], {}, "rdp to be divergences >= 0"),
+        ([2.0, 3.0], [0.1], {}, r"rdp to be divergences >= 0, of shape \(2,\)"),
+        ([2.0], ["0.1"], {}, "rdp to be divergences >= 0"),
+        ([2.0], [0.1], {"delta": 0.0}, r"delta in \(0, 1\)"),
+        ([2.0], [0.1], {"delta": 1.0}, r"delta in \(0, 1\)"),
+        ([2.0], [0.1], {"delta": -1e-5}, r"delta in \(0, 1\)"),
+        ([2.0], [0.1], {"delta": math.nan}, r"delta in \(0, 1\)"),
+        ([2.0], [0.1], {"delta": True}, r"delta in \(0, 1\)"),
+        ([2.0], [0.1], {"delta": "1e-5"}, r"delta in \(0, 1\)"),
+        ([2.0], [0.1], {"conversion": "asoodeh"}, "conversion to be one of 'mironov2017'"),
+    ],
+)
+def test_rdp_to_epsilon_bad_input(orders, rdp, options, message):
+    with pytest.raises(ValueError, match="Expected " + message):
+        rdpkit.rdp_to_epsilon(orders, rdp, **{"delta": 1e-5, **options})
+
+
+# epsilon and delta
+
+
+@pytest.mark.parametrize("conversion", list(EPSILON))
+@pytest.mark.parametrize("z", [0.5, 2.0, 20.0])
+def test_gaussian_is_never_below_its_exact_profile(conversion, z):
+    """epsilon at delta, put into the exact profile, must give at most delta (1e-9: its digits)."""
+    event = rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+    for delta in (0.1, 1e-3, 1e-6):
+        found = rdpkit.epsilon(
+            event, delta=delta, adjacency=ADD, bound="gaussian", conversion=conversion
+        )
+        assert exact_delta(z, found.epsilon) <= delta * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("bound", ["best", "best-rdp"])
+@pytest.mark.parametrize(("z", "delta"), [(0.5, 1e-3), (2.0, 1e-6), (20.0, 1e-5)])
+def test_best_gaussian_is_never_below_its_exact_profile(bound, z, delta):
+    event = rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+    found = rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound=bound)
+    assert exact_delta(z, found.epsilon) <= delta * (1.0 + 1e-9)
+    named = rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound="gaussian")
+    assert found.epsilon <= named.epsilon * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("conversion", list(EPSILON))
+@pytest.mark.parametrize(("noise", "eps"), [(0.5, 4.0), (2.0, 1.0), (2.0, 0.0), (20.0, 0.1)])
+def test_delta_is_never_below_the_exact_profile(conversion, noise, eps):
+    event = rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
+    found = rdpkit.delta(event, epsilon=eps, adjacency=ADD, bound="gaussian", conversion=conversion)
+    assert exact_delta(noise, eps) * (1.0 - 1e-9) <= found.delta <= 1.0
+    assert found.epsilon == eps
+
+
+@pytest.mark.parametrize("conversion", list(EPSILON))
+@pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-9])
+def test_round_trip(conversion, delta):
+    """An epsilon's error of 1e-10 counts about (order - 1) times in log delta: 1e-6."""
+    options = {"adjacency": ADD, "bound": "gaussian", "conversion": conversion}
+    eps = rdpkit.epsilon(GAUSSIAN, delta=delta, **options).epsilon
+    assert_allclose(rdpkit.delta(GAUSSIAN, epsilon=eps, **options).delta, delta, rtol=1e-6)
+
+
+def test_a_result_says_what_it_is():
+    found = rdpkit.epsilon(GAUSSIAN, delta=1e-5, adjacency="replace_one", bound="gaussian")
+    assert found.adjacency is REPLACE
+    assert found.kind is rdpkit.Kind.UPPER
+    assert found.bound == "gaussian"
+    assert found.conversion == "optimal"
+    assert found.delta == 1e-5
+    assert 1.0 < found.order < 100.0
+    assert float(found) == found.epsilon
+
+
+@pytest.mark.parametrize("certify", [True, False])
+def test_certificates_contain_the_number(certify):
+    found = rdpkit.epsilon(GAUSSIAN, delta=1e-5, adjacency=ADD, bound="gaussian", certify=certify)
+    assert (found.enclosure is not None) is certify
+    if certify:
+        assert found.enclosure.rigorous
+        assert found.enclosure.lower <= found.epsilon == found.enclosure.upper
+        assert found.enclosure.upper <= found.enclosure.lower * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+def test_named_theorems_are_never_below_the_best(adjacency):
+    best = rdpkit.epsilon(FIXED, delta=1e-5, adjacency=adjacency)
+    names = [
+        found.bound
+        for found in rdpkit.compare(FIXED, delta=1e-5, adjacency=adjacency)
+        if found.kind is rdpkit.Kind.UPPER
+    ]
+    assert len(names) >= 2
+    assert best.epsilon > 0.0
+    theorems = {
+        ADD: ["swap-coupling", "no-amplification"],
+        REPLACE: ["wang2019", "wang2019-thm9", "wang2019-thm27", "no-amplification"],
+    }
+    for name in theorems[adjacency]:
+        found = rdpkit.epsilon(FIXED, delta=1e-5, adjacency=adjacency, bound=name)
+        assert found.bound == name
+        assert found.epsilon >= best.epsilon * (1.0 - 1e-12)
+
+
+def test_replacing_costs_at_least_what_adding_does():
+    """The named theorem is one for both; the distance of a replacement is twice the norm."""
+    add, replace = (
+        rdpkit.epsilon(GAUSSIAN, delta=1e-5, adjacency=a, bound="gaussian").epsilon
+        for a in (ADD, REPLACE)
+    )
+    assert replace > 1.9 * add
+
+
+def test_more_releases_cost_more():
+    found = [
+        rdpkit.epsilon(
+            rdpkit.Repeated(event=GAUSSIAN, count=count),
+            delta=1e-5,
+            adjacency=ADD,
+            bound="gaussian",
+        ).epsilon
+        for count in (1, 4, 100)
+    ]
+    assert found == sorted(found)
+    # Four releases of noise 2 are one of noise 1.
+    once = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    exact = rdpkit.epsilon(once, delta=1e-5, adjacency=ADD, bound="gaussian").epsilon
+    assert found[1] == pytest.approx(exact, rel=1e-9)
+
+
+def test_order_limits():
+    options = {"delta": 1e-5, "adjacency": ADD, "bound": "gaussian", "conversion": "balle2020"}
+    free = rdpkit.epsilon(GAUSSIAN, **options)
+    tied = rdpkit.epsilon(GAUSSIAN, order_limits=(1.5, 4.0), **options)
+    assert tied.order == pytest.approx(4.0)
+    assert tied.epsilon > free.epsilon
+    assert tied.notes == ("the best order, 4, is the largest one allowed",)
+    value, _ = rdpkit.rdp_to_epsilon([4.0], [0.5], delta=1e-5)
+    assert tied.epsilon == pytest.approx(value, rel=1e-9)
+
+
+def test_published_bounds_keep_their_conversion():
+    found = rdpkit.epsilon(LDPDC, delta=1e-5, adjacency=ADD, bound="ldpdc-thm3.1")
+    assert found.kind is rdpkit.Kind.PUBLISHED
+    assert found.conversion == "balle2020"
+    other = rdpkit.epsilon(
+        LDPDC, delta=1e-5, adjacency=ADD, bound="ldpdc-thm3.1", conversion="mironov2017"
+    )
+    assert other.epsilon > found.epsilon
+
+
+def test_compare_is_sorted_and_complete():
+    found = rdpkit.compare(LDPDC, delta=1e-5, adjacency=ADD)
+    kinds = [g.kind for g in found]
+    assert kinds[0] is rdpkit.Kind.PUBLISHED
+    uppers = [g.epsilon for g in found if g.kind is rdpkit.Kind.UPPER]
+    lowers = [g.epsilon for g in found if g.kind is rdpkit.Kind.LOWER]
+    assert uppers == sorted(uppers)
+    assert "mironov2019" in [g.bound for g in found]
+    assert all(low <= uppers[0] for low in lowers)
+    assert kinds == sorted(kinds, key=list(rdpkit.Kind).index)
+
+
+def test_single_orders():
+    value, name = upper_rdp(GAUSSIAN, order=3.0, adjacency=ADD)
+    assert value == pytest.approx(3.0 / 8.0, rel=1e-15)
+    assert name == "gaussian"
+    assert published_bounds(LDPDC, ADD) == ("ldpdc-thm3.1",)
+    one = published_rdp(LDPDC, order=4.0, adjacency=ADD, bound="ldpdc-thm3.1")
+    assert 0.0 < one < math.inf
+
+
+def test_nothing_is_known():
+    event = rdpkit.CustomRdp(orders=(2.0,), values=(math.inf,), adjacency=ADD)
+    assert rdpkit.epsilon(event, delta=1e-5, adjacency=ADD).epsilon == math.inf
+    assert rdpkit.delta(event, epsilon=1.0, adjacency=ADD).delta == 1.0
+    assert upper_rdp(event, order=2.0, adjacency=ADD) == (math.inf, "none")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delta": 0.0}, r"delta in \(0, 1\)"),
+        ({"delta": 1.0}, r"delta in \(0, 1\)"),
+        ({"delta": math.nan}, r"delta in \(0, 1\)"),
+        ({"delta": "1e-5"}, r"delta in \(0, 1\)"),
+        ({"adjacency": "unbounded"}, "adjacency to be one of 'add_or_remove_one', 'replace_one'"),
+        ({"bound": "wang2019"}, "bound to be one of 'best'"),
+        ({"bound": None}, "bound to be one of 'best'"),
+        ({"conversion": "best"}, "conversion to be one of 'mironov2017'"),
+        ({"order_limits": (1.0, 4.0)}, r"order_limits\[0\] to be a finite Renyi order > 1"),
+        ({"order_limits": (2.0, math.inf)}, r"order_limits\[1\] to be a finite Renyi order > 1"),
+        ({"order_limits": (4.0, 2.0)}, r"order_limits to be a pair \(smallest, largest\)"),
+        ({"order_limits": 4.0}, r"order_limits to be a pair \(smallest, largest\)"),
+        ({"event": "gaussian"}, "event to be Event"),
+        ({"event": None}, "event to be Event"),
+    ],
+)
+def test_epsilon_bad_input(options, message):
+    good = {"event": GAUSSIAN, "delta": 1e-5, "adjacency": ADD}
+    with pytest.raises(ValueError, match="Expected " + message):
+        rdpkit.epsilon(**{**good, **options})
+
+
+@pytest.mark.parametrize("eps", [-1e-9, math.nan, math.inf, "1", True, None])
+def test_delta_bad_input(eps):
+    with pytest.raises(ValueError, match="Expected epsilon to be a finite number >= 0"):
+        rdpkit.delta(GAUSSIAN, epsilon=eps, adjacency=ADD)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"event": 3}, "event to be Event"),
+        ({"delta": 2.0}, r"delta in \(0, 1\)"),
+        ({"adjacency": "swap"}, "adjacency to be one of"),
+    ],
+)
+def test_compare_bad_input(options, message):
+    good = {"event": GAUSSIAN, "delta": 1e-5, "adjacency": ADD}
+    with pytest.raises(ValueError, match="Expected " + message):
+        rdpkit.compare(**{**good, **options})
+
+
+def test_published_rdp_of_an_unknown_bound():
+    with pytest.raises(ValueError, match="Expected bound to be one of 'best'"):
+        published_rdp(GAUSSIAN, order=2.0, adjacency=ADD, bound="ldpdc-thm3.1")

@@ -1,0 +1,55 @@
+"""What ``import rdpkit`` costs: nothing that accounting does not need."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "torch",
+    "sklearn",
+    "matplotlib",
+    "pytest",
+    "hypothesis",
+    "mpmath",
+    "dp_accounting",
+    "click",
+    "rich",
+    "mechanisms",
+    "verification",
+}
+
+
+def loaded(statement: str) -> set[str]:
+    """Top-level modules that a fresh interpreter holds after ``statement``."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return {name.partition(".")[0] for name in json.loads(done.stdout)}
+
+
+def test_importing_the_package_loads_neither_learning_nor_testing_nor_printing():
+    modules = loaded("import rdpkit")
+    assert {"rdpkit", "numpy", "scipy"} <= modules
+    assert modules & HEAVY == set()
+
+
+def test_a_question_loads_no_more():
+    modules = loaded(
+        "import rdpkit\n"
+        "event = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)\n"
+        "rdpkit.epsilon(event, delta=1e-5, adjacency='add_or_remove_one')"
+    )
+    assert modules & (HEAVY - {"dp_accounting"}) == set()
+
+
+@pytest.mark.parametrize("module", ["rdpkit.cli", "verification.audit_command"])
+def test_the_command_line_loads_neither_learning_nor_testing(module):
+    modules = loaded(f"import {module}")
+    assert {"click", "rich"} <= modules
+    assert modules & {"torch", "sklearn", "matplotlib", "pytest", "hypothesis"} == set()

@@ -1,0 +1,80 @@
+"""The README's first lines, the packaging and the list of dependencies agree with each other."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+README = (ROOT / "README.md").read_text().splitlines()
+
+
+def name_of(requirement: str) -> str:
+    return re.match(r"[A-Za-z0-9._-]+", requirement).group().lower()
+
+
+REQUIRED = sorted(
+    {
+        name_of(requirement)
+        for group in (PROJECT["dependencies"], *EXTRAS.values())
+        for requirement in group
+    }
+    - {"rdpkit"}
+)
+
+
+def test_the_readme_opens_with_two_shell_lines():
+    assert README[0] == "```sh"
+    assert README[3] == "```"
+    user, developer = README[1:3]
+    assert user.endswith("&& rdpkit audit")
+    assert developer.endswith("&& python3 -m pytest")
+
+
+@pytest.mark.skipif(shutil.which("sed") is None, reason="needs sed, as .ci/run does")
+def test_the_ci_script_finds_these_lines():
+    extraction = re.search(r"mapfile -t lines < <\((.*)\)$", (ROOT / ".ci/run").read_text(), re.M)
+    done = subprocess.run(
+        extraction[1], shell=True, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == README[1:3]
+
+
+def test_the_extras_that_are_named_exist():
+    assert {"mechanisms", "verification", "dev", "all"} <= EXTRAS.keys()
+    text = "\n".join(
+        (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml")
+    )
+    named = set(re.findall(r"'\.\[([a-z,]+)\]'|rdpkit\[([a-z,]+)\]", text))
+    assert named
+    for groups in named:
+        assert set("".join(groups).split(",")) <= EXTRAS.keys()
+
+
+@pytest.mark.parametrize("dependency", REQUIRED)
+def test_contributing_says_why_a_dependency_is_there(dependency):
+    rows = [row for row in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if row[:1] == "|"]
+    named = {name.strip() for row in rows for name in row.split("|")[1].split(",")}
+    assert dependency in named
+
+
+@pytest.mark.parametrize("dependency", REQUIRED)
+def test_the_versions_that_tests_run_with_are_pinned(dependency):
+    pinned = {
+        line.partition("==")[0].lower()
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    assert dependency in pinned
+
+
+def test_the_command_and_its_entry_points_exist():
+    assert PROJECT["scripts"]["rdpkit"] == "rdpkit.cli:main"
+    assert "audit" in PROJECT["entry-points"]["rdpkit.commands"]
