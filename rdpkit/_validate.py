@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 LARGEST_INTEGER = 10**15
+_SMALLEST_NOISE, _LARGEST_NOISE = 1e-100, 1e100
 
 
 def fail(name: str, condition: str, value: Any) -> ValueError:
@@ -46,6 +47,14 @@ def positive(name: str, value: Any) -> float:
     number = _number(name, value, condition)
     if not 0.0 < number < math.inf:
         raise fail(name, condition, value)
+    return number
+
+
+def noise_multiplier(name: str, value: Any) -> float:
+    """Noise over sensitivity, in the range in which its square is a float."""
+    number = positive(name, value)
+    if not _SMALLEST_NOISE <= number <= _LARGEST_NOISE:
+        raise fail(name, f"in [{_SMALLEST_NOISE:g}, {_LARGEST_NOISE:g}]", value)
     return number
 
 
@@ -107,7 +116,8 @@ def integer(name: str, value: Any, *, minimum: int = 1, maximum: int | None = No
 def integers(name: str, value: Any, *, minimum: int = 1) -> tuple[int, ...]:
     """A non-empty sequence of integers, each at least ``minimum``."""
     condition = f"to be a non-empty sequence of integers >= {minimum}"
-    if isinstance(value, (str, bytes)) or not isinstance(value, (Iterable, np.ndarray)):
+    unordered = isinstance(value, (str, bytes, set, frozenset, Mapping))
+    if unordered or not isinstance(value, (Iterable, np.ndarray)):
         raise fail(name, condition, value)
     items = list(value)
     if not items:
@@ -135,6 +145,8 @@ def real_array(name: str, value: Any, condition: str) -> Array:
         except TypeError:
             raise fail(name, condition, value) from None
     if raw.dtype.kind not in "iuf":
+        raise fail(name, condition, value)
+    if isinstance(value, (list, tuple)) and any(isinstance(v, (bool, np.bool_)) for v in value):
         raise fail(name, condition, value)
     array = raw.astype(np.float64)
     if np.isnan(array).any():

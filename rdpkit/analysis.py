@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 BEST = "best"
 BEST_RDP = "best-rdp"
 
+_USUAL_DELTA = 1e-5
+
 __all__ = [
     "BEST",
     "BEST_RDP",
@@ -140,7 +142,8 @@ def epsilon(
         published bound for this event, of an upper bound for the events inside of it,
         "pld-upper", or "pair-lower".
     conversion : {"mironov2017", "balle2020", "optimal"}, optional
-        By default "optimal" for upper bounds, and the paper's own for published ones.
+        By default "optimal" for upper bounds, and the paper's own for published ones. With one,
+        "best" means "best-rdp".
     order_limits : pair of float
         The Renyi orders that may be used. A note in the result says when the best one is at an
         edge. Published bounds that were minimised over a fixed grid use it unless this is given.
@@ -269,7 +272,7 @@ def lower_bound(
         adjacency=Adjacency.parse(adjacency),
         delta=None if delta is None else _validate.open_probability("delta", delta),
         epsilon=None if epsilon is None else _validate.non_negative("epsilon", epsilon),
-        scale=_scale(event, Adjacency.parse(adjacency), delta, epsilon),
+        scale=_scale(event, Adjacency.parse(adjacency), delta),
     )
     return by_loss.lower(event, question)
 
@@ -398,7 +401,7 @@ def _answer(
         certify=certify,
     )
     if bound in (by_loss.UPPER_ID, by_loss.LOWER_ID):
-        scale = _scale(event, relation, delta, epsilon_)
+        scale = _scale(event, relation, delta)
         by_distribution = by_loss.Question(
             adjacency=relation, delta=delta, epsilon=epsilon_, scale=scale
         )
@@ -410,7 +413,8 @@ def _answer(
         return by_rdp.published(event, theorem, by_divergence)
     if bound in (BEST, BEST_RDP):
         divergence = by_rdp.upper(event, by_rdp.BEST_ID, by_divergence)
-        if bound == BEST_RDP:
+        # A conversion that is asked for by name is one from Renyi divergences.
+        if bound == BEST_RDP or conversion is not None:
             return divergence
         return _smaller(event, divergence, relation, delta, epsilon_)
     if bound in by_rdp.upper_ids(event, relation):
@@ -426,9 +430,11 @@ def _smaller(
     epsilon_: float | None,
 ) -> Guarantee:
     """The Renyi bound or that of a privacy loss distribution, where there is one."""
-    scale = divergence.epsilon if epsilon_ is None else epsilon_
     question = by_loss.Question(
-        adjacency=adjacency, delta=delta, epsilon=epsilon_, scale=_finite(scale)
+        adjacency=adjacency,
+        delta=delta,
+        epsilon=epsilon_,
+        scale=_scale(event, adjacency, delta),
     )
     try:
         distribution = by_loss.upper(event, question)
@@ -439,24 +445,16 @@ def _smaller(
     return distribution if distribution.delta < divergence.delta else divergence
 
 
-def _scale(
-    event: Event, adjacency: Adjacency, delta: float | None, epsilon_: float | None
-) -> float:
-    """About how large the epsilon in question is."""
-    if delta is None:
-        assert epsilon_ is not None
-        return _finite(epsilon_)
+def _scale(event: Event, adjacency: Adjacency, delta: float | None) -> float:
+    """About how large an epsilon of interest is, as a power of two: it only sets a first grid."""
     question = by_rdp.Question(
         adjacency=adjacency,
-        delta=delta,
+        delta=_USUAL_DELTA if delta is None else delta,
         epsilon=None,
         conversion="balle2020",
         limits=(SMALLEST_ORDER, LARGEST_ORDER),
         use_grid=False,
         certify=False,
     )
-    return _finite(by_rdp.upper(event, by_rdp.BEST_ID, question).epsilon)
-
-
-def _finite(scale: float) -> float:
-    return min(max(scale, 1e-6), 1e6)
+    found = by_rdp.upper(event, by_rdp.BEST_ID, question).epsilon
+    return float(2.0 ** round(math.log2(min(max(found, 1e-6), 1e6))))

@@ -11,10 +11,13 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
 from rdpkit.guarantee import Guarantee, UncertifiedEnclosure
-from rdpkit.loss import Alternative, alternatives
+from rdpkit.loss import Alternative, NoLossDistributionError, alternatives
 
 UPPER_ID = "pld-upper"
 LOWER_ID = "pair-lower"
+
+# Exponentials of larger losses are no floats.
+_LARGEST_SCALE = 256.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,14 @@ class Question:
     delta: float | None = None
     epsilon: float | None = None
     scale: float = 1.0
+
+
+def _check_scale(question: Question) -> None:
+    if question.scale > _LARGEST_SCALE:
+        raise NoLossDistributionError(
+            f"Privacy loss distributions are computed for epsilons up to {_LARGEST_SCALE:g}, and "
+            f"this one is about {question.scale:g}."
+        )
 
 
 def _directions(found: tuple[Alternative, ...]) -> list[Alternative]:
@@ -47,6 +58,7 @@ def upper(event: Event, question: Question) -> Guarantee:
     NoLossDistributionError
         If no privacy loss distribution is known for a part of the event.
     """
+    _check_scale(question)
     candidates = _directions(alternatives(event, question.adjacency))
     if len(candidates) == 1:
         worst = _ask(pld.epsilon_above, pld.delta_above, candidates[0], question)
@@ -75,6 +87,7 @@ def lower(event: Event, question: Question) -> tuple[Guarantee, Alternative]:
     NoLossDistributionError
         If no pair is known for a part of the event.
     """
+    _check_scale(question)
     candidates = _directions(alternatives(event, question.adjacency, attained=True))
     chosen = candidates[0]
     if len(candidates) > 1:

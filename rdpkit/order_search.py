@@ -107,6 +107,8 @@ def _search_logarithm(objective: Callable[[Array], Array], low: float, high: flo
     while True:
         pick = int(np.argmin(values))
         step = math.log(_GROWTH)
+        if values[pick] == 0.0:
+            return float(grid[pick])  # nothing is smaller, and larger orders are dearer
         if grid[pick] == grid[0] and grid[0] > low:
             more = np.linspace(max(low, grid[0] - step), grid[0], 9)[:-1]
             grid = np.concatenate([more, grid])

@@ -47,6 +47,7 @@ Array = NDArray[np.float64]
 _MOST_POINTS = 1 << 20
 # Bins at losses above zero grow with the loss by this part of it.
 _COARSENING = 0.02
+_MOST_BINS = 50_000
 # Mass of one step's upper tail that is moved to infinity, as a part of delta over the releases.
 _TAIL = 1e-7
 # Probabilities that the transforms do not resolve.
@@ -221,7 +222,8 @@ def _first_step(releases: Releases, scale: float, delta: float) -> float:
 
 def _first_bin(releases: Releases, scale: float, delta: float) -> float:
     """A grid step below the smallest loss of every step, without which no bin would close."""
-    first = _first_step(releases, scale, delta)
+    reach = max(_largest_loss(_as_profile(s), _tail(releases, delta)) for s, _ in releases)
+    first = max(_first_step(releases, scale, delta), reach / 2000.0)
     for step, _ in releases:
         if step.sampling_probability < 1.0:
             first = min(first, -math.log1p(-step.sampling_probability) / 4.0)
@@ -339,7 +341,10 @@ def _bins(
     """
     pair = _Pair(step)
     left, right = pair.ends()
-    if (pair.log_ratio(right) - pair.log_ratio(left)) / size > _MOST_POINTS:
+    smallest, largest = pair.log_ratio(left) / size, pair.log_ratio(right) / size
+    # Bins at large losses grow with them, so their number is logarithmic there.
+    count = max(-smallest, 0.0) + min(max(largest, 0.0), 1.0 / _COARSENING) / _COARSENING
+    if largest - smallest > _MOST_POINTS or count > _MOST_BINS:
         raise _TooFineError
     bins: list[tuple[int, float, float]] = []
     edge, width = left, 1e-3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -54,13 +55,22 @@ _FAIL_ON = ("differs", "underspecified", "refuted", "unproven", "nothing")
     metavar="ID",
     help="Show the whole chain for one claim: parameters, formulas, theorems, pair, assumptions.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=lambda: os.cpu_count() or 1,
+    show_default="all cores",
+    help="Processes to share the work between.",
+)
 @click.option("--notes/--no-notes", default=True, help="Print the notes below the table.")
 @format_option
 @one_line_errors
 def audit(
+    *,
     files: tuple[Path, ...],
     fail_on: tuple[str, ...],
     explain: str | None,
+    jobs: int,
     notes: bool,
     output_format: str,
 ) -> None:
@@ -73,7 +83,7 @@ def audit(
     claims = load_files(files or shipped_files())
     if explain is not None:
         claims = _only(claims, explain)
-    findings = _with_progress(claims)
+    findings = _with_progress(claims, jobs)
     if output_format == "json":
         click.echo(as_json({"claims": [finding.as_dict() for finding in findings]}))
     elif explain is not None:
@@ -95,7 +105,7 @@ def _only(claims: list[Claim], identifier: str) -> list[Claim]:
     return found
 
 
-def _with_progress(claims: list[Claim]) -> list[Finding]:
+def _with_progress(claims: list[Claim], jobs: int) -> list[Finding]:
     """Audit with a progress bar on a terminal, and silently in a pipe."""
     console = Console(stderr=True)
     with Progress(
@@ -110,7 +120,9 @@ def _with_progress(claims: list[Claim]) -> list[Finding]:
         task = progress.add_task("", total=len(claims))
         findings = []
         for finding in run_audit(
-            claims, on_claim=lambda claim: progress.update(task, description=claim.id)
+            claims,
+            on_claim=lambda claim: progress.update(task, description=claim.id),
+            workers=jobs,
         ):
             findings.append(finding)
             progress.advance(task)

@@ -143,7 +143,7 @@ def loads(content: bytes | str, *, origin: str = "<claims>") -> list[Claim]:
     """
     try:
         # A number may have more digits than Decimal or int accept: their errors are the file's.
-        text = content.decode("utf-8") if isinstance(content, bytes) else content
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         document = tomllib.loads(text, parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{origin}: not a TOML file: {error}") from None
@@ -298,7 +298,7 @@ def _epsilon(value: Any, missing: tuple[str, ...]) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         raise ValueError(f"expected epsilon to be a number >= 0, got {_shown(value)}.")
     number = Decimal(value)
-    if number.is_nan() or number < 0:
+    if number.is_nan() or number.is_signed():
         raise ValueError(f"expected epsilon to be a number >= 0, got {_shown(value)}.")
     exponent = number.as_tuple().exponent
     if number.is_finite() and (number.adjusted() > _LARGEST or int(exponent) < -_LARGEST):

@@ -42,7 +42,10 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     with np.errstate(invalid="ignore"):
         low = np.where(weight == 1.0, 0.0, (1.0 - weight) * scaled[below])
         chord = (low + weight * scaled[above]) / (orders - 1.0)
-    return np.asarray(np.where(above == 0, event.values[0], chord))
+    values = np.array(event.values)
+    # At its own orders the curve is what was given, to the last bit.
+    chord = np.where(orders == given[above], values[above], chord)
+    return np.asarray(np.where(above == 0, values[0], chord))
 
 
 def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:

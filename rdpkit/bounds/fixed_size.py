@@ -97,7 +97,7 @@ def fixed_size_gaussian_rdp(
     relation = Adjacency.parse(adjacency)
     _validate.choice("theorem", theorem, ("best", *(bound.id for bound in BOUNDS)))
     event = FixedSizeSampledGaussian(
-        noise_std=_validate.positive("noise_multiplier", noise_multiplier),
+        noise_std=_validate.noise_multiplier("noise_multiplier", noise_multiplier),
         record_norm=1.0,
         record_diameter=1.0,
         sample_size=sample_size,

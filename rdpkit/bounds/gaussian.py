@@ -55,7 +55,7 @@ def gaussian_rdp(orders: ArrayLike, *, noise_multiplier: float) -> NDArray[np.fl
     array([0.25  , 1.0625])
     """
     checked = _validate.orders("orders", orders)
-    z = _validate.positive("noise_multiplier", noise_multiplier)
+    z = _validate.noise_multiplier("noise_multiplier", noise_multiplier)
     return unsampled(checked, z)
 
 

@@ -12,6 +12,8 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from rdpkit import _validate
 from rdpkit.bounds.base import Array
 
+_MARGIN = 1e-13
+
 
 def gaussian_renyi_divergence(
     order: float,
@@ -84,15 +86,19 @@ def gaussian_renyi_divergence(
     whitened = solve_triangular(factor, one - two, lower=True)
     whitened = solve_triangular(factor, whitened.T, lower=True)
     excess, basis = np.linalg.eigh((whitened + whitened.T) / 2.0)
-    if (excess <= -1.0).any():
-        # cov_p passed its own Cholesky factorisation but not this one: too close to singular.
-        excess = np.maximum(excess, np.nextafter(-1.0, 0.0))
     spread = 1.0 - (a - 1.0) * excess
-    if (spread <= 0.0).any():
+    # Within rounding of the boundary the divergence is taken as infinite.
+    if (spread <= _MARGIN * (1.0 + (a - 1.0) * np.abs(excess))).any():
         return math.inf
     quadratic = float(np.sum((basis.T @ difference) ** 2 / spread))
-    logarithms = np.log1p(-(a - 1.0) * excess) + (a - 1.0) * np.log1p(excess)
-    value = a / 2.0 * quadratic - float(np.sum(logarithms)) / (2.0 * (a - 1.0))
+    if (excess > -0.5).all():
+        log_determinant = float(np.sum(np.log1p(excess)))
+    else:
+        # Small eigenvalues drown in the whitened matrix; the two Cholesky factors keep them.
+        own = np.log(np.diag(np.linalg.cholesky(one)))
+        log_determinant = 2.0 * float(np.sum(own - np.log(np.diag(factor))))
+    logarithms = float(np.sum(np.log1p(-(a - 1.0) * excess))) + (a - 1.0) * log_determinant
+    value = a / 2.0 * quadratic - logarithms / (2.0 * (a - 1.0))
     if math.isnan(value):
         raise ArithmeticError("The Gaussian Renyi divergence could not be computed.")
     return max(value, 0.0)

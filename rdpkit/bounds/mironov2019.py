@@ -86,7 +86,7 @@ def sampled_gaussian_rdp(
     ['1.272537433274e-04', '2.175753322819e-04']
     """
     checked = _validate.orders("orders", orders)
-    z = _validate.positive("noise_multiplier", noise_multiplier)
+    z = _validate.noise_multiplier("noise_multiplier", noise_multiplier)
     q = _validate.probability("sampling_probability", sampling_probability)
     _validate.choice("method", method, METHODS)
     whole = checked == np.floor(checked)

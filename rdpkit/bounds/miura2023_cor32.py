@@ -23,6 +23,7 @@ Miura et al. 2023, Corollary 3.2.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from flint import arb, ctx
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import miura2023_thm31 as theorem
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
-from rdpkit.bounds.weak_triangle import best_p, weak_triangle
+from rdpkit.bounds.weak_triangle import best_parameters, weak_triangle
 from rdpkit.events import GaussianSynthesis
 from rdpkit.numerics.balls import to_relative_accuracy
 
@@ -73,14 +74,15 @@ def ball_one_output(
     admissible.
     """
     c = theorem.orders_below(n, d, min_eigenvalue)
-    choice = best_p(
-        order,
+    found = best_parameters(
+        np.array([order]),
         first=lambda inner: theorem.rdp_one_output(inner, n, d, min_eigenvalue),
         second=lambda inner: theorem.rdp_one_output(inner, second_records, d, min_eigenvalue),
         first_below=c,
         second_below=c,
     )
-    if choice is None:
+    choice = float(found[0])
+    if not math.isfinite(choice):
         return arb("inf")
     tau = theorem.exact_tau(d, min_eigenvalue)
 
@@ -120,7 +122,10 @@ def _published(event: Any, orders: Array, adjacency: Adjacency) -> Array:
 def _sound(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     n = event.records
     one = rdp_one_output(orders, n, event.dimension, event.min_eigenvalue, second_records=n)
-    return np.asarray(event.outputs * one)
+    # What the differences in Theorem 3.1 may lose to rounding, so that this stays an upper bound.
+    scale = event.dimension + theorem.tau_of(event.dimension, event.min_eigenvalue)
+    lost = 1e-15 * scale * (orders + 1.0) / n / np.minimum(orders - 1.0, 1.0)
+    return np.asarray(event.outputs * (one * (1.0 + 1e-12) + lost))
 
 
 def _assumptions(event: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
 from rdpkit.bounds.wang2019_ball import rdp_ball
 from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda, subsampled
@@ -70,6 +70,14 @@ def enclose(order: float, z: float, sample: int, population: int, *, terms: str)
     return over_rounded_inputs(exact, z, 1.0)
 
 
+# The sums have as many terms as the order; beyond this nothing is claimed.
+_LARGEST_ORDER = 4096.0
+
+
+def _range(event: Any, adjacency: Adjacency) -> OrderRange:
+    return OrderRange(highest=_LARGEST_ORDER, includes_highest=True)
+
+
 def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
     """The bound object for one choice of weights."""
 
@@ -97,7 +105,7 @@ def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
         kind=Kind.UPPER,
         event_type=FixedSizeSampledGaussian,
         adjacencies=(Adjacency.REPLACE_ONE,),
-        order_range=every_order,
+        order_range=_range,
         rdp=of_event,
         ball=ball,
     )

@@ -85,17 +85,16 @@ def weak_triangle(
     return _search(checked, (first, second), (first_below, second_below))[0]
 
 
-def best_p(
-    order: float,
+def best_parameters(
+    orders: Array,
     *,
     first: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     second: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     first_below: float = math.inf,
     second_below: float = math.inf,
-) -> float | None:
-    """The parameter p that the search settles on at one order; None where no p is admissible."""
-    _, p = _search(np.array([order]), (first, second), (first_below, second_below))
-    return float(p[0]) if math.isfinite(p[0]) else None
+) -> Array:
+    """The parameter p that the search settles on for every order; NaN where none is admissible."""
+    return _search(orders, (first, second), (first_below, second_below))[1]
 
 
 def _search(

@@ -83,7 +83,10 @@ def _rounded(value: float, digits: int, mode: str) -> str:
     up = exact.quantize(unit, rounding=mode, context=Context(prec=400))
     if exact.adjusted() > _LONGEST:
         return f"{exact.normalize(Context(prec=digits, rounding=mode)):.{digits - 1}e}"
-    return f"{up:f}" if exact.adjusted() >= -digits else f"{float(up):g}"
+    if exact.adjusted() >= -digits:
+        return f"{up:f}"
+    mantissa, exponent = f"{up.normalize(Context(prec=digits + 1, rounding=mode)):e}".split("e")
+    return f"{mantissa}e{int(exponent):+03d}"
 
 
 def guarantee_lines(guarantee: Guarantee) -> list[str]:

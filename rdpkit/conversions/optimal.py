@@ -11,12 +11,14 @@ and, since neighbouring is symmetric, its reflection with p and q swapped. So (e
 with delta = max {p - e^eps q} over that region, and with eps = max {log (p - delta)/q}; and a
 mechanism with two outputs attains it, so no conversion from one order alone says more. What is
 returned is an upper bound: the maximum is bracketed on the region's boundary and bounded by the
-bracket's corners.
+bracket's corners. Where the bracket is at the end of the search, or floats do not resolve the
+boundary, Balle et al.'s conversion takes its place.
 
 The boundary q(p) of the first constraint is found by Newton's method on log q, in which the
-constraint is convex and decreasing, started on the side of too small q: every iterate is a lower
-bound on q, and so errs towards a larger epsilon. Where p + q > 1 the reflected constraint binds,
-and its boundary is the reflection (1 - q(p), 1 - p) of the part with p + q <= 1.
+constraint is convex and decreasing, started on the side of too small q, with the constraint
+loosened by what floats may have lost: a lower bound on q errs towards a larger epsilon. Where
+p + q > 1 the reflected constraint binds, and its boundary is the reflection (1 - q(p), 1 - p) of
+the part with p + q <= 1.
 
 Source
 ------
@@ -29,39 +31,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, log_expit
 
 from rdpkit.conversions import balle2020
 
 Array = NDArray[np.float64]
 
 _POINTS = 33
-_ROUNDS = 12
+_ROUNDS = 14
 _NEWTON_STEPS = 80
+# Below this divergence the two probabilities are too close for floats to tell the boundary.
+_SMALLEST_RDP = 1e-13
+# exp of anything lower is not a normal float.
+_LOWEST = -690.0
+_ULP = 2.3e-16
+
+
+class _Bracket(NamedTuple):
+    """Where along the boundary the maximum is, and the bound that the bracket gives."""
+
+    low: Array
+    high: Array
+    value: Array
+    resolved: NDArray[np.bool_]
 
 
 def epsilon(orders: Array, rdp: Array, delta: float) -> Array:
     """Epsilon at ``delta`` from each order on its own."""
+    fallback = balle2020.epsilon(orders, rdp, delta)
+    near, far = _both_sides(orders, rdp, delta)
+    found = np.maximum(near.value, far.value)
+    resolved = near.resolved & far.resolved & (rdp > _SMALLEST_RDP) & np.isfinite(rdp)
+    found = np.where(resolved, np.minimum(np.maximum(found, 0.0), fallback), fallback)
+    return np.where(rdp == 0.0, 0.0, found)
 
-    def point(w: Array) -> tuple[Array, Array, Array]:
-        # p = delta + (1 - delta) / (1 + e^-w): p - delta and 1 - p keep their digits.
-        gain = (1.0 - delta) / (1.0 + np.exp(-w))
-        return delta + gain, gain, (1.0 - delta) / (1.0 + np.exp(w))
 
-    def bound(low: Array, high: Array, log_q_low: Array, log_q_high: Array) -> Array:
-        p_low, _, _ = point(low)
-        _, gain_high, rest_high = point(high)
-        direct = np.log(gain_high) - log_q_low
-        reflected = np.log(np.maximum(1.0 - np.exp(log_q_low) - delta, 0.0)) - np.log(rest_high)
-        return _on_one_side(direct, reflected, p_low, log_q_low)
+def _both_sides(orders: Array, rdp: Array, delta: float) -> tuple[_Bracket, _Bracket]:
+    def direct(low: Array, high: Array, log_q: Array) -> Array:
+        # p = delta + (1 - delta) expit(w): p - delta keeps its digits.
+        gain = math.log1p(-delta) + log_expit(high)
+        inside = delta + (1.0 - delta) * expit(low) + np.exp(log_q) <= 1.0
+        return np.where(inside, gain - log_q, -np.inf)
 
-    # Where the maximum lies beyond the range of floats its bracket is wide: never above Balle's.
-    return np.minimum(
-        _maximise(orders, rdp, lambda w: point(w)[0], bound, worst=math.inf),
-        balle2020.epsilon(orders, rdp, delta),
-    )
+    def reflected(low: Array, high: Array, log_q: Array) -> Array:
+        # The pair (1 - q, 1 - p): its first probability must exceed delta.
+        kept = 1.0 - np.exp(log_q) - delta
+        inside = (expit(low) + np.exp(log_q) <= 1.0) & (kept > 0.0)
+        return np.where(inside, np.log(np.where(kept > 0.0, kept, 1.0)) - log_expit(-high), -np.inf)
+
+    with np.errstate(divide="ignore"):
+        start = math.log(delta) + np.log(np.minimum(orders - 1.0, 1.0)) - 40.0
+    near = _bracket(orders, rdp, start, lambda w: delta + (1.0 - delta) * expit(w), direct)
+    far = _bracket(orders, rdp, np.full(orders.shape, -60.0), expit, reflected)
+    return near, far
 
 
 def best_point(order: float, rdp: float, delta: float) -> tuple[float, float, bool]:
@@ -70,85 +96,72 @@ def best_point(order: float, rdp: float, delta: float) -> tuple[float, float, bo
     A proposal, for a certificate to check; see :mod:`rdpkit.numerics.conversion_balls`.
     """
     a, r = np.array([order]), np.array([rdp])
-    low, high = -60.0, 40.0
-    reflected = False
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        for _ in range(_ROUNDS):
-            w = np.linspace(low, high, _POINTS)
-            gain = (1.0 - delta) / (1.0 + np.exp(-w))
-            p = delta + gain
-            log_q = _log_boundary(a, r, p)
-            inside = p + np.exp(log_q) <= 1.0
-            direct = np.where(inside, np.log(gain) - log_q, -np.inf)
-            other = np.where(
-                inside,
-                np.log(np.maximum(1.0 - np.exp(log_q) - delta, 0.0))
-                - np.log((1.0 - delta) / (1.0 + np.exp(w))),
-                -np.inf,
-            )
-            values = np.maximum(direct, other)
-            pick = int(values.argmax())
-            reflected = bool(other[pick] > direct[pick])
-            low, high = w[max(pick - 1, 0)], w[min(pick + 1, _POINTS - 1)]
-    return float(p[pick]), float(log_q[pick]), reflected
+    near, far = _both_sides(a, r, delta)
+    is_far = bool(far.value[0] > near.value[0])
+    w = 0.5 * (far.low + far.high) if is_far else 0.5 * (near.low + near.high)
+    p = expit(w) if is_far else delta + (1.0 - delta) * expit(w)
+    with np.errstate(all="ignore"):
+        log_q = _log_boundary(a, r, p)
+    return float(p[0]), float(log_q[0]), is_far
 
 
 def delta(orders: Array, rdp: Array, epsilon: float) -> Array:
     """Delta at ``epsilon`` from each order on its own, at most 1."""
+    fallback = balle2020.delta(orders, rdp, epsilon)
+    if epsilon > -_LOWEST:
+        return fallback
+    growth = math.exp(epsilon)
 
-    def probability(w: Array) -> Array:
-        return np.asarray(1.0 / (1.0 + np.exp(-w)))
+    def direct(low: Array, high: Array, log_q: Array) -> Array:
+        inside = expit(low) + np.exp(log_q) <= 1.0
+        return np.where(inside, expit(high) - np.exp(epsilon + log_q), -np.inf)
 
-    def bound(low: Array, high: Array, log_q_low: Array, log_q_high: Array) -> Array:
-        p_low = probability(low)
-        direct = probability(high) - np.exp(epsilon + log_q_low)
-        reflected = -np.expm1(log_q_low) - np.exp(epsilon) / (1.0 + np.exp(high))
-        return _on_one_side(direct, reflected, p_low, log_q_low)
+    def reflected(low: Array, high: Array, log_q: Array) -> Array:
+        inside = expit(low) + np.exp(log_q) <= 1.0
+        return np.where(inside, -np.expm1(log_q) - growth * expit(-high), -np.inf)
 
-    with np.errstate(over="ignore"):
-        return np.minimum(
-            _maximise(orders, rdp, probability, bound, worst=1.0),
-            balle2020.delta(orders, rdp, epsilon),
-        )
-
-
-def _on_one_side(direct: Array, reflected: Array, p: Array, log_q: Array) -> Array:
-    """The larger of both, where the point is on the near side of the line p + q = 1."""
-    return np.where(p + np.exp(log_q) <= 1.0, np.maximum(direct, reflected), -np.inf)
+    with np.errstate(divide="ignore"):
+        start = np.minimum(np.log(fallback), 0.0) - 60.0
+    near = _bracket(orders, rdp, start, expit, direct)
+    far = _bracket(orders, rdp, np.full(orders.shape, -60.0), expit, reflected)
+    found = np.maximum(near.value, far.value)
+    resolved = near.resolved & far.resolved & (rdp > _SMALLEST_RDP) & np.isfinite(rdp)
+    found = np.where(resolved & (found > 0.0), np.minimum(found, fallback), fallback)
+    return np.where(rdp == 0.0, 0.0, found)
 
 
-def _maximise(
+def _bracket(
     orders: Array,
     rdp: Array,
+    start: Array,
     probability: Callable[[Array], Array],
-    bound: Callable[[Array, Array, Array, Array], Array],
-    *,
-    worst: float,
-) -> Array:
-    """Zoom in on the maximum over w, then bound it over the last bracket."""
-    result = np.where(rdp == 0.0, 0.0, worst)
-    usable = np.isfinite(rdp) & (rdp > 0.0)
-    if not usable.any():
-        return result
-    a, r = orders[usable], rdp[usable]
-    low = np.full(a.shape, -60.0)
-    high = np.full(a.shape, 40.0)
-    rows = np.arange(a.size)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+    bound: Callable[[Array, Array, Array], Array],
+) -> _Bracket:
+    """Zoom in on the maximum over w, then bound it over the last bracket.
+
+    ``bound`` maps the ends of a bracket and log q at its lower end to a bound on the objective
+    inside of it; with both ends the same it is the objective.
+    """
+    low = np.minimum(start, -60.0)
+    high = np.full(orders.shape, 40.0)
+    resolved = low > _LOWEST
+    low = np.maximum(low, _LOWEST)
+    first, last = low, high
+    rows = np.arange(orders.size)
+    with np.errstate(all="ignore"):
         for _ in range(_ROUNDS):
             w = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _POINTS)[None, :]
-            log_q = _log_boundary(a[:, None], r[:, None], probability(w))
-            values = bound(w, w, log_q, log_q)
-            pick = values.argmax(axis=1)
+            log_q = _log_boundary(orders[:, None], rdp[:, None], probability(w))
+            values = bound(w, w, log_q)
+            pick = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)
             low = w[rows, np.maximum(pick - 1, 0)]
             high = w[rows, np.minimum(pick + 1, _POINTS - 1)]
-        log_q_low = _log_boundary(a, r, probability(low))
-        log_q_high = _log_boundary(a, r, probability(high))
-        value = bound(low, high, log_q_low, log_q_high)
-    if np.isnan(value).any() or np.isneginf(value).any():
-        raise ArithmeticError("The optimal conversion could not be computed.")
-    result[usable] = np.maximum(value, 0.0)
-    return result
+        value = bound(low, high, _log_boundary(orders, rdp, probability(low)))
+    # A maximum at the very start of the search may lie beyond it. One at its end does not: there
+    # the constraint p + q <= 1 has cut the boundary off.
+    resolved &= (low > first) | np.isneginf(value)
+    resolved &= ~np.isnan(value) & ((high < last) | np.isneginf(value))
+    return _Bracket(low=low, high=high, value=np.asarray(value), resolved=resolved)
 
 
 def _log_boundary(a: Array, r: Array, p: Array) -> Array:
@@ -159,6 +172,7 @@ def _log_boundary(a: Array, r: Array, p: Array) -> Array:
     log_rest = np.log1p(-p)
     # With the first summand alone the constraint gives this; the second only raises q.
     u = a / (a - 1.0) * log_p - r
+    u = u - 4.0 * _ULP * np.abs(u)
     for _ in range(_NEWTON_STEPS):
         q = np.exp(u)
         log_other = np.log1p(-q)
@@ -166,8 +180,14 @@ def _log_boundary(a: Array, r: Array, p: Array) -> Array:
         two = a * log_rest + (1.0 - a) * log_other
         value = np.logaddexp(one, two)
         weight = np.exp(one - value)
+        # What the two exponents and their sum may have lost to rounding.
+        lost = (
+            1.0
+            + weight * a * (np.abs(log_p) + np.abs(u))
+            + a * (np.abs(log_rest) + np.abs(log_other))
+        )
         slope = (1.0 - a) * (weight - (1.0 - weight) * q / (1.0 - q))
-        step = (target - value) / slope
+        step = (target + 4.0 * _ULP * lost - value) / slope
         # Past the diagonal the slope changes sign; rounding may send a converged step there.
         step = np.where((step > 0.0) & np.isfinite(step), step, 0.0)
         u = np.minimum(u + step, log_p)

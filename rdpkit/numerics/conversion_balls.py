@@ -90,14 +90,21 @@ def _constraint(a: arb, p: arb, q: arb) -> tuple[arb, arb, arb]:
     return value, by_p, by_q
 
 
-def _supporting_line(a: arb, limit: arb, p: arb, q: arb, *, reflected: bool) -> tuple[arb, arb]:
-    """(e^eps, delta) such that no pair of the region has p - e^eps q above delta."""
+def _supporting_line(
+    a: arb, limit: arb, p: arb, q: arb, *, reflected: bool
+) -> tuple[arb, arb] | None:
+    """(e^eps, delta) such that no pair of the region has p - e^eps q above delta.
+
+    None where the line's slopes do not certainly have the signs that the argument needs.
+    """
     if reflected:
         # The region with both exchanged: F(1 - q, 1 - p) <= K bounds the same difference.
         value, by_x, by_y = _constraint(a, 1 - q, 1 - p)
         slope_p, slope_q = -by_y, -by_x
     else:
         value, slope_p, slope_q = _constraint(a, p, q)
+    if not (slope_p > 0 and slope_q < 0):
+        return None
     growth = -slope_q / slope_p
     return growth, p - growth * q + (limit - value) / slope_p
 
@@ -116,8 +123,11 @@ def _optimal_epsilon_above(order: float, rdp: float, delta: float) -> float:
             point = _moved(a, arb(rdp), p, log_q, sign * shift, reflected=reflected)
             if point is None:
                 continue
-            growth, found = _supporting_line(a, limit, *point, reflected=reflected)
-            if growth > 0 and found <= target:
+            line = _supporting_line(a, limit, *point, reflected=reflected)
+            if line is None:
+                continue
+            growth, found = line
+            if found <= target:
                 return max(min(best, float_above(growth.log())), 0.0)
     return max(best, 0.0)
 

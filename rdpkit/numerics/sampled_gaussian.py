@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 _BLOCK = 2_000_000
 # Above this many nodes for the whole line each order visits its own windows only.
 _FEW_NODES = 8_000
+_LITTLE_NOISE = 0.01
 
 
 def rdp_from_log_excess(log_excess: Array, orders: Array) -> Array:
@@ -141,22 +142,25 @@ def log_excess_quadrature(orders: Array, z: float, q: float) -> Array:
         nodes = np.arange(-12.0 * z, highest + 12.0 * z + step, step)
         rows = max(1, _BLOCK // nodes.size)
         for start in range(0, orders.size, rows):
-            result[start : start + rows] = _trapezoid(orders[start : start + rows], nodes, z, q)
+            block = orders[start : start + rows]
+            result[start : start + rows] = _trapezoid(block, nodes, z, q, step)
         return result
     bend = 0.5 + z * z * math.log(1.0 / q)
     reach = 12.0 * z
+    if z < _LITTLE_NOISE:
+        # The bend, and with it the singularity beside it, is where nothing is left of the Gaussian.
+        step, bend = z / 4.0, 0.0
     for i, order in enumerate(orders):
         pieces = [
             np.arange(math.floor((c - reach) / step), math.ceil((c + reach) / step) + 1.0)
             for c in (0.0, 2.0, float(order), min(bend, float(order)))
         ]
         nodes = step * np.unique(np.concatenate(pieces))
-        result[i] = _trapezoid(orders[i : i + 1], nodes, z, q)[0]
+        result[i] = _trapezoid(orders[i : i + 1], nodes, z, q, step)[0]
     return result
 
 
-def _trapezoid(orders: Array, nodes: Array, z: float, q: float) -> Array:
-    step = min(z / 4.0, z * z / 2.0)
+def _trapezoid(orders: Array, nodes: Array, z: float, q: float, step: float) -> Array:
     weights = -(nodes * nodes) / (2.0 * z * z) + math.log(step / (z * math.sqrt(2.0 * math.pi)))
     values = log_power_excess(log_likelihood_ratio(nodes, z, q), orders)
     return np.asarray(logsumexp(values + weights[None, :], axis=1))

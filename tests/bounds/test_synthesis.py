@@ -56,7 +56,10 @@ def test_corrected_corollary(entry):
     found = miura2023_cor32.UPPER.values(
         event, np.array([entry["order"]]), rdpkit.Adjacency.REPLACE_ONE
     )
-    assert_allclose(found, float(entry["corollary32_both_at_n"]), rtol=tolerance(entry))
+    exact = float(entry["corollary32_both_at_n"])
+    # Rounded up by what the differences of logarithms may have lost.
+    assert found >= exact
+    assert_allclose(found, exact, rtol=1e-9 + 2.0 * tolerance(entry))
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,10 @@ def delta(order, rdp, eps):
     "entry", EPSILONS, ids=lambda e: f"{e['order']:g}-{e['rdp']:g}-{e['delta']:g}"
 )
 def test_stored_epsilons(entry):
-    """An upper bound by less than 1e-9; 1e-12 is the rounding of its last bracket."""
+    """An upper bound; by 1e-9, or by what is allowed for the rounding of a tiny divergence."""
     found, exact = epsilon(entry["order"], entry["rdp"], entry["delta"]), float(entry["epsilon"])
     assert found >= exact * (1.0 - 1e-12)
-    assert_allclose(found, exact, rtol=1e-9)
+    assert_allclose(found, exact, rtol=1e-9 + 1e-14 / entry["rdp"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,243 @@
+"""Drawing a figure with matplotlib, which is imported only when something is drawn."""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verification.figures.model import Curve, Figure, Panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = ("svg", "png")
+
+# Okabe and Ito's colours, which the colour-blind tell apart; markers differ besides.
+_COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D00",
+)  # fmt: skip
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_GREY = "#555555"
+_MARKERS_A_CURVE = 8
+_WIDTH, _HEIGHT = 4.1, 3.1
+# Inches above the panels, for one more line of keys, around the edge, for a line of the caption.
+_ABOVE, _KEY, _MARGIN, _LINE = 0.6, 0.22, 0.08, 0.15
+# The same file from the same numbers: ids in an SVG are hashed with this, and no date is written.
+_SETTINGS: Any = {
+    "svg.hashsalt": "rdpkit",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.formatter.useoffset": False,
+}
+
+
+def check_available() -> None:
+    """Whether matplotlib is there, before a long computation.
+
+    Raises
+    ------
+    ValueError
+        If not; the message says how to get it.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401, PLC0415
+    except ImportError:
+        raise ValueError(
+            "Drawing needs matplotlib: pip install 'rdpkit[verification]'; --format json alone "
+            "does not."
+        ) from None
+
+
+def draw(figure: Figure, file_format: str) -> bytes:
+    """The figure as the content of a PNG or SVG file.
+
+    Parameters
+    ----------
+    figure : Figure
+        What to draw.
+    file_format : {"svg", "png"}
+        Which of the two.
+    """
+    import matplotlib  # noqa: PLC0415
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
+    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        columns = _columns(len(figure.panels))
+        rows = math.ceil(len(figure.panels) / columns)
+        width = max(_WIDTH * columns, 2.0 * _WIDTH)
+        caption = _wrapped(figure, width)
+        below = _LINE * (caption.count("\n") + 1) + 2.0 * _MARGIN
+        series = figure.panels[0].curves if len(figure.panels[0].curves) > 1 else ()
+        above = _ABOVE + (_KEY if series else 0.0)
+        height = _HEIGHT * rows + above + below
+        canvas = Canvas(figsize=(width, height))
+        FigureCanvasAgg(canvas)
+        # Title and key above, the caption below, and the panels in what is left.
+        rectangle = (0.0, below / height, 1.0, 1.0 - (below + above) / height)
+        canvas.set_layout_engine(ConstrainedLayoutEngine(rect=rectangle))
+        same = len({(panel.x_label, panel.y_label) for panel in figure.panels}) == 1
+        grid = canvas.subplots(rows, columns, squeeze=False, sharex=same, sharey=True)
+        used = list(zip(grid.flat, figure.panels, strict=False))
+        for axes in grid.flat[len(used) :]:
+            axes.set_axis_off()
+        for index, (axes, panel) in enumerate(used):
+            alone = len(panel.curves) == 1
+            _panel(axes, panel, offset=index if alone else 0)
+            # Labels on the outside only, where all panels have the same axes.
+            if not same or index + columns >= len(used):
+                axes.set_xlabel(panel.x_label)
+                axes.tick_params(labelbottom=True)
+            if index % columns == 0:
+                axes.set_ylabel(panel.y_label)
+        _limit(used[0][0], figure.panels)
+        left = _MARGIN / width
+        canvas.text(
+            left,
+            1.0 - _MARGIN / height,
+            figure.title,
+            fontsize=11,
+            fontweight="bold",
+            va="top",
+        )
+        keys = [_key(), *([_series_key(series)] if series else [])]
+        for row, (handles, labels) in enumerate(keys):
+            canvas.legend(
+                handles,
+                labels,
+                loc="upper left",
+                bbox_to_anchor=(0.0, 1.0 - (_MARGIN + _KEY * (row + 0.8)) / height),
+                ncols=len(handles),
+                frameon=False,
+                handlelength=2.6,
+                borderpad=0.2,
+            )
+        canvas.text(
+            left,
+            _MARGIN / height,
+            caption,
+            fontsize=7.5,
+            color=_GREY,
+            va="bottom",
+            linespacing=1.35,
+        )
+        buffer = io.BytesIO()
+        metadata = {"Date": None} if file_format == "svg" else {"Software": None}
+        canvas.savefig(buffer, format=file_format, dpi=150, metadata=metadata)
+        return buffer.getvalue()
+
+
+def _columns(panels: int) -> int:
+    """Up to three in a row; four make a square."""
+    return panels if panels <= 3 else 2 if panels == 4 else 3
+
+
+def _wrapped(figure: Figure, width: float) -> str:
+    text = " ".join((f"Source: {figure.source}.", *figure.caption()))
+    return textwrap.fill(text, width=int(width * 17.5), break_on_hyphens=False)
+
+
+def _panel(axes: Axes, panel: Panel, *, offset: int) -> None:
+    axes.set_title(panel.title, loc="left")
+    axes.set_xscale("log" if panel.x_logarithmic else "linear")
+    axes.set_yscale("log" if panel.y_logarithmic else "linear")
+    for index, curve in enumerate(panel.curves, start=offset):
+        _curve(axes, curve, _COLOURS[index % len(_COLOURS)], _MARKERS[index % len(_MARKERS)])
+    if panel.x_logarithmic:
+        _plain_ticks(axes)
+
+
+def _curve(axes: Axes, curve: Curve, colour: str, marker: str) -> None:
+    x = np.array(curve.column("x"))
+    upper, lower = np.array(curve.column("upper")), np.array(curve.column("lower"))
+    # A logarithmic axis has no place for a lower bound of zero.
+    if axes.get_yscale() == "log":
+        lower = np.where(lower > 0.0, lower, np.nan)
+    axes.fill_between(x, lower, upper, color=colour, alpha=0.3, linewidth=0.0)
+    every = max(1, round(len(x) / _MARKERS_A_CURVE))
+    axes.plot(
+        x,
+        upper,
+        color=colour,
+        linewidth=2.2,
+        marker=marker,
+        markevery=every,
+        markersize=5,
+    )
+    axes.plot(x, curve.column("published"), color=colour, linestyle=(0, (5, 2)), linewidth=1.5)
+    axes.plot(x, lower, color=_darker(colour), linestyle=(0, (1, 1.5)), linewidth=1.4)
+
+
+def _darker(colour: str) -> tuple[float, float, float]:
+    """Dark enough to be seen on a line of the colour itself."""
+    channels = [int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)]
+    if max(channels) == 0.0:
+        return (0.8, 0.8, 0.8)
+    return (0.25 * channels[0], 0.25 * channels[1], 0.25 * channels[2])
+
+
+def _limit(axes: Axes, panels: tuple[Panel, ...]) -> None:
+    """The vertical axis that all panels share: from zero, or cut where a bound only explodes."""
+    if not panels[0].y_logarithmic:
+        axes.set_ylim(bottom=0.0)
+        return
+    highest = panels[0].y_highest
+    values = [
+        value
+        for panel in panels
+        for curve in panel.curves
+        for name in ("published", "upper", "lower")
+        for value in curve.column(name)
+        if value > 0.0
+    ]
+    if highest is not None and values and min(values) < highest < max(values):
+        axes.set_ylim(0.7 * min(values), highest)
+
+
+def _plain_ticks(axes: Axes) -> None:
+    """1, 2 and 5 of every power of ten as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
+
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _key() -> tuple[list[Any], list[str]]:
+    """What the styles of line mean, in grey."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    handles = [
+        Line2D([], [], color=_GREY, linestyle=(0, (5, 2)), linewidth=1.5),
+        Line2D([], [], color=_GREY, linewidth=2.2),
+        Line2D([], [], color="black", linestyle=(0, (1, 1.5)), linewidth=1.4),
+        Patch(facecolor=_GREY, alpha=0.3, linewidth=0.0),
+    ]
+    return handles, ["published", "upper", "lower", "between lower and upper"]
+
+
+def _series_key(curves: tuple[Curve, ...]) -> tuple[list[Any], list[str]]:
+    """Which colour and marker is which curve."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    handles = [
+        Line2D([], [], color=_COLOURS[i], marker=_MARKERS[i], linewidth=2.2, markersize=5)
+        for i in range(len(curves))
+    ]
+    return handles, [curve.label for curve in curves]

@@ -1,0 +1,223 @@
+"""A figure as plain data: panels of curves, each with a published, an upper and a lower number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit import _validate
+from rdpkit.cli.output import rounded_up
+
+Number = float | None
+"""None where nothing is said: out of a theorem's range, or not computed."""
+
+Parameter = int | float | str
+
+Task = Callable[[], "Point"]
+Track = Callable[[Sequence[Task]], Iterator[Task]]
+"""Hands on the tasks one by one, and may show how many are done."""
+
+MOST_POINTS = 1000
+MOST_CURVES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Three numbers at one place; inf where no finite number is true."""
+
+    x: float
+    published: Number
+    upper: Number
+    lower: Number
+
+    @property
+    def refuted(self) -> bool:
+        """Whether two neighbouring data sets leak more than was published."""
+        return self.published is not None and self.lower is not None and self.published < self.lower
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Points from left to right, and the parameters that tell this curve from the others."""
+
+    label: str
+    parameters: Mapping[str, Parameter]
+    points: tuple[Point, ...]
+
+    def column(self, name: str) -> list[float]:
+        """One of x, published, upper and lower, with NaN where it has nothing finite to say."""
+        values = [getattr(point, name) for point in self.points]
+        return [v if v is not None and math.isfinite(v) else math.nan for v in values]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Axes and the curves on them."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    x_logarithmic: bool
+    y_logarithmic: bool
+    curves: tuple[Curve, ...]
+    y_highest: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """All of a figure.
+
+    Parameters
+    ----------
+    id : str
+        What the command line calls it.
+    title, source : str
+        What it shows, and where it was published.
+    parameters : mapping of str to value
+        What is the same everywhere, whether the paper prints it or leaves it open.
+    notes : tuple of str
+        How each of the three numbers was computed, and what to keep in mind.
+    panels : tuple of Panel
+        From left to right.
+    """
+
+    id: str
+    title: str
+    source: str
+    parameters: Mapping[str, Parameter]
+    notes: tuple[str, ...]
+    panels: tuple[Panel, ...]
+
+    def caption(self) -> tuple[str, ...]:
+        """What is printed below the drawing and on the terminal, a sentence a line."""
+        fixed = ", ".join(
+            f"{name.replace('_', ' ')} = {f'{value:g}' if isinstance(value, float) else value}"
+            for name, value in self.parameters.items()
+        )
+        return (f"Fixed: {fixed}.", *self.notes, *self._gaps())
+
+    def _gaps(self) -> tuple[str, ...]:
+        gaps = [
+            100.0 * (point.upper - point.lower) / point.lower
+            for panel in self.panels
+            for curve in panel.curves
+            for point in curve.points
+            if point.upper is not None and point.lower is not None
+            if point.lower > 0.0 and point.upper < math.inf
+        ]
+        if not gaps:
+            return ()
+        widest, middle = (rounded_up(gap, digits=2) for gap in (max(gaps), statistics.median(gaps)))
+        return (
+            f"Upper and lower are at most {widest} % apart where both are finite "
+            f"(median {middle} %).",
+        )
+
+    def refuted(self) -> list[tuple[Panel, Curve, Point]]:
+        """Every point at which the published number is refuted."""
+        return [
+            (panel, curve, point)
+            for panel in self.panels
+            for curve in panel.curves
+            for point in curve.points
+            if point.refuted
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it: "inf" is a string, and null says nothing."""
+        return {
+            "figure": self.id,
+            "title": self.title,
+            "source": self.source,
+            "parameters": dict(self.parameters),
+            "notes": list(self.notes),
+            "panels": [
+                {
+                    "panel": panel.name,
+                    "x": panel.x_label,
+                    "y": panel.y_label,
+                    "curves": [
+                        {
+                            "parameters": dict(curve.parameters),
+                            "points": [
+                                {
+                                    "x": point.x,
+                                    "published": _plain(point.published),
+                                    "upper": _plain(point.upper),
+                                    "lower": _plain(point.lower),
+                                }
+                                for point in curve.points
+                            ],
+                        }
+                        for curve in panel.curves
+                    ],
+                }
+                for panel in self.panels
+            ],
+        }
+
+    def as_csv(self) -> str:
+        """One row a point; a cell is empty where nothing is said."""
+        names = dict.fromkeys(
+            name for p in self.panels for curve in p.curves for name in curve.parameters
+        )
+        fixed = [name for name in self.parameters if name not in names]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["panel", *names, *fixed, "x", "published", "upper", "lower"])
+        for panel in self.panels:
+            for curve in panel.curves:
+                series = [curve.parameters.get(name, "") for name in names]
+                same = [self.parameters[name] for name in fixed]
+                for point in curve.points:
+                    numbers = (point.x, point.published, point.upper, point.lower)
+                    shown = ["" if number is None else repr(number) for number in numbers]
+                    writer.writerow([panel.name, *series, *same, *shown])
+        return text.getvalue()
+
+
+def _plain(number: Number) -> float | str | None:
+    return "inf" if number is not None and math.isinf(number) else number
+
+
+def every(tasks: Sequence[Task]) -> Iterator[Task]:
+    """All tasks, and nothing shown."""
+    return iter(tasks)
+
+
+def computed(tasks: Sequence[Sequence[Task]], track: Track) -> list[tuple[Point, ...]]:
+    """The points of several curves, curve by curve."""
+    points = iter([task() for task in track([task for curve in tasks for task in curve])])
+    return [tuple(next(points) for _ in curve) for curve in tasks]
+
+
+def checked_points(value: int) -> int:
+    """How many points a curve has."""
+    return _validate.integer("points", value, minimum=2, maximum=MOST_POINTS)
+
+
+def checked_limits(name: str, limits: Sequence[float]) -> tuple[float, float]:
+    """Two positive numbers, the smaller one first."""
+    low, high = (_validate.positive(name, value) for value in limits)
+    if not low < high:
+        raise _validate.fail(name, "to be two numbers, LOW < HIGH", (low, high))
+    return low, high
+
+
+def checked_curves(name: str, values: Sequence[int], *, minimum: int = 1) -> tuple[int, ...]:
+    """Different integers, not too many to be told apart."""
+    found = _validate.integers(name, values, minimum=minimum)
+    if len(set(found)) < len(found) or len(found) > MOST_CURVES:
+        raise _validate.fail(name, f"to be at most {MOST_CURVES} different integers", values)
+    return found
+
+
+def rounded(value: float) -> float:
+    """A place on an axis with six digits, so that it can be read and typed."""
+    return float(f"{value:.6g}")
