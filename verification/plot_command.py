@@ -216,8 +216,9 @@ def _make(
     for panel, curve, point in figure.refuted():
         assert point.published is not None
         assert point.lower is not None
+        where = panel.title if len(panel.curves) == 1 else f"{panel.title}, {curve.label}"
         click.echo(
-            f"  refuted: {panel.title}, {curve.label}, x = {point.x:g}: published "
+            f"  refuted: {where}, x = {point.x:g}: published "
             f"{rounded_up(point.published)}, lower {rounded_down(point.lower)}"
         )
     for path in (data, output):
