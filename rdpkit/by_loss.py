@@ -16,6 +16,12 @@ from rdpkit.loss import Alternative, NoLossDistributionError, alternatives
 UPPER_ID = "pld-upper"
 LOWER_ID = "pair-lower"
 
+SOURCES = {
+    UPPER_ID: "privacy loss distribution by connecting the dots: Doroshenko et al. 2022",
+    LOWER_ID: "two data sets seen through bins, by data processing: rdpkit, theory pages",
+}
+"""What the two bounds rest on, by their ids."""
+
 # Exponentials of larger losses are no floats.
 _LARGEST_SCALE = 256.0
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rdpkit import BOUNDS
+from rdpkit.by_loss import SOURCES
 from rdpkit.cli.output import (
     as_json,
     format_option,
@@ -197,7 +198,7 @@ def explanation(finding: Finding) -> list[str]:
             f"  {field.name} = {getattr(claim.event, field.name)}"
             for field in dataclasses.fields(claim.event)
         ]
-    titles = {bound.id: bound for bound in BOUNDS}
+    titles = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SOURCES
     sides = (
         ("published", finding.published),
         ("upper bound", finding.upper),
@@ -213,9 +214,10 @@ def explanation(finding: Finding) -> list[str]:
             lines.append(f"  {kind} interval [{side.enclosure[0]!r}, {side.enclosure[1]!r}]")
         for identifier in side.bound.split(" + "):
             if identifier in titles:
-                lines.append(f"  {titles[identifier].title}: {titles[identifier].source}")
+                lines.append(f"  {titles[identifier]}")
         lines += [f"  assumes {text}" for text in side.assumptions]
-    lines += [f"pair          {text}" for text in finding.pair]
+    if not finding.refutation:
+        lines += [f"pair          {text}" for text in finding.pair]
     lines += [f"refuted by    {text}" for text in finding.refutation]
     lines += [f"scenario      {text}: {side.epsilon:.6g}" for text, side in finding.scenarios]
     lines.append(f"reproduction  {finding.reproduction.value}")

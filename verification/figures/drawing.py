@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +100,9 @@ def draw(figure: Figure, file_format: str) -> bytes:
         for index, (axes, panel) in enumerate(used):
             alone = len(panel.curves) == 1
             _panel(axes, panel, offset=index if alone else 0)
+            if _heights(figure.panels if same else (panel,)):
+                # matplotlib warns of a logarithmic axis on which there is nothing.
+                _scale(axes, panel)
             # Labels on the outside only, where all panels have the same axes.
             if not same or index + columns >= len(used):
                 axes.set_xlabel(panel.x_label)
@@ -154,19 +158,41 @@ def _wrapped(figure: Figure, width: float) -> str:
 
 def _panel(axes: Axes, panel: Panel, *, offset: int) -> None:
     axes.set_title(panel.title, loc="left")
-    axes.set_xscale("log" if panel.x_logarithmic else "linear")
-    axes.set_yscale("log" if panel.y_logarithmic else "linear")
     for index, curve in enumerate(panel.curves, start=offset):
-        _curve(axes, curve, _COLOURS[index % len(_COLOURS)], _MARKERS[index % len(_MARKERS)])
+        _curve(
+            axes,
+            curve,
+            colour=_COLOURS[index % len(_COLOURS)],
+            marker=_MARKERS[index % len(_MARKERS)],
+            logarithmic=panel.y_logarithmic,
+        )
+
+
+def _scale(axes: Axes, panel: Panel) -> None:
+    if panel.y_logarithmic:
+        axes.set_yscale("log")
     if panel.x_logarithmic:
+        axes.set_xscale("log")
         _plain_ticks(axes)
 
 
-def _curve(axes: Axes, curve: Curve, colour: str, marker: str) -> None:
+def _heights(panels: Sequence[Panel]) -> list[float]:
+    """Every positive number on the vertical axis."""
+    return [
+        value
+        for panel in panels
+        for curve in panel.curves
+        for name in ("published", "upper", "lower")
+        for value in curve.column(name)
+        if value > 0.0
+    ]
+
+
+def _curve(axes: Axes, curve: Curve, *, colour: str, marker: str, logarithmic: bool) -> None:
     x = np.array(curve.column("x"))
     upper, lower = np.array(curve.column("upper")), np.array(curve.column("lower"))
     # A logarithmic axis has no place for a lower bound of zero.
-    if axes.get_yscale() == "log":
+    if logarithmic:
         lower = np.where(lower > 0.0, lower, np.nan)
     axes.fill_between(x, lower, upper, color=colour, alpha=0.3, linewidth=0.0)
     every = max(1, round(len(x) / _MARKERS_A_CURVE))
@@ -191,20 +217,13 @@ def _darker(colour: str) -> tuple[float, float, float]:
     return (0.25 * channels[0], 0.25 * channels[1], 0.25 * channels[2])
 
 
-def _limit(axes: Axes, panels: tuple[Panel, ...]) -> None:
+def _limit(axes: Axes, panels: Sequence[Panel]) -> None:
     """The vertical axis that all panels share: from zero, or cut where a bound only explodes."""
     if not panels[0].y_logarithmic:
         axes.set_ylim(bottom=0.0)
         return
     highest = panels[0].y_highest
-    values = [
-        value
-        for panel in panels
-        for curve in panel.curves
-        for name in ("published", "upper", "lower")
-        for value in curve.column(name)
-        if value > 0.0
-    ]
+    values = _heights(panels)
     if highest is not None and values and min(values) < highest < max(values):
         axes.set_ylim(0.7 * min(values), highest)
 

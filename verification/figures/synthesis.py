@@ -178,10 +178,13 @@ def _end(bound: functools.partial[float], places: Sequence[float]) -> float | No
 
 def _point(event: rdpkit.GaussianSynthesis, adjacency: Adjacency, order: float) -> Point:
     published = _published(event, adjacency, order)
-    pair = attained_pair(event, order, adjacency)
+    try:
+        lower = event.outputs * attained_pair(event, order, adjacency).divergence
+    except ValueError:  # too few records for data sets of the pair's form
+        lower = None
     return Point(
         x=order,
         published=published if math.isfinite(published) else None,
         upper=_upper(event, adjacency, order),
-        lower=event.outputs * pair.divergence,
+        lower=lower,
     )
