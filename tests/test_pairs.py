@@ -48,9 +48,7 @@ LDPDC = rdpkit.LDPDC(
     value_bound=1.0,
     dimension=DIMENSION,
 )
-NDPDC = rdpkit.NDPDC(
-    class_sizes=[40, 50], group_size=4, iterations=3, noise_std=1.5, clip_norm=2.0
-)
+NDPDC = rdpkit.NDPDC(class_sizes=[40, 50], group_size=4, iterations=3, noise_std=1.5, clip_norm=2.0)
 GAUSSIAN = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
 POISSON = rdpkit.Repeated(
     event=rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.2),

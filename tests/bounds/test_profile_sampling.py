@@ -118,9 +118,9 @@ def test_between_nothing_and_no_amplification(order, z, gamma):
     """0 < bound <= a/(2 z^2), and at least the pair's divergence that one release attains."""
     found = value(order, z, gamma)
     assert 0.0 < found <= order / (2.0 * z * z) * (1.0 + 1e-10)
-    attained = rdpkit.sampled_gaussian_rdp(
-        [order], noise_multiplier=z, sampling_probability=gamma
-    )[0]
+    attained = rdpkit.sampled_gaussian_rdp([order], noise_multiplier=z, sampling_probability=gamma)[
+        0
+    ]
     assert found >= attained * (1.0 - 1e-9)
 
 
