@@ -156,7 +156,12 @@ def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alt
     ends = _in_each_part(event, Adjacency.ADD_OR_REMOVE_ONE, attained)
     kept: list[Alternative] = []
     for found in ends:
-        if sum(_covers(other.releases, found.releases) for other in kept) < _PARTS_THAT_MEET:
+        above = {
+            other.touched[:1]
+            for other in kept
+            if other.touched[:1] != found.touched[:1] and _covers(other.releases, found.releases)
+        }
+        if len(above) < _PARTS_THAT_MEET:
             kept.append(found)
     moved = []
     for left, joined in permutations(kept, _PARTS_THAT_MEET):
@@ -191,9 +196,12 @@ def _with_one_more(event: Event) -> Event:
         return Repeated(event=_with_one_more(event.event), count=event.count)
     if isinstance(event, Composed):
         return Composed(events=tuple(_with_one_more(part) for part in event.events))
+    if isinstance(event, Parallel):
+        return replace(event, events=tuple(_with_one_more(part) for part in event.events))
     if isinstance(event, FixedSizeSampledGaussian):
         return replace(event, population_size=event.population_size + 1)
-    return event
+    expanded = event.expand()
+    return event if expanded is None else _with_one_more(expanded)
 
 
 def _together(found: tuple[Alternative, ...]) -> Alternative:

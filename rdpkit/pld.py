@@ -170,8 +170,7 @@ def _check_resolution(delta: float) -> None:
 def hockey_stick(step: Step, epsilon: Array) -> Array:
     """The step's hockey-stick divergence at any real epsilon; for "opposed", see the bins."""
     if step.kind == "added":
-        mirrored = _removed(step, -epsilon)
-        return np.asarray(-np.expm1(epsilon) + np.exp(epsilon) * mirrored)
+        return _added(step, epsilon)
     if step.kind == "removed":
         return _removed(step, epsilon)
     size = np.abs(epsilon)
@@ -193,6 +192,24 @@ def _removed(step: Step, epsilon: Array) -> Array:
     with np.errstate(over="ignore"):
         value = np.where(inner >= 0.0, right, -np.expm1(-size) + np.exp(-size) * right)
     return np.where(possible, q * value, -np.expm1(np.minimum(epsilon, 0.0)))
+
+
+def _added(step: Step, epsilon: Array) -> Array:
+    """Of N(0) against (1-q) N(0) + q N(1): c delta(eps + log(q / c)), c = 1 - (1-q) e^eps.
+
+    For eps >= 0, and 0 where c is not positive; no difference of nearly equal numbers is taken.
+    Left of 0 it is 1 - e^eps + e^eps times the other direction's value at -eps.
+    """
+    q, z = step.sampling_probability, step.noise_multiplier
+    size = np.abs(epsilon)
+    left = -np.expm1(-size) + np.exp(-size) * _removed(step, size)
+    with np.errstate(over="ignore"):
+        share = q - (1.0 - q) * np.expm1(size)
+    possible = share > 0.0
+    safe = np.where(possible, share, 1.0)
+    inner = np.where(possible, np.maximum(size + math.log(q) - np.log(safe), 0.0), 0.0)
+    right = np.where(possible, safe * np.exp(log_delta(inner, z)), 0.0)
+    return np.where(epsilon >= 0.0, right, left)
 
 
 def _tail(releases: Releases, delta: float) -> float:

@@ -172,8 +172,9 @@ def test_what_has_no_data_sets():
         pair_of(parts, ADD)
 
 
-def along_direction(event, features, labels, unit, rng, runs, part):
+def along_direction(event, data, unit, *, rng, runs, part):
     """One release of the mechanism itself, ``runs`` times: its component along the unit vector."""
+    features, labels = data
     inner = event.event if isinstance(event, rdpkit.Repeated) else event
     if isinstance(inner, (rdpkit.DPCDA, rdpkit.ClassWiseDPMix)):
         members = features[labels == part]
@@ -239,7 +240,7 @@ def test_one_release_of_the_mechanism_is_the_step(event, adjacency):
             inner, (rdpkit.DPCDA, rdpkit.ClassWiseDPMix, rdpkit.FixedSizeSampledGaussian)
         )
         centre = common[0][0] if sampled_mean else 0.0
-        seen = along_direction(event, features, labels, unit, rng, runs, part)
+        seen = along_direction(event, (features, labels), unit, rng=rng, runs=runs, part=part)
         seen = (seen - centre) / distance
         for threshold in (-1.0, 0.0, 0.5, 1.0, 2.0):
             expected = (1.0 - q) * ndtr(threshold / z) + q * ndtr((threshold - mean) / z)

@@ -204,8 +204,10 @@ def _optimal_delta_below(order: float, rdp: float, epsilon_: float) -> float:
     if rdp <= 0.0 or math.isinf(rdp):
         return 0.0 if rdp <= 0.0 else 1.0
     guess = float(optimal.delta(np.array([order]), np.array([rdp]), epsilon_)[0])
-    for narrowed in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2):
-        candidate = guess * (1.0 - narrowed)
-        if 0.0 < candidate < 1.0 and _optimal_epsilon_below(order, rdp, candidate) >= epsilon_:
-            return candidate
-    return 0.0
+    if not 0.0 < guess < 1.0:
+        return 0.0
+    p, log_q, reflected = optimal.best_point(order, rdp, guess)
+    point = _attained(order, rdp, p, log_q, reflected=reflected)
+    if point is None:
+        return 0.0
+    return max(float_below(point[0] - arb(epsilon_).exp() * point[1]), 0.0)

@@ -177,7 +177,7 @@ def test_dpmix_reference_points(setting, numbers):
     # At high noise and low order FS-RDP is a little smaller.
     assert certified.bound in ("profile-sampling", "birrell2024-ro")
     assert certified.enclosure.rigorous
-    assert 0.95 * by_rdp < certified.epsilon <= by_rdp
+    assert 0.9 * by_rdp < certified.epsilon <= by_rdp
     distribution = rdpkit.epsilon(event, bound="pld-upper", **options)
     assert 0.95 * by_loss < distribution.epsilon <= by_loss
     lower = rdpkit.epsilon(event, bound="pair-lower", **options)
