@@ -177,7 +177,8 @@ def check_coarsely(event, adjacency, delta):
 def test_lower_is_below_upper_over_ten_thousand_events(capsys):
     """Seeded; on coarse grids, every hundredth in full, and half of those certified.
 
-    Prints how many of each kind were compared, and of how many there is no distribution.
+    Prints how many of each kind were compared, and of how many there is no distribution. About half
+    an hour on one core.
     """
     rng = np.random.default_rng(20251004)
     compared, refused = Counter(), Counter()
