@@ -91,6 +91,7 @@ def epsilon_above(
     refinements : int
         How often it may be halved; 0 gives a coarse bound, which is one all the same.
     """
+    releases = _merged(releases)
     if not releases:
         return LossBound(value=0.0, step=0.0, change=0.0)
 
@@ -112,6 +113,7 @@ def delta_above(
     refinements: int = 6,
 ) -> LossBound:
     """Upper bound on delta at ``epsilon``; ``scale`` is about the largest epsilon of interest."""
+    releases = _merged(releases)
     if not releases:
         return LossBound(value=0.0, step=0.0, change=0.0)
 
@@ -127,6 +129,7 @@ def epsilon_below(
     releases: Releases, *, delta: float, scale: float, accuracy: float = 1e-3, refinements: int = 6
 ) -> LossBound:
     """Epsilon that the pair given by ``releases`` exceeds at ``delta``: a lower bound."""
+    releases = _merged(releases)
     if not releases:
         return LossBound(value=0.0, step=0.0, change=0.0)
 
@@ -148,6 +151,7 @@ def delta_below(
     refinements: int = 6,
 ) -> LossBound:
     """Delta that the pair given by ``releases`` has at ``epsilon``: a lower bound."""
+    releases = _merged(releases)
     if not releases:
         return LossBound(value=0.0, step=0.0, change=0.0)
 
@@ -157,6 +161,20 @@ def delta_below(
         return found if found > _RESOLUTION else 0.0
 
     return _refine(at, _first_bin(releases, scale, 1e-12), accuracy, refinements, decreasing=False)
+
+
+def _merged(releases: Releases) -> Releases:
+    """All Gaussian pairs as one: their squared distances over the noise add up, exactly."""
+    whole = [(step, count) for step, count in releases if _is_gaussian(step)]
+    if sum(count for _, count in whole) <= 1:
+        return releases
+    total = math.fsum(count / step.noise_multiplier**2 for step, count in whole)
+    one = Step(kind="replaced", noise_multiplier=1.0 / math.sqrt(total), sampling_probability=1.0)
+    return (*(item for item in releases if not _is_gaussian(item[0])), (one, 1))
+
+
+def _is_gaussian(step: Step) -> bool:
+    return step.sampling_probability == 1.0 and step.kind == "replaced"
 
 
 def _check_resolution(delta: float) -> None:

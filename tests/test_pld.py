@@ -273,3 +273,14 @@ def test_the_theorem_of_dpcda_is_refuted():
     assert lower.epsilon > 11.5
     delta = rdpkit.delta(event, epsilon=10.0, adjacency="replace_one", bound="pair-lower").delta
     assert delta > 9e-5
+
+
+def test_a_hundred_million_gaussians_are_one():
+    """At once, and by the exact profile: 1e-3 is the accuracy asked for."""
+    many = rdpkit.Repeated(event=rdpkit.Gaussian(noise_std=2e5, record_norm=1.0), count=100_000_000)
+    one = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
+    found, same = (
+        rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one", bound="pld-upper").epsilon
+        for event in (many, one)
+    )
+    assert_allclose(found, same, rtol=1e-3)
