@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from rdpkit import _validate
 from rdpkit.bounds.base import Array
@@ -81,6 +80,9 @@ def gaussian_renyi_divergence(
     second = _mean("mean_q", mean_q, first.size)
     one = _covariance("cov_p", cov_p, first.size)
     two = _covariance("cov_q", cov_q, first.size)
+    # Only here, because importing it takes as long as importing all of this package.
+    from scipy.linalg import solve_triangular  # noqa: PLC0415
+
     factor = np.linalg.cholesky(two)
     difference = solve_triangular(factor, first - second, lower=True)
     whitened = solve_triangular(factor, one - two, lower=True)
@@ -126,7 +128,7 @@ def _covariance(name: str, value: Any, size: int) -> Array:
     if float(np.abs(array - array.T).max()) > 1e-9 * scale:
         raise _validate.fail(name, condition, value)
     try:
-        cho_solve(cho_factor(array, lower=True), np.zeros(size))
+        np.linalg.cholesky(array)
     except np.linalg.LinAlgError:
         raise _validate.fail(name, condition, value) from None
     return np.asarray((array + array.T) / 2.0)

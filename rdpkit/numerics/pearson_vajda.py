@@ -19,10 +19,9 @@ import math
 import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from rdpkit.numerics.balls import to_relative_accuracy
-from rdpkit.numerics.sampled_gaussian import log_binomials, log_expm1
+from rdpkit.numerics.sampled_gaussian import log_expm1, log_row_sums
 
 Array = NDArray[np.float64]
 
@@ -55,10 +54,11 @@ def _log_moments_by_last_terms(even: Array, s: float) -> Array:
     """Log B(m) where the share is at most 1/2: 0.5^19/19! is below 1e-22."""
     m = even[:, None]
     d = np.arange(1.0, 19.0)[None, :]
-    fall = np.where(d <= m, s * (d * m - d * (d + 1.0) / 2.0), np.inf)
-    size = np.exp(log_binomials(m, d) - fall)
-    signed = np.where(d % 2.0 == 1.0, -size, size)
-    return np.asarray(s * even * (even - 1.0) / 2.0 + np.log1p(signed.sum(axis=1)))
+    # Each term over the one before; a factor 0 ends the sum where d exceeds m.
+    ratios = np.maximum(m - d + 1.0, 0.0) / d * np.exp(-s * np.maximum(m - d, 0.0))
+    np.multiply.accumulate(ratios, axis=1, out=ratios)
+    signed = ratios[:, 1::2].sum(axis=1) - ratios[:, ::2].sum(axis=1)
+    return np.asarray(s * even * (even - 1.0) / 2.0 + np.log1p(signed))
 
 
 def _log_moments_by_quadrature(highest: int, z: float) -> Array:
@@ -70,8 +70,8 @@ def _log_moments_by_quadrature(highest: int, z: float) -> Array:
         powers = 2.0 * half[start : start + rows]
         nodes, weights = _nodes(float(powers[-1]), z, step)
         logs = _log_distance(nodes, z)
-        result[1 + start : 1 + start + powers.size] = logsumexp(
-            powers[:, None] * logs[None, :] + weights[None, :], axis=1
+        result[1 + start : 1 + start + powers.size] = log_row_sums(
+            powers[:, None] * logs[None, :] + weights[None, :]
         )
     return result
 

@@ -17,15 +17,21 @@ itself is 1 + 1e-18 there, and a logarithm of A keeps no digit. All three ways c
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
+from rdpkit.numerics import sampled_gaussian_block as block
+
 Array = NDArray[np.float64]
 
 # Rows are handled in blocks of about this many matrix entries, so that memory stays flat.
 _BLOCK = 2_000_000
+# Binomials of up to this many orders' terms are kept for the next call.
+_REMEMBERED = 100_000
 # Above this many nodes for the whole line each order visits its own windows only.
 _FEW_NODES = 8_000
 _LITTLE_NOISE = 0.01
@@ -43,29 +49,88 @@ def log_binomials(upper: Array, lower: Array) -> Array:
     return np.asarray(np.where(lower > upper, -np.inf, value))
 
 
+@dataclass(frozen=True, slots=True)
+class _Triangle:
+    """The binomials C(a, k), k = 2 .. a, of some orders a, one order after the other."""
+
+    logs: Array
+    column: NDArray[np.int64]  # k - 2
+    left: Array  # a - k
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, orders: NDArray[np.int64]) -> _Triangle:
+        lengths = orders - 1
+        starts = np.cumsum(lengths) - lengths
+        upper = np.repeat(orders, lengths)
+        column = np.arange(upper.size) - np.repeat(starts, lengths)
+        logs = gammaln(np.arange(int(orders.max()) + 1) + 1.0)
+        left = upper - column - 2
+        return cls(
+            logs=logs[upper] - logs[column + 2] - logs[left],
+            column=column,
+            left=left.astype(np.float64),
+            starts=starts,
+            lengths=lengths,
+        )
+
+
+@lru_cache(maxsize=8)
+def _remembered_triangle(orders: bytes) -> _Triangle:
+    return _Triangle.of(np.frombuffer(orders, dtype=np.int64))
+
+
+def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Array:
+    """Log sum_{k=2}^a C(a, k) e^{terms[k-2] + (a-k) rest} for each integer a >= 2 in ``orders``."""
+    whole = orders.astype(np.int64)
+    result = np.empty_like(orders)
+    ends = np.cumsum(whole)
+    start = 0
+    while start < whole.size:
+        taken = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, taken + _BLOCK, side="right")))
+        part = whole[start:stop]
+        if part.sum() <= _REMEMBERED:
+            triangle = _remembered_triangle(part.tobytes())
+        else:
+            triangle = _Triangle.of(part)
+        matrix = terms[triangle.column]
+        matrix += triangle.logs
+        if rest != 0.0:
+            matrix += rest * triangle.left
+        top = np.maximum.reduceat(matrix, triangle.starts)
+        matrix -= np.repeat(top, triangle.lengths)
+        np.exp(matrix, out=matrix)
+        result[start:stop] = top + np.log(np.add.reduceat(matrix, triangle.starts))
+        start = stop
+    return result
+
+
+def log_row_sums(matrix: Array) -> Array:
+    """Log of the sum of e^entry over each row, overwriting ``matrix``; -inf for a row of -inf."""
+    top = matrix.max(axis=1)
+    shift = np.where(np.isfinite(top), top, 0.0)
+    matrix -= shift[:, None]
+    np.exp(matrix, out=matrix)
+    with np.errstate(divide="ignore"):
+        return np.asarray(shift + np.log(matrix.sum(axis=1)))
+
+
 def log_expm1(x: Array) -> Array:
     """log(e^x - 1) for x >= 0, without overflow; -inf at 0."""
-    with np.errstate(divide="ignore", over="ignore"):
-        small = np.log(np.expm1(np.minimum(x, 30.0)))
-        large = x + np.log1p(-np.exp(-np.maximum(x, 30.0)))
-    return np.asarray(np.where(x < 30.0, small, large))
+    result = np.array(x, dtype=np.float64)
+    small = result < 40.0  # beyond, e^-x is below half an ulp of x
+    with np.errstate(divide="ignore"):
+        result[small] = np.log(np.expm1(result[small]))
+    return result
 
 
 def log_excess_integer(orders: Array, z: float, q: float) -> Array:
     """log(A - 1) at integer orders by the finite sum; needs 0 < q < 1."""
-    result = np.empty_like(orders)
-    highest = int(orders.max())
-    rows = max(1, _BLOCK // (highest + 1))
-    for start in range(0, orders.size, rows):
-        block = orders[start : start + rows]
-        k = np.arange(2.0, block.max() + 1.0)
-        terms = (
-            log_binomials(block[:, None], k[None, :])
-            + (k * math.log(q) + log_expm1(k * (k - 1.0) / (2.0 * z * z)))[None, :]
-            + np.maximum(block[:, None] - k[None, :], 0.0) * math.log1p(-q)
-        )
-        result[start : start + rows] = logsumexp(terms, axis=1)
-    return result
+    k = np.arange(2.0, float(orders.max()) + 1.0)
+    terms = k * math.log(q) + log_expm1(k * (k - 1.0) / (2.0 * z * z))
+    return log_sums_of_binomials(orders, terms, math.log1p(-q))
 
 
 def log_likelihood_ratio(nodes: Array, z: float, q: float) -> Array:
@@ -125,6 +190,25 @@ def log_power_excess(ratio: Array, orders: Array) -> Array:
 
 def log_excess_quadrature(orders: Array, z: float, q: float) -> Array:
     """log(A - 1) at any orders > 1 by the trapezoid rule; needs 0 < q <= 1.
+
+    Orders are taken in blocks that share their nodes where that is cheaper than nodes of their own.
+    """
+    if z < block.LEAST_NOISE or q < block.LEAST_PROBABILITY:
+        return _log_excess_in_logs(orders, z, q)
+    result = np.empty_like(orders)
+    pending = np.arange(orders.size)
+    while pending.size:
+        together = block.compatible(orders[pending])
+        if not together.any():
+            result[pending] = _log_excess_in_logs(orders[pending], z, q)
+            break
+        chosen, pending = pending[together], pending[~together]
+        result[chosen] = block.log_excess_of_one(orders[chosen], z, q)
+    return result
+
+
+def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
+    """The rule with every term as a logarithm, for any noise and orders however close to 1.
 
     The integrand is analytic in the strip |Im Z| < pi z^2 and falls off like a Gaussian, so the
     rule converges geometrically: with step h the relative error is about e^{-2 pi^2 z^2 / h} for

@@ -11,13 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
-from rdpkit.numerics.sampled_gaussian import log_binomials, log_expm1
+from rdpkit.numerics.sampled_gaussian import log_expm1, log_sums_of_binomials
 
 Array = NDArray[np.float64]
-
-_BLOCK = 2_000_000
 
 
 def log_weights_theorem9(highest: int, z: float) -> Array:
@@ -45,16 +42,8 @@ def _log_first(z: float) -> float:
 
 def log_excess_at_integers(orders: Array, gamma: float, weights: Array) -> Array:
     """Log sum_{j=2}^a C(a,j) gamma^j w_j for each integer order a; needs 0 < gamma <= 1."""
-    result = np.empty_like(orders)
     j = np.arange(2.0, 2.0 + weights.size)
-    powered = weights + j * math.log(gamma)
-    rows = max(1, _BLOCK // (weights.size + 1))
-    for start in range(0, orders.size, rows):
-        block = orders[start : start + rows]
-        width = int(block.max()) - 1
-        terms = log_binomials(block[:, None], j[None, :width]) + powered[None, :width]
-        result[start : start + rows] = logsumexp(terms, axis=1)
-    return result
+    return log_sums_of_binomials(orders, weights + j * math.log(gamma))
 
 
 def rdp_by_interpolation(orders: Array, excess_at: Callable[[Array], Array]) -> Array:

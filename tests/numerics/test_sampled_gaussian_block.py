@@ -1,0 +1,94 @@
+"""The shared quadrature against the series in balls, which shares no code with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rdpkit.numerics import sampled_gaussian
+from rdpkit.numerics import sampled_gaussian_block as block
+from rdpkit.numerics.sampled_gaussian_series import rdp_enclosure
+
+# Rounding in the exponents, of size up to a few hundred, leaves 1e-13.
+TOLERANCE = 1e-12
+
+
+def rdp(log_excess, orders):
+    return sampled_gaussian.rdp_from_log_excess(log_excess, orders)
+
+
+def exact(order, z, q):
+    return float(rdp_enclosure(float(order), z, q).mid())
+
+
+@given(
+    z=st.floats(0.2, 100.0),
+    q=st.one_of(st.floats(1e-9, 1.0 - 1e-9), st.floats(-20.0, -0.1).map(math.exp)),
+    above_one=st.lists(st.floats(-6.0, 6.9).map(math.exp), min_size=1, max_size=12),
+)
+@settings(max_examples=40)
+def test_any_orders_together(z, q, above_one):
+    orders = 1.0 + np.array(above_one)
+    found = rdp(sampled_gaussian.log_excess_quadrature(orders, z, q), orders)
+    for pick in (int(np.argmin(orders)), int(np.argmax(orders))):
+        assert_allclose(found[pick], exact(orders[pick], z, q), rtol=TOLERANCE)
+
+
+def test_rows_of_different_lengths_do_not_mix():
+    """Every row has its own noise, probability and order, in whatever block it lands."""
+    rng = np.random.default_rng(20)
+    z = np.exp(rng.uniform(math.log(0.2), math.log(100.0), size=60))
+    q = np.exp(rng.uniform(math.log(1e-8), math.log(0.999), size=60))
+    orders = 1.0 + np.exp(rng.uniform(math.log(0.01), math.log(2000.0), size=60))
+    found = rdp(block.log_excess_of_each(orders, z, q), orders)
+    expected = [exact(a, s, p) for a, s, p in zip(orders, z, q, strict=True)]
+    assert_allclose(found, expected, rtol=TOLERANCE)
+
+
+def test_rows_that_share_orders():
+    z, q = np.array([0.5, 1.0, 7.0]), np.array([0.3, 1e-5, 0.01])
+    orders = np.array([1.5, 4.25, 30.0])
+    nodes, weights = block.line(z, 30.0)
+    found = block.log_excess(np.tile(orders, (3, 1)), z, q, nodes, weights)
+    for row in range(3):
+        expected = [exact(a, float(z[row]), float(q[row])) for a in orders]
+        assert_allclose(rdp(found[row], orders), expected, rtol=TOLERANCE)
+
+
+def test_small_blocks_give_the_same(monkeypatch):
+    rng = np.random.default_rng(3)
+    z, q = rng.uniform(0.3, 5.0, 20), rng.uniform(1e-4, 0.5, 20)
+    orders = rng.uniform(1.1, 60.0, 20)
+    whole = block.log_excess_of_each(orders, z, q)
+    one = block.log_excess_of_one(orders, 0.7, 0.01)
+    monkeypatch.setattr(block, "_ENTRIES", 1)
+    # A row among others has more nodes than alone: terms below e^-40 of the sum.
+    assert_allclose(block.log_excess_of_each(orders, z, q), whole, rtol=1e-13)
+    assert_allclose(block.log_excess_of_one(orders, 0.7, 0.01), one, rtol=1e-13)
+
+
+def test_compatible_orders_cancel_little():
+    """The far terms over their sum: at least 1e-3 at the edge of the near nodes, for all chosen."""
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        orders = 1.0 + np.exp(rng.uniform(-6.0, 8.0, size=30))
+        chosen = orders[block.compatible(orders)]
+        if chosen.size:
+            reach = min(0.5, 2.0 / (orders.max() - 1.0))
+            bracket = np.expm1(chosen * reach) - chosen * np.expm1(reach)
+            assert (bracket >= 0.9e-3).all()
+
+
+@pytest.mark.parametrize("z", [0.2, 0.5, 1.0, 2.0, 2.9, 10.0, 100.0])
+def test_half_the_step_changes_nothing(monkeypatch, z):
+    orders = np.array([1.3, 3.0, 20.5])
+    found = [block.log_excess_of_one(orders, z, q) for q in (1e-6, 0.1, 0.95)]
+    full = block.steps
+    monkeypatch.setattr(block, "steps", lambda noise: full(noise) / 2.0)
+    finer = [block.log_excess_of_one(orders, z, q) for q in (1e-6, 0.1, 0.95)]
+    assert_allclose(found, finer, rtol=0.0, atol=1e-12)
