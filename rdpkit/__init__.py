@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from rdpkit._version import __version__
-from rdpkit.adjacency import Adjacency
-from rdpkit.analysis import compare, delta, epsilon, lower_bound, rdp_to_epsilon
-from rdpkit.bounds import BOUNDS, Kind, RdpBound
-from rdpkit.bounds.fixed_size import fixed_size_gaussian_rdp
-from rdpkit.bounds.gaussian import gaussian_rdp
-from rdpkit.bounds.gaussian_divergence import gaussian_renyi_divergence
-from rdpkit.bounds.mironov2019 import sampled_gaussian_rdp
-from rdpkit.bounds.synthesis import gaussian_synthesis_rdp
-from rdpkit.bounds.weak_triangle import weak_triangle
-from rdpkit.curve import RdpCurve
-from rdpkit.events import (
-    DPCDA,
-    LDPDC,
-    NDPDC,
-    ClassWiseDPMix,
-    Composed,
-    CustomRdp,
-    DPMix,
-    Event,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    GaussianSynthesis,
-    Parallel,
-    PoissonSampledGaussian,
-    Repeated,
-    event_from_parameters,
-)
-from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
-from rdpkit.pairs import DataSet, NeighbouringPair, worst_pair
+
+if _TYPE_CHECKING:
+    from rdpkit.adjacency import Adjacency
+    from rdpkit.analysis import compare, delta, epsilon, lower_bound, rdp_to_epsilon
+    from rdpkit.bounds import BOUNDS, Kind, RdpBound
+    from rdpkit.bounds.fixed_size import fixed_size_gaussian_rdp
+    from rdpkit.bounds.gaussian import gaussian_rdp
+    from rdpkit.bounds.gaussian_divergence import gaussian_renyi_divergence
+    from rdpkit.bounds.mironov2019 import sampled_gaussian_rdp
+    from rdpkit.bounds.synthesis import gaussian_synthesis_rdp
+    from rdpkit.bounds.weak_triangle import weak_triangle
+    from rdpkit.curve import RdpCurve
+    from rdpkit.events import (
+        DPCDA,
+        LDPDC,
+        NDPDC,
+        ClassWiseDPMix,
+        Composed,
+        CustomRdp,
+        DPMix,
+        Event,
+        FixedSizeSampledGaussian,
+        Gaussian,
+        GaussianSynthesis,
+        Parallel,
+        PoissonSampledGaussian,
+        Repeated,
+        event_from_parameters,
+    )
+    from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
+    from rdpkit.pairs import DataSet, NeighbouringPair, worst_pair
 
 __all__ = [
     "BOUNDS",
@@ -73,3 +79,55 @@ __all__ = [
     "weak_triangle",
     "worst_pair",
 ]
+
+# Public names by module. Each is imported when it is first asked for, so that ``import rdpkit``
+# costs next to nothing in programs that may never ask.
+_MODULES = {
+    "adjacency": ("Adjacency",),
+    "analysis": ("compare", "delta", "epsilon", "lower_bound", "rdp_to_epsilon"),
+    "bounds": ("BOUNDS", "Kind", "RdpBound"),
+    "bounds.fixed_size": ("fixed_size_gaussian_rdp",),
+    "bounds.gaussian": ("gaussian_rdp",),
+    "bounds.gaussian_divergence": ("gaussian_renyi_divergence",),
+    "bounds.mironov2019": ("sampled_gaussian_rdp",),
+    "bounds.synthesis": ("gaussian_synthesis_rdp",),
+    "bounds.weak_triangle": ("weak_triangle",),
+    "curve": ("RdpCurve",),
+    "events": (
+        "DPCDA",
+        "LDPDC",
+        "NDPDC",
+        "ClassWiseDPMix",
+        "Composed",
+        "CustomRdp",
+        "DPMix",
+        "Event",
+        "FixedSizeSampledGaussian",
+        "Gaussian",
+        "GaussianSynthesis",
+        "Parallel",
+        "PoissonSampledGaussian",
+        "Repeated",
+        "event_from_parameters",
+    ),
+    "guarantee": ("Enclosure", "Guarantee", "UncertifiedEnclosure"),
+    "pairs": ("DataSet", "NeighbouringPair", "worst_pair"),
+}
+
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """A public name or a submodule, imported now (PEP 562)."""
+    if name not in _HOMES:
+        if not name.startswith("_") and _find_spec(f"rdpkit.{name}") is not None:
+            return _import_module(f"rdpkit.{name}")
+        raise AttributeError(f"module 'rdpkit' has no attribute {name!r}")
+    value = getattr(_import_module(f"rdpkit.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from rdpkit.loss import NoLossDistributionError, Releases, Step
 from rdpkit.numerics.gaussian_profile import log_delta
@@ -463,6 +462,9 @@ class _Pair:
                 return left + high
             else:
                 high = middle
+        # Only here, because importing it takes longer than everything else of this package.
+        from scipy.optimize import brentq  # noqa: PLC0415
+
         width = brentq(
             lambda w: self._excess(left, left + w, ratio), low, high, xtol=1e-14, rtol=1e-13
         )

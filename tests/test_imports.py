@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import rdpkit
+
 HEAVY = {
     "torch",
     "sklearn",
@@ -33,10 +35,28 @@ def loaded(statement: str) -> set[str]:
     return {name.partition(".")[0] for name in json.loads(done.stdout)}
 
 
-def test_importing_the_package_loads_neither_learning_nor_testing_nor_printing():
+def test_importing_the_package_loads_next_to_nothing():
     modules = loaded("import rdpkit")
+    assert "rdpkit" in modules
+    assert modules & (HEAVY | {"numpy", "scipy", "flint"}) == set()
+
+
+def test_all_names_together_load_neither_learning_nor_testing_nor_printing():
+    modules = loaded("from rdpkit import *")
     assert {"rdpkit", "numpy", "scipy"} <= modules
     assert modules & HEAVY == set()
+
+
+def test_every_public_name_has_one_home():
+    homes = [name for names in rdpkit._MODULES.values() for name in names]
+    assert sorted(homes) == sorted(set(rdpkit.__all__) - {"__version__"})
+
+
+def test_names_are_found_listed_and_refused():
+    assert rdpkit.bounds.BOUNDS is rdpkit.BOUNDS
+    assert set(rdpkit.__all__) <= set(dir(rdpkit))
+    with pytest.raises(AttributeError, match="module 'rdpkit' has no attribute 'no_such_name'"):
+        _ = rdpkit.no_such_name
 
 
 def test_a_question_loads_no_more():

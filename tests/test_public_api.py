@@ -86,7 +86,7 @@ def test_the_list_is_literal_and_complete():
     assert len(rdpkit.__all__) == len(set(rdpkit.__all__))
     visible = {
         name
-        for name, value in vars(rdpkit).items()
+        for name, value in [(name, getattr(rdpkit, name)) for name in dir(rdpkit)]
         if not name.startswith("_") and not isinstance(value, types.ModuleType)
     }
     assert visible - {"annotations"} == set(rdpkit.__all__) - {"__version__"}
