@@ -16,6 +16,7 @@ Both parts are sums of positive numbers.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from scipy.special import gammaln
 
 Array = NDArray[np.float64]
 
-LEAST_NOISE = 0.2
+LEAST_NOISE = 0.1
 LEAST_PROBABILITY = 1e-100
 """Below either, weights or powers leave the range of floats; use logarithms throughout."""
 
@@ -63,7 +64,7 @@ def steps(z: Array) -> Array:
     return np.where(strip < 2.0, np.minimum(strip, 0.7 * z), 0.7 * z)
 
 
-def line(z: Array, top: float) -> tuple[Array, Array]:
+def line(z: Array, top: Array) -> tuple[Array, Array]:
     """Nodes from below 0 to above ``top`` for each z (rows), and their logarithmic weights."""
     step = steps(z)
     count = int(np.ceil((top + 2.0 * _REACH * z) / step).max()) + 1
@@ -106,38 +107,59 @@ def _log_weights(nodes: Array, z: Array, step: Array) -> Array:
 
 
 def log_excess_of_one(orders: Array, z: float, q: float) -> Array:
-    """log(A - 1) at :func:`compatible` orders for one z >= 0.2 and q >= 1e-100."""
-    noise, probability = np.array([z]), np.array([q])
-    top = float(orders.max())
-    shared = float(line_length(noise, np.array([top]))[0])
-    own = float(window_length(noise)[0])
-    if shared * (orders.size + _PER_NODE) <= own * orders.size * (1 + _PER_NODE):
-        result = np.empty_like(orders)
-        nodes, weights = line(noise, top)
-        rows = max(1, int(_ENTRIES / shared))
-        for start in range(0, orders.size, rows):
-            part = orders[None, start : start + rows]
-            result[start : start + rows] = log_excess(part, noise, probability, nodes, weights)[0]
-        return result
-    return log_excess_of_each(orders, np.full_like(orders, z), np.full_like(orders, q))
-
-
-def log_excess_of_each(orders: Array, z: Array, q: Array) -> Array:
-    """log(A - 1) at one order >= 1.008 for each z >= 0.2 and q >= 1e-100, at nodes of its own."""
+    """log(A - 1) at :func:`compatible` orders for one z and q."""
+    noise = np.array([z])
+    rows = max(1, int(_ENTRIES / line_length(noise, orders.max(keepdims=True))[0]))
+    if orders.size <= rows:
+        return log_excess_of_rows(orders[None, :], noise, np.array([q]))[0]
+    # Ascending, so that a block's nodes end where its orders do.
+    ranked = np.argsort(orders)
     result = np.empty_like(orders)
-    lengths = window_length(z)
-    # Rows of similar length go together: a row is as long as the longest of its group.
-    ranked = np.argsort(lengths, kind="stable")
-    start = 0
-    while start < ranked.size:
-        rows = max(1, int(_ENTRIES / (_MOMENTS * lengths[ranked[start]])))
+    for start in range(0, orders.size, rows):
         chosen = ranked[start : start + rows]
-        start += rows
-        a, noise, probability = orders[chosen], z[chosen], q[chosen]
-        nodes, weights = windows(a, noise, probability)
-        found = log_excess(a[:, None], noise, probability, nodes, weights)
-        result[chosen] = found[:, 0]
+        result[chosen] = log_excess_of_rows(orders[None, chosen], noise, np.array([q]))[0]
     return result
+
+
+def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
+    """log(A - 1) for ``orders`` of shape (p, k), each row with its own z and q.
+
+    A row's orders share a line of nodes, or each visits its own windows, whichever is cheaper.
+
+    Assumes
+    -------
+    z >= 0.1, q >= 1e-100, and every row's orders are :func:`compatible`.
+    """
+    width = orders.shape[1]
+    top = orders.max(axis=1)
+    lengths = line_length(z, top)
+    on_line = lengths * (width + _PER_NODE) <= window_length(z) * width * (1 + _PER_NODE)
+    result = np.empty_like(orders)
+    for chosen in _blocks(np.flatnonzero(on_line), lengths, max(width, _MOMENTS)):
+        nodes, weights = line(z[chosen], top[chosen])
+        result[chosen] = log_excess(orders[chosen], z[chosen], q[chosen], nodes, weights)
+    apart = np.flatnonzero(~on_line)
+    if apart.size:
+        a = orders[apart].ravel()
+        noise, probability = np.repeat(z[apart], width), np.repeat(q[apart], width)
+        found = np.empty_like(a)
+        for chosen in _blocks(np.arange(a.size), window_length(noise), _MOMENTS):
+            nodes, weights = windows(a[chosen], noise[chosen], probability[chosen])
+            values = log_excess(a[chosen, None], noise[chosen], probability[chosen], nodes, weights)
+            found[chosen] = values[:, 0]
+        result[apart] = found.reshape(-1, width)
+    return result
+
+
+def _blocks(rows: NDArray[np.int64], lengths: Array, depth: int) -> Iterator[NDArray[np.int64]]:
+    """Blocks of rows of similar length: a row has as many nodes as the longest of its block."""
+    ranked = rows[np.argsort(lengths[rows], kind="stable")]
+    while ranked.size:
+        # As many rows as fit at the length of the last of them.
+        space = depth * lengths[ranked] * np.arange(1.0, ranked.size + 1.0)
+        count = max(1, int(np.searchsorted(space, _ENTRIES)))
+        yield ranked[:count]
+        ranked = ranked[count:]
 
 
 def log_excess(orders: Array, z: Array, q: Array, nodes: Array, log_weights: Array) -> Array:
