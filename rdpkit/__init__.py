@@ -38,6 +38,7 @@ if _TYPE_CHECKING:
     )
     from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
     from rdpkit.pairs import DataSet, NeighbouringPair, worst_pair
+    from rdpkit.sweeps import Sweep, sweep_epsilon
 
 __all__ = [
     "BOUNDS",
@@ -63,6 +64,7 @@ __all__ = [
     "RdpBound",
     "RdpCurve",
     "Repeated",
+    "Sweep",
     "UncertifiedEnclosure",
     "__version__",
     "compare",
@@ -76,6 +78,7 @@ __all__ = [
     "lower_bound",
     "rdp_to_epsilon",
     "sampled_gaussian_rdp",
+    "sweep_epsilon",
     "weak_triangle",
     "worst_pair",
 ]
@@ -111,6 +114,7 @@ _MODULES = {
         "event_from_parameters",
     ),
     "guarantee": ("Enclosure", "Guarantee", "UncertifiedEnclosure"),
+    "sweeps": ("Sweep", "sweep_epsilon"),
     "pairs": ("DataSet", "NeighbouringPair", "worst_pair"),
 }
 

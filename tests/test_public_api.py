@@ -37,6 +37,7 @@ PUBLIC = {
     "RdpBound",
     "RdpCurve",
     "Repeated",
+    "Sweep",
     "UncertifiedEnclosure",
     "__version__",
     "compare",
@@ -50,6 +51,7 @@ PUBLIC = {
     "lower_bound",
     "rdp_to_epsilon",
     "sampled_gaussian_rdp",
+    "sweep_epsilon",
     "weak_triangle",
     "worst_pair",
 }

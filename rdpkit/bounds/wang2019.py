@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
@@ -49,13 +48,13 @@ def rdp(orders: Array, z: float, gamma: float, *, terms: str) -> Array:
 
     def excess_at(integers: Array) -> Array:
         highest = int(integers[-1])
-        candidates = []
-        if terms != "theorem27":
-            candidates.append(subsampled.log_weights_theorem9(highest, z))
-        if terms != "theorem9":
+        if terms == "theorem9":
+            weights = subsampled.log_weights_theorem9(highest, z)
+        elif terms == "theorem27":
             even = pearson_vajda.log_even_moments(highest + highest % 2, z)
-            candidates.append(subsampled.log_weights_theorem27(highest, z, even))
-        weights = np.minimum.reduce(candidates)
+            weights = subsampled.log_weights_theorem27(highest, z, even)
+        else:
+            weights = subsampled.log_weights_minimum(highest, z)
         return subsampled.log_excess_at_integers(integers, gamma, weights)
 
     return subsampled.rdp_by_interpolation(orders, excess_at)

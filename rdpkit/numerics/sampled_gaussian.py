@@ -82,9 +82,20 @@ def _remembered_triangle(orders: bytes) -> _Triangle:
 
 
 def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Array:
-    """Log sum_{k=2}^a C(a, k) e^{terms[k-2] + (a-k) rest} for each integer a >= 2 in ``orders``."""
+    """Log sum_{k=2}^a C(a, k) e^{terms[.., k-2] + (a-k) rest} for integers a >= 2.
+
+    Parameters
+    ----------
+    orders : array of shape (n,)
+        Integers.
+    terms : array of shape (k,) or (p, k)
+        At least as long as the largest order less 1; several rows give several rows.
+    rest : float
+        Logarithm of what each remaining factor contributes.
+    """
     whole = orders.astype(np.int64)
-    result = np.empty_like(orders)
+    rows = np.atleast_2d(terms)
+    result = np.empty((rows.shape[0], orders.size))
     ends = np.cumsum(whole)
     start = 0
     while start < whole.size:
@@ -95,16 +106,18 @@ def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Arr
             triangle = _remembered_triangle(part.tobytes())
         else:
             triangle = _Triangle.of(part)
-        matrix = terms[triangle.column]
-        matrix += triangle.logs
-        if rest != 0.0:
-            matrix += rest * triangle.left
-        top = np.maximum.reduceat(matrix, triangle.starts)
-        matrix -= np.repeat(top, triangle.lengths)
-        np.exp(matrix, out=matrix)
-        result[start:stop] = top + np.log(np.add.reduceat(matrix, triangle.starts))
+        logs = triangle.logs + rest * triangle.left if rest != 0.0 else triangle.logs
+        height = max(1, _BLOCK // logs.size)
+        for first in range(0, rows.shape[0], height):
+            matrix = rows[first : first + height, triangle.column]
+            matrix += logs
+            top = np.maximum.reduceat(matrix, triangle.starts, axis=1)
+            matrix -= np.repeat(top, triangle.lengths, axis=1)
+            np.exp(matrix, out=matrix)
+            sums = np.add.reduceat(matrix, triangle.starts, axis=1)
+            result[first : first + height, start:stop] = top + np.log(sums)
         start = stop
-    return result
+    return result[0] if terms.ndim == 1 else result
 
 
 def log_row_sums(matrix: Array) -> Array:

@@ -7,8 +7,8 @@ exponential for each order and node. With L = log(1 + x) the integrand is
 
 * Near nodes, |L| < L0: the bracket is sum_{k>=2} (b^k + (-1)^k b) L^k / k!, so all orders share the
   moments sum_j w_j e^{L_j} L_j^k: orders times nodes becomes orders plus nodes.
-* Far nodes: sum_j w_j e^{a L_j} - a sum_j w_j e^{L_j} + b sum_j w_j. The terms cancel to a part of
-  about a b L0^2 / 2 of the largest at worst, which :func:`compatible` keeps above 1e-3.
+* Far nodes: sum_j w_j e^{a L_j} - sum_j w_j - a sum_j w_j x_j. The terms cancel to a part of about
+  a b L0^2 / 2 of the largest at worst, which :func:`compatible` keeps above 1e-3.
 
 Both parts are sums of positive numbers.
 """
@@ -31,17 +31,21 @@ LEAST_PROBABILITY = 1e-100
 LEAST_EXCESS_ORDER = 0.008
 """Orders closer to 1 than this cancel in the far sum."""
 
+# Cells of so many nodes are kept if they are within e^-45 of the highest.
+_CELL = 4
+_VISIBLE = 45.0
 # Half-width of the nodes around every peak in units of z: e^{-9^2/2} is 3e-18.
 _REACH = 9.0
-_NEAR = 2.0
-_MOMENTS = 24
-_FACTORIALS = np.exp(gammaln(np.arange(2.0, 2.0 + _MOMENTS) + 1.0))
-_SIGNS = (-1.0) ** np.arange(2.0, 2.0 + _MOMENTS)
-_POWERS = np.arange(2.0, 2.0 + _MOMENTS)
-# A node costs as much as this many exponentials before any order is looked at.
-_PER_NODE = 12
+# Near nodes reach to |bL| = 2 with 24 moments, or to 1/4 with 12; the remainder is below 1e-14.
+_LONG, _SHORT = 24, 12
+_NEAR = {_LONG: 2.0, _SHORT: 0.25}
+_POWERS = np.arange(2.0, 2.0 + _LONG)
+_FACTORIALS = np.exp(gammaln(_POWERS + 1.0))
+_SIGNS = (-1.0) ** _POWERS
+# Nodes, and what they cost in exponentials, above which an order is better off with its own cells.
+_LONG_LINE = 2_000
 # Blocks have about this many entries, so that they stay in the cache.
-_ENTRIES = 400_000
+_ENTRIES = 300_000
 # Far nodes below e^-600 of the near ones' scale are left out: at most 1e-50 of the sum.
 _NEGLIGIBLE = -600.0
 
@@ -77,28 +81,35 @@ def line_length(z: Array, top: Array) -> Array:
     return np.asarray(np.ceil((top + 2.0 * _REACH * z) / steps(z)) + 1.0)
 
 
-def windows(orders: Array, z: Array, q: Array) -> tuple[Array, Array]:
-    """Nodes around 0, 2, the bend where x = 1, and the order, one row for each order.
+def cells(orders: Array, z: Array, q: Array) -> tuple[Array, Array]:
+    """Nodes of the parts of the line that matter, one row for each order.
 
-    A node in two windows counts once: its second copy has weight 0.
+    The line is cut into cells of four steps. The second derivative of a log(1+x) - Z^2/(2 z^2) is
+    nowhere below -1/z^2, so within a cell of width w it exceeds its ends by w^2/(8 z^2) < 1 at
+    most: a cell whose ends are e^-45 below the highest can be left out.
     """
     step = steps(z)
-    half = int(np.ceil(_REACH * z / step).max())
-    bend = np.clip(0.5 + z * z * np.log(1.0 / q), 0.0, orders)
-    centres = np.stack([np.zeros_like(z), np.full_like(z, 2.0), bend, orders], axis=1)
-    centres = np.round(np.sort(centres, axis=1) / step[:, None])
-    index = centres[:, :, None] + np.arange(-half, half + 1.0)
-    covered = np.concatenate([np.full((z.size, 1), -np.inf), centres[:, :-1] + half], axis=1)
-    again = (index <= covered[:, :, None]).reshape(z.size, -1)
-    nodes = step[:, None] * index.reshape(z.size, -1)
+    width = _CELL * step
+    count = int(np.ceil((orders + 2.0 * _REACH * z) / width).max()) + 1
+    ends = (-_REACH * z)[:, None] + width[:, None] * np.arange(count + 1)
+    exponent = (ends - 0.5) / (z * z)[:, None]
+    big_l = np.logaddexp(np.log1p(-q)[:, None], np.log(q)[:, None] + exponent)
+    grown = orders[:, None] * big_l
+    # Where a L is small the integrand is a b L^2 / 2 and not e^{a L}; L = 0 is no end of anything.
+    least = (0.1 * orders * q / (1.0 + z * z))[:, None]
+    height = np.where(grown > 1.0, grown, 2.0 * np.log(np.clip(np.abs(grown), least, 1.0)))
+    height -= ends * ends / (2.0 * z * z)[:, None]
+    height = np.maximum(height[:, :-1], height[:, 1:])
+    active = height > height.max(axis=1, keepdims=True) - _VISIBLE
+    kept = int(active.sum(axis=1).max())
+    # Active cells first, in their order; rows with fewer are filled up with cells of weight 0.
+    chosen = np.argsort(~active, axis=1, kind="stable")[:, :kept]
+    index = (_CELL * chosen[:, :, None] + np.arange(_CELL)).reshape(orders.size, -1)
+    nodes = (-_REACH * z)[:, None] + step[:, None] * index
     weights = _log_weights(nodes, z, step)
-    weights[again] = -np.inf
+    filled = np.take_along_axis(active, chosen, axis=1)
+    np.copyto(weights, -np.inf, where=~np.repeat(filled, _CELL, axis=1))
     return nodes, weights
-
-
-def window_length(z: Array) -> Array:
-    """How many nodes :func:`windows` needs for each z."""
-    return np.asarray(4.0 * (2.0 * np.ceil(_REACH * z / steps(z)) + 1.0))
 
 
 def _log_weights(nodes: Array, z: Array, step: Array) -> Array:
@@ -111,7 +122,7 @@ def log_excess_of_one(orders: Array, z: float, q: float) -> Array:
     noise = np.array([z])
     rows = max(1, int(_ENTRIES / line_length(noise, orders.max(keepdims=True))[0]))
     if orders.size <= rows:
-        return log_excess_of_rows(orders[None, :], noise, np.array([q]))[0]
+        return np.asarray(log_excess_of_rows(orders[None, :], noise, np.array([q]))[0])
     # Ascending, so that a block's nodes end where its orders do.
     ranked = np.argsort(orders)
     result = np.empty_like(orders)
@@ -124,7 +135,7 @@ def log_excess_of_one(orders: Array, z: float, q: float) -> Array:
 def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
     """log(A - 1) for ``orders`` of shape (p, k), each row with its own z and q.
 
-    A row's orders share a line of nodes, or each visits its own windows, whichever is cheaper.
+    A row's orders share a line of nodes; where it is long, each visits the cells that it needs.
 
     Assumes
     -------
@@ -133,9 +144,11 @@ def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
     width = orders.shape[1]
     top = orders.max(axis=1)
     lengths = line_length(z, top)
-    on_line = lengths * (width + _PER_NODE) <= window_length(z) * width * (1 + _PER_NODE)
+    moments = _moments_for(orders)
+    # Of a long line only some cells matter, not the same for all orders.
+    on_line = lengths * (width + moments // 2) <= _LONG_LINE * width
     result = np.empty_like(orders)
-    for chosen in _blocks(np.flatnonzero(on_line), lengths, max(width, _MOMENTS)):
+    for chosen in _blocks(np.flatnonzero(on_line), lengths, max(width, moments)):
         nodes, weights = line(z[chosen], top[chosen])
         result[chosen] = log_excess(orders[chosen], z[chosen], q[chosen], nodes, weights)
     apart = np.flatnonzero(~on_line)
@@ -143,8 +156,8 @@ def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
         a = orders[apart].ravel()
         noise, probability = np.repeat(z[apart], width), np.repeat(q[apart], width)
         found = np.empty_like(a)
-        for chosen in _blocks(np.arange(a.size), window_length(noise), _MOMENTS):
-            nodes, weights = windows(a[chosen], noise[chosen], probability[chosen])
+        for chosen in _blocks(np.arange(a.size), line_length(noise, a), 4):
+            nodes, weights = cells(a[chosen], noise[chosen], probability[chosen])
             values = log_excess(a[chosen, None], noise[chosen], probability[chosen], nodes, weights)
             found[chosen] = values[:, 0]
         result[apart] = found.reshape(-1, width)
@@ -169,7 +182,7 @@ def log_excess(orders: Array, z: Array, q: Array, nodes: Array, log_weights: Arr
     """
     b = orders - 1.0
     exponent = (nodes - 0.5) / (z * z)[:, None]
-    if exponent[:, -1].max() < 700.0:
+    if exponent.max() < 700.0:
         x = q[:, None] * np.expm1(exponent)
         big_l = np.log1p(x)
         grown = 1.0 + x
@@ -180,18 +193,24 @@ def log_excess(orders: Array, z: Array, q: Array, nodes: Array, log_weights: Arr
         big_l = np.where(beyond, far, np.log1p(x))
         grown = np.exp(np.minimum(big_l, 700.0))
 
-    weights = np.exp(log_weights)
-    reach = np.minimum(0.5, _NEAR / b.max(axis=1))[:, None]
+    moments = _moments_for(orders)
+    reach = np.minimum(0.5, _NEAR[moments] / b.max(axis=1))[:, None]
     near = np.abs(big_l) < reach
-    total = _near_sum(b, np.where(near, weights * grown, 0.0), np.where(near, big_l, 0.0), reach)
+    # L increases along the nodes, so near and far columns are few intervals: leave out the rest.
+    columns = _span(near.any(axis=0))
+    inside = near[:, columns]
+    weights = np.exp(log_weights[:, columns])
+    weights *= grown[:, columns]
+    weights *= inside
+    u = big_l[:, columns] / reach
+    u *= inside
+    total = _near_sum(b, weights, u, reach, moments)
 
-    if near.all():
+    columns = _span(~near.all(axis=0))
+    if columns.start == columns.stop:
         return np.asarray(np.log(total))
-    # Exponents of far nodes; near ones are out.
-    log_weights = np.where(near, -np.inf, log_weights)
-    if orders.shape[0] == 1:
-        out = ~near[0]
-        log_weights, big_l = log_weights[:, out], big_l[:, out]
+    log_weights, big_l = log_weights[:, columns].copy(), big_l[:, columns]
+    np.copyto(log_weights, -np.inf, where=near[:, columns])
     exponents = orders[:, :, None] * big_l[:, None, :]
     exponents += log_weights[:, None, :]
     peak = exponents.max(axis=2)
@@ -199,32 +218,52 @@ def log_excess(orders: Array, z: Array, q: Array, nodes: Array, log_weights: Arr
     exponents -= shift[:, :, None]
     np.exp(exponents, out=exponents)
     sums = exponents.sum(axis=2)
-    weight = np.exp(log_weights).sum(axis=1)[:, None]
-    mean = np.exp(log_weights + big_l).sum(axis=1)[:, None]
-    sums -= (orders * mean - b * weight) * np.exp(-shift)
+    weights = np.exp(log_weights)
+    weight = weights.sum(axis=1)[:, None]
+    # Where x is cut off or a weight underflows, e^{aL} is larger by more than floats resolve.
+    mean = (weights * x[:, columns]).sum(axis=1)[:, None]
+    sums -= (weight + orders * mean) * np.exp(-shift)
     present = peak > _NEGLIGIBLE
     with np.errstate(divide="ignore", invalid="ignore"):
         far_logs = np.where(present, shift + np.log(sums), -np.inf)
         return np.asarray(np.logaddexp(np.log(total), far_logs))
 
 
-def _near_sum(b: Array, weights: Array, big_l: Array, reach: Array) -> Array:
-    """Sum over near nodes of w e^L sum_k (b^k + (-1)^k b) L^k / k!, with ``weights`` = w e^L."""
-    u = big_l / reach
-    powers = np.empty((_MOMENTS, *u.shape))
+def _span(columns: NDArray[np.bool_]) -> slice:
+    """From the first to the last column that is set."""
+    chosen = np.flatnonzero(columns)
+    return slice(int(chosen[0]), int(chosen[-1]) + 1) if chosen.size else slice(0, 0)
+
+
+def _moments_for(orders: Array) -> int:
+    """How many moments the near nodes take: few where that leaves a far sum with its digits."""
+    b = orders - 1.0
+    top = np.maximum(b.max(axis=1), 0.5)
+    few = (orders * b).min(axis=1) >= 0.03 * top * top
+    return _SHORT if few.all() else _LONG
+
+
+def _near_sum(b: Array, weights: Array, u: Array, reach: Array, count: int) -> Array:
+    """Sum over near nodes of w e^L sum_k (b^k + (-1)^k b) L^k / k!.
+
+    ``weights`` are w e^L, and ``u`` is L / reach; both are 0 at far nodes.
+    """
+    powers = np.empty((count, *u.shape))
     u2 = u * u
     np.multiply(weights, u2, out=powers[0])
     np.multiply(powers[0], u, out=powers[1])
-    np.multiply(powers[:2], u2, out=powers[2:4])
-    u4 = u2 * u2
-    np.multiply(powers[:4], u4, out=powers[4:8])
-    u8 = u4 * u4
-    np.multiply(powers[:8], u8, out=powers[8:16])
-    np.multiply(powers[8:16], u8, out=powers[16:24])
-    moments = (powers.sum(axis=2) / _FACTORIALS[:, None]).T
-    common = (moments * _SIGNS * reach**_POWERS).sum(axis=1)
+    filled = 2
+    while filled < count:
+        # Twice as many powers each time, as far as there is room.
+        new = min(filled, count - filled)
+        np.multiply(powers[:new], u2, out=powers[filled : filled + new])
+        filled += new
+        if filled < count:
+            u2 = u2 * u2
+    moments = (powers.sum(axis=2) / _FACTORIALS[:count, None]).T
+    common = (moments * _SIGNS[:count] * reach ** _POWERS[:count]).sum(axis=1)
     y = b * reach
     # (p, k, moments): y^2, y^3, ...
-    grown = np.multiply.accumulate(np.repeat(y[:, :, None], _MOMENTS, axis=2), axis=2)
+    grown = np.multiply.accumulate(np.repeat(y[:, :, None], count, axis=2), axis=2)
     grown *= y[:, :, None]
     return np.asarray(np.einsum("pkm,pm->pk", grown, moments) + b * common[:, None])

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.numerics.pearson_vajda import log_even_moments
 from rdpkit.numerics.sampled_gaussian import log_expm1, log_sums_of_binomials
 
 Array = NDArray[np.float64]
@@ -31,6 +32,12 @@ def log_weights_theorem27(highest: int, z: float, even: Array) -> Array:
     weights = math.log(4.0) + 0.5 * (even[j // 2] + even[(j + 1) // 2])
     weights[0] = _log_first(z)
     return np.asarray(weights)
+
+
+def log_weights_minimum(highest: int, z: float) -> Array:
+    """The smaller weight, term by term."""
+    even = log_even_moments(highest + highest % 2, z)
+    return np.minimum(log_weights_theorem9(highest, z), log_weights_theorem27(highest, z, even))
 
 
 def _log_first(z: float) -> float:

@@ -72,14 +72,26 @@ def test_small_blocks_give_the_same(monkeypatch):
     assert_allclose(block.log_excess_of_one(orders, 0.7, 0.01), one, rtol=1e-13)
 
 
-def test_windows_and_line_agree(monkeypatch):
+def test_cells_and_line_agree(monkeypatch):
     rng = np.random.default_rng(5)
     z, q = rng.uniform(0.1, 5.0, 20), rng.uniform(1e-4, 0.5, 20)
     orders = 1.0 + rng.uniform(1.0, 30.0, (20, 3))
-    monkeypatch.setattr(block, "line_length", lambda noise, top: np.zeros_like(noise) + 1.0)
+    monkeypatch.setattr(block, "_LONG_LINE", 10**9)
     on_line = block.log_excess_of_rows(orders, z, q)
-    monkeypatch.setattr(block, "line_length", lambda noise, top: np.full_like(noise, 1e9))
-    assert_allclose(block.log_excess_of_rows(orders, z, q), on_line, rtol=0.0, atol=1e-11)
+    monkeypatch.setattr(block, "_LONG_LINE", 0)
+    assert_allclose(block.log_excess_of_rows(orders, z, q), on_line, rtol=1e-14, atol=1e-11)
+
+
+@pytest.mark.parametrize("long_line", [0, 10**9])
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 3.0, 4.0, 5.0, 8.0, 16.0, 30.0])
+@pytest.mark.parametrize("q", [1e-6, 1e-3, 0.05, 0.5])
+def test_peaks_that_are_wide_and_in_between(monkeypatch, q, ratio, long_line):
+    """With a near 4 z^2 the integrand has one flat peak anywhere between 0 and a."""
+    monkeypatch.setattr(block, "_LONG_LINE", long_line)
+    z = np.array([3.0, 15.0, 40.0])
+    orders = ratio * z * z
+    found = rdp(block.log_excess_of_rows(orders[:, None], z, np.full(3, q))[:, 0], orders)
+    assert_allclose(found, [exact(a, s, q) for a, s in zip(orders, z)], rtol=TOLERANCE)
 
 
 def test_compatible_orders_cancel_little():
