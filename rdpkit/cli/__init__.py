@@ -8,6 +8,7 @@ import click
 
 from rdpkit._version import __version__
 from rdpkit.cli.questions import compare, delta, epsilon
+from rdpkit.cli.sweep import sweep
 
 GROUP = "rdpkit.commands"
 
@@ -43,3 +44,4 @@ def main() -> None:
 main.add_command(epsilon)
 main.add_command(delta)
 main.add_command(compare)
+main.add_command(sweep)

@@ -32,8 +32,6 @@ Array = NDArray[np.float64]
 _BLOCK = 2_000_000
 # Binomials of up to this many orders' terms are kept for the next call.
 _REMEMBERED = 100_000
-# Above this many nodes for the whole line each order visits its own windows only.
-_FEW_NODES = 8_000
 _LITTLE_NOISE = 0.01
 
 
@@ -206,7 +204,7 @@ def log_excess_quadrature(orders: Array, z: float, q: float) -> Array:
 
     Orders are taken in blocks that share their nodes where that is cheaper than nodes of their own.
     """
-    if z < block.LEAST_NOISE or q < block.LEAST_PROBABILITY:
+    if z < block.LEAST_NOISE or not block.LEAST_PROBABILITY <= q < 1.0:
         return _log_excess_in_logs(orders, z, q)
     result = np.empty_like(orders)
     pending = np.arange(orders.size)
@@ -227,21 +225,15 @@ def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
     rule converges geometrically: with step h the relative error is about e^{-2 pi^2 z^2 / h} for
     small z and e^{-2 pi^2 z^2 / h^2} for large z, both below 1e-16 at the step used.
 
-    Where the line would need many nodes (little noise), only those are visited that lie within 12 z
-    of 0, of 2, of the order, or of the bend at z0 = 1/2 + z^2 log(1/q), where x = 1: elsewhere the
-    integrand is below e^-70 of its peak, since its logarithm is that of a Gaussian around the first
-    three and convex in between.
+    With little noise only those nodes are visited that lie within 12 z of 0, of 2, of the order, or
+    of the bend at z0 = 1/2 + z^2 log(1/q), where x = 1. With p = x/(1+x) the logarithm of the
+    integrand has its maxima where a p = Z and bends downwards only where p (1-p) < z^2 / a: for
+    z < 0.1 those parts lie within z^2 of 0, 2 and a, and elsewhere it is below e^-70 of its peak.
     """
     step = min(z / 4.0, z * z / 2.0)
+    if z >= block.LEAST_NOISE:
+        return _on_the_line(orders, z, q, step)
     result = np.empty_like(orders)
-    if (float(orders.max()) + 24.0 * z) / step <= _FEW_NODES:
-        highest = float(orders.max())
-        nodes = np.arange(-12.0 * z, highest + 12.0 * z + step, step)
-        rows = max(1, _BLOCK // nodes.size)
-        for start in range(0, orders.size, rows):
-            block = orders[start : start + rows]
-            result[start : start + rows] = _trapezoid(block, nodes, z, q, step)
-        return result
     bend = 0.5 + z * z * math.log(1.0 / q)
     reach = 12.0 * z
     if z < _LITTLE_NOISE:
@@ -254,6 +246,21 @@ def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
         ]
         nodes = step * np.unique(np.concatenate(pieces))
         result[i] = _trapezoid(orders[i : i + 1], nodes, z, q, step)[0]
+    return result
+
+
+def _on_the_line(orders: Array, z: float, q: float, step: float) -> Array:
+    """The rule on all nodes from 12 z below 0 to 12 z above the largest order, in blocks."""
+    first, last = math.floor(-12.0 * z / step), math.ceil((orders.max() + 12.0 * z) / step)
+    result = np.full_like(orders, -np.inf)
+    width = max(1, min(last - first + 1, _BLOCK // 4))
+    height = max(1, _BLOCK // width)
+    for left in range(first, last + 1, width):
+        nodes = step * np.arange(left, min(left + width, last + 1), dtype=np.float64)
+        for top in range(0, orders.size, height):
+            rows = slice(top, top + height)
+            part = _trapezoid(orders[rows], nodes, z, q, step)
+            result[rows] = np.logaddexp(result[rows], part)
     return result
 
 
