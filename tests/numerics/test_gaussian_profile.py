@@ -9,6 +9,7 @@ import pytest
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 
+from rdpkit.numerics import gaussian_profile
 from rdpkit.numerics.gaussian_profile import log_delta, log_excess_of_sampled_profile
 
 NOISE = [0.05, 0.3, 1.0, 5.0, 100.0]
@@ -69,3 +70,15 @@ def test_second_order_where_the_probability_is_tiny():
     factor = np.log(orders * (orders - 1.0) / 2.0)
     chi_square = math.log(math.expm1(0.25))
     assert (found[0] - factor - 2.0 * math.log(1e-7) > chi_square).all()
+
+
+@pytest.mark.parametrize("ratio", [2.0, 4.0, 5.0, 6.0, 8.0, 20.0])
+@pytest.mark.parametrize("gamma", [1e-4, 1e-2, 0.1])
+def test_no_peak_is_missed(monkeypatch, ratio, gamma):
+    """With a near 4 z^2 the peak is wide and flat, anywhere between 0 and a/z."""
+    z = 80.0
+    orders = np.array([ratio * z * z])
+    some = log_excess_of_sampled_profile(orders, z, gamma)
+    monkeypatch.setattr(gaussian_profile, "_FEW_PANELS", 10**9)
+    # The two sums differ in what is left out, e^-59 of each panel, and in rounding of e^(4e4).
+    assert_allclose(some, log_excess_of_sampled_profile(orders, z, gamma), rtol=1e-14, atol=1e-9)
