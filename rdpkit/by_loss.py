@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rdpkit import pld
 from rdpkit.adjacency import Adjacency
@@ -24,6 +24,9 @@ SOURCES = {
 
 # Exponentials of larger losses are no floats.
 _LARGEST_SCALE = 256.0
+_SMALLEST_SCALE = 1e-6
+_RESCALINGS = 8
+_USUAL_DELTA = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,31 @@ def _check_scale(question: Question) -> None:
         )
 
 
+def _rescaled(candidates: list[Alternative], question: Question) -> Question:
+    """The question with a scale from the distributions where infinite losses leave RDP none."""
+    kept = max(pld.infinite_mass(candidate.releases) for candidate in candidates)
+    if kept == 0.0:
+        return question
+    if question.delta is None:
+        asked = replace(question, epsilon=None, delta=min(max(_USUAL_DELTA, 2.0 * kept), 0.5))
+    else:
+        asked = question
+    scale, best = _LARGEST_SCALE, math.inf
+    for _ in range(_RESCALINGS):
+        found = max(
+            _ask(pld.epsilon_above, pld.delta_above, candidate, asked, 0, scale=scale).value
+            for candidate in candidates
+        )
+        if found == 0.0:
+            return replace(question, scale=scale)
+        # A coarse grid says too much, never too little: refine it while that pays.
+        if math.isinf(found) or found > 0.7 * best:
+            break
+        best = found
+        scale = max(min(scale / 4.0, best), _SMALLEST_SCALE)
+    return replace(question, scale=max(min(best, _LARGEST_SCALE), _SMALLEST_SCALE))
+
+
 def _directions(found: tuple[Alternative, ...]) -> list[Alternative]:
     """Every alternative in both orders of the two data sets, each once."""
     both = dict.fromkeys(found)
@@ -64,8 +92,9 @@ def upper(event: Event, question: Question) -> Guarantee:
     NoLossDistributionError
         If no privacy loss distribution is known for a part of the event.
     """
-    _check_scale(question)
     candidates = _directions(alternatives(event, question.adjacency))
+    question = _rescaled(candidates, question)
+    _check_scale(question)
     if len(candidates) == 1:
         worst = _ask(pld.epsilon_above, pld.delta_above, candidates[0], question)
         return _guarantee(event, question, worst, Kind.UPPER)
@@ -93,8 +122,8 @@ def lower(event: Event, question: Question) -> tuple[Guarantee, Alternative]:
     NoLossDistributionError
         If no pair is known for a part of the event.
     """
-    _check_scale(question)
     candidates = _directions(alternatives(event, question.adjacency, attained=True))
+    _check_scale(question)
     chosen = candidates[0]
     if len(candidates) > 1:
         coarse = [
@@ -112,8 +141,10 @@ def _ask(
     alternative: Alternative,
     question: Question,
     refinements: int = 6,
+    *,
+    scale: float | None = None,
 ) -> pld.LossBound:
-    common = {"scale": question.scale, "refinements": refinements}
+    common = {"scale": scale or question.scale, "refinements": refinements}
     if question.delta is not None:
         return for_epsilon(alternative.releases, delta=question.delta, **common)
     assert question.epsilon is not None

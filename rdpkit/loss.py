@@ -14,9 +14,11 @@ from itertools import permutations, product
 from typing import Literal
 
 from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.custom_profile import Envelope, envelope
 from rdpkit.bounds.profile_sampling import poisson_noise_multiplier
 from rdpkit.events import (
     Composed,
+    CustomProfile,
     Event,
     FixedSizeSampledGaussian,
     Gaussian,
@@ -29,6 +31,7 @@ _MOST_ALTERNATIVES = 64
 _PARTS_THAT_MEET = 2
 # Outside of this range losses are too large, or too small, for grids of floats.
 _LEAST_NOISE, _MOST_NOISE = 1e-2, 1e6
+_MOST_LOSS = 256.0
 
 Kind = Literal["removed", "added", "replaced", "opposed"]
 
@@ -65,7 +68,29 @@ class Step:
         )
 
 
-Releases = tuple[tuple[Step, int], ...]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileStep:
+    """One release of which points of the privacy profile are known, in both directions.
+
+    Parameters
+    ----------
+    profile : Envelope
+        The profile; its last value is the mass of an infinite loss.
+    """
+
+    profile: Envelope
+
+    @property
+    def kind(self) -> Literal["profile"]:
+        """Always "profile"."""
+        return "profile"
+
+    def reversed(self) -> ProfileStep:
+        """The step itself: the profile holds in both directions."""
+        return self
+
+
+Releases = tuple[tuple[Step | ProfileStep, int], ...]
 """Steps with how often each is taken, sorted."""
 
 
@@ -205,7 +230,7 @@ def _with_one_more(event: Event) -> Event:
 
 
 def _together(found: tuple[Alternative, ...]) -> Alternative:
-    counter: Counter[Step] = Counter()
+    counter: Counter[Step | ProfileStep] = Counter()
     for alternative in found:
         for step, count in alternative.releases:
             counter[step] += count
@@ -216,6 +241,8 @@ def _together(found: tuple[Alternative, ...]) -> Alternative:
 
 
 def _step(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
+    if isinstance(event, CustomProfile) and event.adjacency is adjacency and not attained:
+        return _profile_step(event)
     unbounded = adjacency is Adjacency.ADD_OR_REMOVE_ONE
     kind: Kind = "removed" if unbounded else "replaced"
     match event:
@@ -256,6 +283,22 @@ def _step(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
     return ((Step(kind=kind, noise_multiplier=z, sampling_probability=q), 1),)
 
 
+def _profile_step(event: CustomProfile) -> Releases:
+    profile = envelope(event)
+    if profile.infinite == 1.0:
+        raise NoLossDistributionError(
+            "A release of which nothing but delta <= 1 is known has no privacy loss distribution."
+        )
+    if profile.values[0] == 0.0:
+        return ()
+    if profile.epsilons[-1] > _MOST_LOSS:
+        raise NoLossDistributionError(
+            f"Privacy loss distributions are computed for profiles up to epsilon {_MOST_LOSS:g}, "
+            f"got {profile.epsilons[-1]!r}."
+        )
+    return ((ProfileStep(profile=profile), 1),)
+
+
 def _undominated(found: list[Alternative]) -> list[Alternative]:
     """Drop repetitions, and what leaks no more than another alternative step by step."""
     unique = list({alternative.releases: alternative for alternative in reversed(found)}.values())
@@ -271,9 +314,16 @@ def _covers(larger: Releases, smaller: Releases) -> bool:
     if len(larger) != len(smaller):
         return False
     return all(
+        many >= few and _dominates(one, two)
+        for (one, many), (two, few) in zip(larger, smaller, strict=True)
+    )
+
+
+def _dominates(one: Step | ProfileStep, two: Step | ProfileStep) -> bool:
+    if isinstance(one, ProfileStep) or isinstance(two, ProfileStep):
+        return one == two
+    return (
         one.kind == two.kind
         and one.noise_multiplier <= two.noise_multiplier
         and one.sampling_probability >= two.sampling_probability
-        and many >= few
-        for (one, many), (two, few) in zip(larger, smaller, strict=True)
     )

@@ -30,7 +30,7 @@ from rdpkit.events import (
     Repeated,
 )
 from rdpkit.guarantee import Guarantee
-from rdpkit.loss import Alternative, NoLossDistributionError
+from rdpkit.loss import Alternative, NoLossDistributionError, Step
 
 Array = NDArray[np.float64]
 
@@ -137,6 +137,7 @@ class NeighbouringPair:
             f"D': {self.second.describe()}",
         ]
         for step, count in self.alternative.releases:
+            assert isinstance(step, Step)  # a profile is attained by no data sets
             q = step.sampling_probability
             other = {
                 "removed": "N(0, z^2)",
@@ -344,6 +345,7 @@ def _poisson(event: PoissonSampledGaussian, adjacency: Adjacency, found: Alterna
     if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
         return _data(Records(count=1, position=event.record_norm)), _data(), "axis"
     (step, _), *_rest = found.releases
+    assert isinstance(step, Step)
     half = event.noise_std / step.noise_multiplier
     half = half / 2.0 if step.sampling_probability == 1.0 else half
     return (

@@ -34,7 +34,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.loss import NoLossDistributionError, Releases, Step
+from rdpkit.bounds import custom_profile
+from rdpkit.loss import NoLossDistributionError, ProfileStep, Releases, Step
 from rdpkit.numerics.gaussian_profile import log_delta
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ _MOST_BINS = 50_000
 _TAIL = 1e-7
 # Probabilities that the transforms do not resolve.
 _RESOLUTION = 1e-10
+# The grid of a profile that is constant reaches this far.
+_LEAST_REACH = 1e-3
+_ULP = 2.3e-16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +99,8 @@ def epsilon_above(
         return LossBound(value=0.0, step=0.0, change=0.0)
 
     _check_resolution(delta)
+    if infinite_mass(releases) > delta * (1.0 + 1e-9):
+        return LossBound(value=math.inf, step=0.0, change=0.0)
 
     def at(step: float) -> float:
         pmf = _compose(releases, step, lambda s: _pessimistic(s, step, _tail(releases, delta)))
@@ -162,18 +168,31 @@ def delta_below(
     return _refine(at, _first_bin(releases, scale, 1e-12), accuracy, refinements, decreasing=False)
 
 
+def infinite_mass(releases: Releases) -> float:
+    """Probability of an infinite loss: of a delta that profiles keep at every epsilon."""
+    kept = [
+        count * math.log1p(-step.profile.infinite)
+        for step, count in releases
+        if isinstance(step, ProfileStep)
+    ]
+    return -math.expm1(math.fsum(kept))
+
+
 def _merged(releases: Releases) -> Releases:
     """All Gaussian pairs as one: their squared distances over the noise add up, exactly."""
-    whole = [(step, count) for step, count in releases if _is_gaussian(step)]
-    if sum(count for _, count in whole) <= 1:
+    squares: list[float] = []
+    rest: list[tuple[Step | ProfileStep, int]] = []
+    several = 0
+    for step, count in releases:
+        if isinstance(step, Step) and step.sampling_probability == 1.0 and step.kind == "replaced":
+            squares.append(count / step.noise_multiplier**2)
+            several += count
+        else:
+            rest.append((step, count))
+    if several <= 1:
         return releases
-    total = math.fsum(count / step.noise_multiplier**2 for step, count in whole)
-    one = Step(kind="replaced", noise_multiplier=1.0 / math.sqrt(total), sampling_probability=1.0)
-    return (*(item for item in releases if not _is_gaussian(item[0])), (one, 1))
-
-
-def _is_gaussian(step: Step) -> bool:
-    return step.sampling_probability == 1.0 and step.kind == "replaced"
+    z = 1.0 / math.sqrt(math.fsum(squares))
+    return (*rest, (Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0), 1))
 
 
 def _check_resolution(delta: float) -> None:
@@ -184,8 +203,10 @@ def _check_resolution(delta: float) -> None:
         )
 
 
-def hockey_stick(step: Step, epsilon: Array) -> Array:
+def hockey_stick(step: Step | ProfileStep, epsilon: Array) -> Array:
     """The step's hockey-stick divergence at any real epsilon; for "opposed", see the bins."""
+    if isinstance(step, ProfileStep):
+        return custom_profile.hockey_stick(step.profile, epsilon)
     if step.kind == "added":
         return _added(step, epsilon)
     if step.kind == "removed":
@@ -233,8 +254,10 @@ def _tail(releases: Releases, delta: float) -> float:
     return delta * _TAIL / sum(count for _, count in releases)
 
 
-def _largest_loss(step: Step, tail: float) -> float:
-    """An epsilon at which the hockey-stick divergence is at most ``tail``."""
+def _largest_loss(step: Step | ProfileStep, tail: float) -> float:
+    """An epsilon at which the divergence is at most ``tail`` above that of infinite losses."""
+    if isinstance(step, ProfileStep):
+        tail += step.profile.infinite
     low, high = 0.0, 1.0
     while float(hockey_stick(step, np.array([high]))[0]) > tail:
         low, high = high, 2.0 * high
@@ -244,6 +267,8 @@ def _largest_loss(step: Step, tail: float) -> float:
             low = middle
         else:
             high = middle
+    if isinstance(step, ProfileStep):
+        return max(min(high, step.profile.epsilons[-1]), _LEAST_REACH)
     return high
 
 
@@ -251,7 +276,14 @@ def _first_step(releases: Releases, scale: float, delta: float) -> float:
     """A grid step that resolves the result and every single release, within memory."""
     reach = max(_largest_loss(_as_profile(step), _tail(releases, delta)) for step, _ in releases)
     wanted = min(scale / 500.0, reach / 50.0)
-    return max(wanted, reach / _MOST_POINTS * 4.0)
+    step = max(wanted, reach / _MOST_POINTS * 4.0)
+    # A profile's last epsilon on the grid, or a hair below it: few points then lose nothing.
+    last = max(
+        (s.profile.epsilons[-1] for s, _ in releases if isinstance(s, ProfileStep)), default=0.0
+    )
+    if last > step:
+        step = last / math.ceil(last / step) * (1.0 + 4.0 * _ULP)
+    return step
 
 
 def _first_bin(releases: Releases, scale: float, delta: float) -> float:
@@ -259,12 +291,14 @@ def _first_bin(releases: Releases, scale: float, delta: float) -> float:
     reach = max(_largest_loss(_as_profile(s), _tail(releases, delta)) for s, _ in releases)
     first = max(_first_step(releases, scale, delta), reach / 2000.0)
     for step, _ in releases:
-        if step.sampling_probability < 1.0:
+        if isinstance(step, Step) and step.sampling_probability < 1.0:
             first = min(first, -math.log1p(-step.sampling_probability) / 4.0)
     return first
 
 
-def _as_profile(step: Step) -> Step:
+def _as_profile(step: Step | ProfileStep) -> Step | ProfileStep:
+    if isinstance(step, ProfileStep):
+        return step
     return Step(
         kind="replaced",
         noise_multiplier=step.noise_multiplier / (2.0 if step.kind == "opposed" else 1.0),
@@ -287,6 +321,8 @@ def _refine(
         raise NoLossDistributionError(
             f"A privacy loss distribution would need more than {_MOST_POINTS} points."
         ) from None
+    if decreasing and best == 0.0:
+        return LossBound(value=0.0, step=step, change=0.0)
     change = math.inf
     for _ in range(refinements):
         step /= 2.0
@@ -305,7 +341,9 @@ class _TooFineError(Exception):
     """The grid would need more memory than is allowed."""
 
 
-def _compose(releases: Releases, step_size: float, pmf_of: Callable[[Step], Any]) -> Any:
+def _compose(
+    releases: Releases, step_size: float, pmf_of: Callable[[Step | ProfileStep], Any]
+) -> Any:
     total: Any = None
     for step, count in releases:
         pmf = pmf_of(step)
@@ -319,17 +357,20 @@ def _pld_pmf() -> Any:
     return importlib.import_module("dp_accounting.pld.pld_pmf")
 
 
-def _pessimistic(step: Step, size: float, tail: float) -> Any:
+def _pessimistic(step: Step | ProfileStep, size: float, tail: float) -> Any:
     reach = _largest_loss(step, tail)
     top = math.ceil(reach / size)
-    q = step.sampling_probability
-    # Losses of "removed" are at least log(1 - q), those of "added" at most minus that.
-    limit = math.ceil(-math.log1p(-q) / size) + 1 if q < 1.0 else top
-    bottom = -min(top, limit) if step.kind == "removed" else -top
-    if step.kind == "added":
-        # The lower tail of this direction is the upper tail of the other one.
-        bottom = -math.ceil(_largest_loss(step.reversed(), tail) / size)
-        top = min(top, limit)
+    bottom = -top
+    if isinstance(step, Step):
+        q = step.sampling_probability
+        # Losses of "removed" are at least log(1 - q), those of "added" at most minus that.
+        limit = math.ceil(-math.log1p(-q) / size) + 1 if q < 1.0 else top
+        if step.kind == "removed":
+            bottom = -min(top, limit)
+        if step.kind == "added":
+            # The lower tail of this direction is the upper tail of the other one.
+            bottom = -math.ceil(_largest_loss(step.reversed(), tail) / size)
+            top = min(top, limit)
     if top - bottom > _MOST_POINTS:
         raise _TooFineError
     grid = np.arange(bottom, top + 1)
@@ -341,8 +382,9 @@ def _pessimistic(step: Step, size: float, tail: float) -> Any:
     )
 
 
-def _binned(step: Step, size: float) -> Any:
+def _binned(step: Step | ProfileStep, size: float) -> Any:
     """The pair as seen through bins whose loss is a multiple of the grid step."""
+    assert isinstance(step, Step)  # a profile is attained by no data sets
     backward = step.kind == "added"
     # Both directions look at the same line through the same bins.
     bins, ends = _bins(step.reversed() if backward else step, size)

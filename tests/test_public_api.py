@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import types
+from importlib.util import find_spec
 
 import pytest
 
@@ -21,6 +22,7 @@ PUBLIC = {
     "Adjacency",
     "ClassWiseDPMix",
     "Composed",
+    "CustomProfile",
     "CustomRdp",
     "DPMix",
     "DataSet",
@@ -154,7 +156,8 @@ def test_each_theorem_says_what_it_guarantees_and_where_it_is_from(name):
 
 def test_every_module_has_a_docstring():
     modules = pkgutil.walk_packages(rdpkit.__path__, "rdpkit.")
-    names = [m.name for m in modules if m.name != "rdpkit.__main__"]
+    skipped = {"rdpkit.__main__", *([] if find_spec("opacus") else ["rdpkit.interop.opacus"])}
+    names = [m.name for m in modules if m.name not in skipped]
     assert len(names) > 10
     assert [name for name in names if not importlib.import_module(name).__doc__] == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rdpkit.bounds import (
+    custom_profile,
     custom_rdp,
     dpcda_corrected,
     dpcda_theorem1,
@@ -27,6 +28,7 @@ BOUNDS: tuple[RdpBound, ...] = (
     no_amplification.POISSON,
     *fixed_size.BOUNDS,
     custom_rdp.BOUND,
+    custom_profile.BOUND,
     dpmix_published.BOUND,
     dpmix_published.CLASS_WISE,
     dpcda_theorem1.BOUND,

@@ -8,6 +8,7 @@ from typing import Any
 
 from rdpkit.events.base import Event, Parameter, build, check_given, parameters_of
 from rdpkit.events.composition import Composed, Parallel, Repeated
+from rdpkit.events.custom_profile import CustomProfile
 from rdpkit.events.custom_rdp import CustomRdp
 from rdpkit.events.dpcda import DPCDA
 from rdpkit.events.dpdc import LDPDC, NDPDC
@@ -28,6 +29,7 @@ MECHANISMS: Mapping[str, type[Event]] = MappingProxyType(
             Repeated,
             Parallel,
             CustomRdp,
+            CustomProfile,
             DPMix,
             ClassWiseDPMix,
             DPCDA,
@@ -76,6 +78,7 @@ __all__ = [
     "NDPDC",
     "ClassWiseDPMix",
     "Composed",
+    "CustomProfile",
     "CustomRdp",
     "DPMix",
     "Event",

@@ -39,7 +39,8 @@ def test_every_mechanism_has_a_command_or_is_made_of_others():
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_options_and_files_say_the_same(tmp_path, name, question):
     by_options = answer(question, *options(name), *QUESTIONS[question], *ADD)
-    extra = {"adjacency": "add_or_remove_one"} if name == "custom_rdp" else {}
+    own = name in ("custom_rdp", "custom_profile")
+    extra = {"adjacency": "add_or_remove_one"} if own else {}
     path = write(tmp_path / "event.toml", name, **extra)
     assert answer(question, path, *QUESTIONS[question], *ADD) == by_options
     assert by_options["adjacency"] == "add_or_remove_one"

@@ -35,6 +35,11 @@ EXAMPLES = {
     "repeated": {"event": GAUSSIAN, "count": 3},
     "parallel": {"events": [GAUSSIAN, GAUSSIAN], "record_keeps_its_part": True},
     "custom_rdp": {"orders": [2.0, 4.0], "values": [0.1, math.inf], "adjacency": "replace_one"},
+    "custom_profile": {
+        "epsilons": [0.5, 1.0],
+        "deltas": [1e-3, 1e-6],
+        "adjacency": "replace_one",
+    },
     "dpmix": {
         "population_size": 1000,
         "releases": 10,

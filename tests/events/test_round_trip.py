@@ -54,6 +54,16 @@ SIMPLE = {
         st.dictionaries(st.floats(1.5, 1e4), st.floats(0, math.inf), min_size=1, max_size=5),
         adjacency,
     ),
+    "custom_profile": st.builds(
+        lambda epsilons, deltas, relation: {
+            "epsilons": sorted(epsilons),
+            "deltas": sorted(deltas[: len(epsilons)], reverse=True),
+            "adjacency": relation,
+        },
+        st.lists(st.floats(0, 50), min_size=1, max_size=5, unique=True),
+        st.lists(st.floats(0, 1), min_size=5, max_size=5),
+        adjacency,
+    ),
     "dpmix": st.fixed_dictionaries(
         {
             "population_size": st.integers(100, 10**6),

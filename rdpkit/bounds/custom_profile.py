@@ -1,0 +1,246 @@
+r"""A privacy profile that the user vouches for at some points, everywhere else, and as RDP.
+
+Guarantee
+---------
+Let h(g) = max E_g(P||Q), g = e^eps, be the profile of the mechanism: the hockey-stick divergence,
+at most delta_i at e^eps_i, the largest over neighbours in both directions. It is convex, does not
+increase, and h(0) = 1. So
+
+* h(1), a total variation distance, is at most the smallest (1 - delta_i) tanh(eps_i / 2) + delta_i;
+* between two points at which h is bounded the chord in g bounds it;
+* beyond the last point delta_last bounds it;
+* left of g = 1, h(g) = 1 - g + g h(1/g), the largest over both directions.
+
+:func:`envelope` picks the lower convex hull of these chords, the least function that they allow; a
+mechanism with finitely many outputs attains it. Any choice of points is a bound.
+
+With F for the envelope, and 0 = eps_0 < eps_1 < ... its nodes, the hockey-stick integral (Sason and
+Verdu 2016) bounds the Renyi divergence at every order a > 1 by log(1 + A) / (a - 1) with
+
+    A = Sum_k (F_k - F_{k+1}) [G(g_{k+1}) - G(g_k)] / (g_{k+1} - g_k),
+    G(g) = g^a + g^{1-a} - g - 1 = 4 e^{eps/2} sinh(a eps/2) sinh((a-1) eps/2),
+
+a sum of positive terms. If delta_last > 0 no order has a finite divergence, and none is claimed.
+
+Assumes
+-------
+The points hold under the adjacency that the event names.
+
+Source
+------
+Sason and Verdu, "f-divergence inequalities", IEEE Trans. Inf. Theory 2016; Kairouz, Oh and
+Viswanath, "The composition theorem for differential privacy", ICML 2015 (arXiv 1311.0776v4), for
+one point; several points: rdpkit, theory page "Custom profiles".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
+from rdpkit.events import CustomProfile, Event
+from rdpkit.numerics.balls import to_relative_accuracy
+from rdpkit.numerics.sampled_gaussian import rdp_from_log_excess
+
+_LOG_2 = math.log(2.0)
+_BLOCK = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """Nodes of the least profile that given points allow, from epsilon 0 on.
+
+    Parameters
+    ----------
+    epsilons : tuple of float
+        Strictly increasing, the first one 0.
+    values : tuple of float
+        Decreasing; the last one holds for all larger epsilons.
+    first_drop : float
+        ``values[0] - values[1]`` without cancellation; 0 if there is one node.
+    """
+
+    epsilons: tuple[float, ...]
+    values: tuple[float, ...]
+    first_drop: float
+
+    @property
+    def infinite(self) -> float:
+        """What is left at every epsilon: the mass of an infinite privacy loss."""
+        return self.values[-1]
+
+
+@lru_cache(maxsize=128)
+def envelope(event: CustomProfile) -> Envelope:
+    """The nodes of the lower convex hull, as functions of e^eps, of all chords."""
+    points = list(zip(event.epsilons, event.deltas, strict=True))
+    at_zero = [delta + (1.0 - delta) * math.tanh(0.5 * eps) for eps, delta in points]
+    pick = min(range(len(points)), key=at_zero.__getitem__)
+    # Up to the point that decides the value at 0 the hull is one chord: see the theory page.
+    nodes = [(0.0, at_zero[pick])]
+    first_drop = 0.0
+    if points[pick][0] > 0.0 and at_zero[pick] > points[pick][1]:
+        nodes.append(points[pick])
+        first_drop = (1.0 - points[pick][1]) * math.tanh(0.5 * points[pick][0])
+    fixed = len(nodes)
+    for eps, delta in points[pick + 1 :]:
+        if delta >= nodes[-1][1]:
+            continue
+        while len(nodes) > fixed and _chord(nodes[-2], (eps, delta), nodes[-1][0]) <= nodes[-1][1]:
+            nodes.pop()
+        nodes.append((eps, delta))
+    if len(nodes) > 1 and fixed == 1:
+        first_drop = nodes[0][1] - nodes[1][1]
+    return Envelope(
+        epsilons=tuple(eps for eps, _ in nodes),
+        values=tuple(value for _, value in nodes),
+        first_drop=first_drop,
+    )
+
+
+def _chord(left: tuple[float, float], right: tuple[float, float], eps: float) -> float:
+    """The chord in e^eps between two nodes, at an epsilon between them."""
+    span = math.expm1(left[0] - right[0])
+    weight = math.exp(eps - right[0]) * math.expm1(left[0] - eps) / span
+    return (math.expm1(eps - right[0]) / span) * left[1] + weight * right[1]
+
+
+def hockey_stick(nodes: Envelope, epsilon: Array) -> Array:
+    """The envelope at any real epsilon."""
+    given, values = np.array(nodes.epsilons), np.array(nodes.values)
+    size = np.abs(epsilon)
+    if given.size == 1:
+        right = np.full(size.shape, values[0])
+    else:
+        left = np.minimum(np.searchsorted(given, size, side="right") - 1, given.size - 2)
+        low, high = given[left], given[left + 1]
+        inside = np.minimum(size, high)
+        span = np.expm1(low - high)
+        weight = np.exp(inside - high) * np.expm1(low - inside) / span
+        right = (np.expm1(inside - high) / span) * values[left] + weight * values[left + 1]
+    mirrored = -np.expm1(-size) + np.exp(-size) * right
+    return np.asarray(np.where(epsilon >= 0.0, right, mirrored))
+
+
+def _log_sinh(x: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(x - _LOG_2 + np.log(-np.expm1(-2.0 * x)))
+
+
+def _log_cosh(x: Array) -> Array:
+    return np.asarray(x - _LOG_2 + np.log1p(np.exp(-2.0 * x)))
+
+
+def _log_expm1(x: Array) -> Array:
+    return np.asarray(x + np.log(-np.expm1(-x)))
+
+
+def log_excess(nodes: Envelope, orders: Array) -> Array:
+    """Logarithm of A, the expectation of the ratio's power minus 1; the last value must be 0.
+
+    G is a product of three increasing factors, so its difference is three positive terms.
+    """
+    given, values = np.array(nodes.epsilons), np.array(nodes.values)
+    if given.size == 1:
+        return np.full(orders.shape, -np.inf)
+    drops = values[:-1] - values[1:]
+    drops[0] = nodes.first_drop
+    low, high, width = given[:-1], given[1:], np.diff(given)
+    factor = np.log(drops) - _log_expm1(width) + 2.0 * _LOG_2
+    grown = _log_expm1(0.5 * width)
+    middle = 0.5 * (low + high)
+    result = np.empty_like(orders)
+    rows = max(1, _BLOCK // low.size)
+    for start in range(0, orders.size, rows):
+        a = orders[start : start + rows, None]
+        halves = (0.5 * a, 0.5 * (a - 1.0))
+        at_low = [_log_sinh(half * low) for half in halves]
+        at_high = [_log_sinh(half * high) for half in halves]
+        grown_sinh = [
+            _LOG_2 + _log_cosh(half * middle) + _log_sinh(0.5 * half * width) for half in halves
+        ]
+        # The factor e^{eps/2} of the first node, and e^{-eps} from g_{k+1} - g_k.
+        terms = np.logaddexp.reduce(
+            [
+                grown + at_high[0] + at_high[1],
+                grown_sinh[0] + at_high[1],
+                at_low[0] + grown_sinh[1],
+            ]
+        )
+        terms = terms + factor - 0.5 * low
+        result[start : start + rows] = np.logaddexp.reduce(terms, axis=1)
+    return result
+
+
+def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
+    nodes = envelope(event)
+    if nodes.infinite > 0.0:
+        return np.full(orders.shape, np.inf)
+    return rdp_from_log_excess(log_excess(nodes, orders), orders)
+
+
+def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    """The sum over the same nodes, exactly: their choice needs no certificate."""
+    nodes = envelope(event)
+    if nodes.infinite > 0.0:
+        return arb.pos_inf()
+    if len(nodes.epsilons) == 1:
+        return arb(0)
+
+    def compute() -> arb:
+        a = arb(order)
+        epsilons = [arb(eps) for eps in nodes.epsilons]
+        values = [_at_zero(event), *(arb(value) for value in nodes.values[1:])]
+        ratios = [eps.exp() for eps in epsilons]
+        heights = [
+            4 * (eps / 2).exp() * (a * eps / 2).sinh() * ((a - 1) * eps / 2).sinh()
+            for eps in epsilons
+        ]
+        total = arb(0)
+        for k in range(len(epsilons) - 1):
+            slope = (values[k] - values[k + 1]) / (ratios[k + 1] - ratios[k])
+            total += slope * (heights[k + 1] - heights[k])
+        return total.log1p() / (a - 1)
+
+    return to_relative_accuracy(compute, bits=60, start=128)
+
+
+def _at_zero(event: CustomProfile) -> arb:
+    """The bound on the total variation distance by the point that the floats chose."""
+    floats = [
+        delta + (1.0 - delta) * math.tanh(0.5 * eps)
+        for eps, delta in zip(event.epsilons, event.deltas, strict=True)
+    ]
+    pick = min(range(len(floats)), key=floats.__getitem__)
+    delta = arb(event.deltas[pick])
+    return delta + (1 - delta) * (arb(event.epsilons[pick]) / 2).tanh()
+
+
+class _CustomProfileBound(RdpBound):
+    """A bound whose adjacency is the event's own."""
+
+    __slots__ = ()
+
+    def applies(self, event: Event, adjacency: Adjacency) -> bool:
+        """Whether the event is a profile given for this adjacency."""
+        return isinstance(event, CustomProfile) and event.adjacency is adjacency
+
+
+BOUND = _CustomProfileBound(
+    id="custom-profile",
+    title="points of a privacy profile given by the user",
+    source="the user; between points and as RDP: Sason and Verdu 2016; rdpkit",
+    kind=Kind.UPPER,
+    event_type=CustomProfile,
+    adjacencies=(Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE),
+    order_range=every_order,
+    rdp=_rdp,
+    ball=_ball,
+)

@@ -1,0 +1,63 @@
+"""An event of which only points of a privacy profile are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomProfile(Event):
+    """A mechanism that is (epsilons[i], deltas[i])-DP under ``adjacency``, for every i.
+
+    One point is the plain (epsilon, delta) statement of a paper; delta 0 makes it pure. More points
+    are a privacy profile, and say more. Neighbouring is symmetric, so every point bounds the
+    hockey-stick divergence in both directions.
+
+    Parameters
+    ----------
+    epsilons : sequence of float, shape (k,)
+        In nats, finite, >= 0, strictly increasing.
+    deltas : sequence of float, shape (k,)
+        In [0, 1], nowhere increasing; upper bounds, so they need not be convex.
+    adjacency : Adjacency or str
+        The neighbouring relation under which they hold.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not match, hold NaN or a number outside of its range, epsilons are not
+        increasing, or deltas increase.
+    """
+
+    mechanism: ClassVar[str] = "custom_profile"
+
+    epsilons: tuple[float, ...]
+    deltas: tuple[float, ...]
+    adjacency: Adjacency
+
+    def __post_init__(self) -> None:
+        condition = "to be finite numbers >= 0, of shape (k,) with k >= 1"
+        epsilons = np.atleast_1d(_validate.real_array("epsilons", self.epsilons, condition))
+        if epsilons.ndim != 1 or epsilons.size == 0:
+            raise _validate.fail("epsilons", condition, self.epsilons)
+        if not (np.isfinite(epsilons).all() and (epsilons >= 0.0).all()):
+            raise _validate.fail("epsilons", condition, self.epsilons)
+        if (epsilons[1:] <= epsilons[:-1]).any():
+            raise _validate.fail("epsilons", "to be strictly increasing", self.epsilons)
+        condition = f"to be numbers in [0, 1], of shape ({epsilons.size},) as epsilons has"
+        deltas = np.atleast_1d(_validate.real_array("deltas", self.deltas, condition))
+        if deltas.shape != epsilons.shape or not ((deltas >= 0.0) & (deltas <= 1.0)).all():
+            raise _validate.fail("deltas", condition, self.deltas)
+        if (deltas[1:] > deltas[:-1]).any():
+            raise _validate.fail("deltas", "not to increase with epsilons", self.deltas)
+        # Adding zero turns -0.0 into 0.0: equal events then look equal, too.
+        object.__setattr__(self, "epsilons", tuple(float(v) + 0.0 for v in epsilons))
+        object.__setattr__(self, "deltas", tuple(float(v) + 0.0 for v in deltas))
+        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))

@@ -1,0 +1,38 @@
+"""Bridges to the libraries that people already use. Each is imported when it is first asked for.
+
+``to_dp_event`` and ``from_dp_event`` translate events from and to dp-accounting's; an
+``RdpkitAccountant`` goes where dp-accounting's accountants go. :mod:`rdpkit.interop.opacus` holds
+the accountant for Opacus, which has to be installed for it; importing that module registers it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if _TYPE_CHECKING:
+    from rdpkit.interop.dp_accounting_accountant import RdpkitAccountant
+    from rdpkit.interop.dp_event import UnconvertibleEventError, from_dp_event, to_dp_event
+
+__all__ = ["RdpkitAccountant", "UnconvertibleEventError", "from_dp_event", "to_dp_event"]
+
+_HOMES = {
+    "RdpkitAccountant": "dp_accounting_accountant",
+    "UnconvertibleEventError": "dp_event",
+    "from_dp_event": "dp_event",
+    "to_dp_event": "dp_event",
+}
+
+
+def __getattr__(name: str) -> object:
+    """A public name, imported now (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rdpkit.interop' has no attribute {name!r}")
+    value = getattr(_import_module(f"rdpkit.interop.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,387 @@
+"""Points of a privacy profile: the envelope, its Renyi divergence, and what it composes to.
+
+Mechanisms with few outcomes have exact profiles, divergences and compositions; the bounds are
+computed from a few points of the profile alone and must never fall below.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+
+import mpmath
+import numpy as np
+import pytest
+from flint import ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import gammaln
+
+import rdpkit
+from rdpkit.bounds import custom_profile
+from rdpkit.events import CustomProfile
+from rdpkit.loss import NoLossDistributionError
+from rdpkit.numerics.gaussian_profile import log_delta
+from tests.bounds.strategies import log_uniform
+
+ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
+REPLACE = rdpkit.Adjacency.REPLACE_ONE
+
+
+def profile(epsilons, deltas, adjacency=ADD):
+    return CustomProfile(epsilons=epsilons, deltas=deltas, adjacency=adjacency)
+
+
+def at(event, epsilons):
+    nodes = custom_profile.envelope(event)
+    return custom_profile.hockey_stick(nodes, np.asarray(epsilons, dtype=np.float64))
+
+
+def rdp(event, orders):
+    return rdpkit.RdpCurve.of(event, orders=orders, adjacency=event.adjacency).values
+
+
+def hockey_stick(p, q, epsilon):
+    """E_eps(P||Q) of two vectors."""
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+POINTS = st.lists(
+    st.tuples(log_uniform(1e-3, 20.0), st.one_of(log_uniform(1e-9, 1.0), st.just(0.0))),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda point: point[0],
+).map(
+    lambda points: (
+        tuple(sorted(eps for eps, _ in points)),
+        tuple(sorted((delta for _, delta in points), reverse=True)),
+    )
+)
+WEIGHTS = st.lists(st.one_of(st.floats(0.01, 1.0), st.just(0.0)), min_size=2, max_size=4)
+
+
+@st.composite
+def pairs(draw):
+    """Two distributions on two to four outcomes; some outcomes impossible under one of them."""
+    p = draw(WEIGHTS.filter(any))
+    q = draw(st.lists(st.floats(0.01, 1.0), min_size=len(p), max_size=len(p)))
+    p, q = np.array(p), np.array(q)
+    return p / p.sum(), q / q.sum()
+
+
+@st.composite
+def pairs_with_points(draw):
+    """A pair, and a few points of the larger of its two profiles, rounded up."""
+    p, q = draw(pairs())
+    epsilons = sorted(draw(st.lists(log_uniform(1e-3, 8.0), min_size=1, max_size=5, unique=True)))
+    deltas = [max(hockey_stick(p, q, e), hockey_stick(q, p, e)) for e in epsilons]
+    deltas = np.minimum(np.minimum.accumulate(np.array(deltas) * (1.0 + 1e-13)), 1.0)
+    return p, q, profile(tuple(epsilons), tuple(deltas))
+
+
+class TestEnvelope:
+    def test_one_point_is_the_pair_of_kairouz_oh_and_viswanath(self):
+        """At 0 the total variation distance delta + (1 - delta) tanh(eps / 2)."""
+        found = at(profile((1.0,), (0.1,)), [0.0, 1.0, 5.0])
+        assert_allclose(found, [0.1 + 0.9 * math.tanh(0.5), 0.1, 0.1], rtol=1e-15)
+
+    def test_a_point_above_a_chord_says_nothing(self):
+        with_it = profile((1.0, 2.0, 3.0), (0.1, 0.09, 0.0))
+        assert custom_profile.envelope(with_it).epsilons == (0.0, 1.0, 3.0)
+
+    def test_left_of_zero_it_is_its_own_mirror_image(self):
+        event = profile((0.5, 1.0), (0.2, 0.01))
+        eps = np.array([0.1, 0.5, 0.7, 1.0, 3.0])
+        mirrored = 1.0 - np.exp(-eps) + np.exp(-eps) * at(event, eps)
+        assert_allclose(at(event, -eps), mirrored, rtol=1e-14)
+
+    @settings(max_examples=100)
+    @given(POINTS, log_uniform(1e-3, 25.0))
+    def test_it_is_the_least_that_the_chords_allow(self, points, epsilon):
+        """All chords between all points and their mirror images, by brute force in 60 digits."""
+        with mpmath.workdps(60):
+            given_ = [(mpmath.mpf(0), mpmath.mpf(1))]
+            for eps, delta in zip(*points, strict=True):
+                g = mpmath.exp(eps)
+                given_ += [(g, mpmath.mpf(delta)), (1 / g, 1 - 1 / g + delta / g)]
+            x = mpmath.exp(epsilon)
+            least = mpmath.mpf(1)
+            for (a, fa), (b, fb) in combinations(sorted(given_), 2):
+                if a <= x <= b:
+                    least = min(least, fa + (fb - fa) * (x - a) / (b - a))
+            least = min([least, *(f for g, f in given_ if g <= x)])
+        # Nodes are chosen in floats, and the last digits of points of 1e-9 beside ones of 1 count.
+        assert_allclose(at(profile(*points), [epsilon])[0], float(least), rtol=1e-7, atol=1e-15)
+
+    @settings(max_examples=100)
+    @given(pairs_with_points(), st.floats(-8.0, 8.0))
+    def test_it_is_never_below_the_profile_that_the_points_are_of(self, example, epsilon):
+        p, q, event = example
+        found = at(event, [epsilon])[0]
+        assert found >= hockey_stick(p, q, epsilon) * (1.0 - 1e-12) - 1e-15
+        assert found >= hockey_stick(q, p, epsilon) * (1.0 - 1e-12) - 1e-15
+
+    def test_epsilons_too_large_for_exponentials(self):
+        found = at(profile((1.0, 5000.0, 9000.0), (0.5, 0.1, 0.0)), [0.0, 5000.0, 8000.0, 9000.0])
+        assert_allclose(found, [0.5 + 0.5 * math.tanh(0.5), 0.1, 0.1, 0.0], rtol=1e-12)
+
+
+class TestDivergence:
+    @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 5.0, 300.0])
+    def test_pure_privacy_is_randomised_response(self, epsilon):
+        """log[(e^{a eps} + e^{(1-a) eps}) / (1 + e^eps)] / (a-1), in 60 digits."""
+        orders = [1.0 + 1e-6, 1.5, 2.0, 17.3, 1000.0]
+        with mpmath.workdps(60):
+            e = mpmath.mpf(epsilon)
+            exact = [
+                mpmath.log((mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (1 + mpmath.exp(e)))
+                / (a - 1)
+                for a in map(mpmath.mpf, orders)
+            ]
+        # The exponent (a-1) eps loses its own last digits at the largest.
+        found = rdp(profile((epsilon,), (0.0,)), orders)
+        assert_allclose(found, [float(v) for v in exact], rtol=1e-12)
+
+    @settings(max_examples=40)
+    @given(POINTS, log_uniform(1e-4, 300.0))
+    def test_it_is_the_hockey_stick_integral_of_the_envelope(self, points, gap):
+        """Integrated segment by segment in 40 digits."""
+        epsilons, deltas = points
+        event = profile(epsilons, (*deltas[:-1], 0.0))
+        nodes = custom_profile.envelope(event)
+        with mpmath.workdps(40):
+            a = 1 + mpmath.mpf(gap)
+            g = [mpmath.exp(e) for e in nodes.epsilons]
+            values = [mpmath.mpf(v) for v in nodes.values]
+            total = mpmath.mpf(0)
+            for k in range(len(g) - 1):
+                slope = (values[k + 1] - values[k]) / (g[k + 1] - g[k])
+                base = values[k] - slope * g[k]
+                for power in (a - 2, -a - 1):
+                    for n, factor in ((1, base), (2, slope)):
+                        s = power + n
+                        if s == 0:
+                            total += factor * mpmath.log(g[k + 1] / g[k])
+                        else:
+                            total += factor * (g[k + 1] ** s - g[k] ** s) / s
+            exact = mpmath.log1p(a * (a - 1) * total) / (a - 1)
+        # The node at 0 is a float there, and a product here: relative 1e-16 of it.
+        assert_allclose(rdp(event, [1.0 + gap])[0], float(exact), rtol=1e-6, atol=1e-15)
+
+    @settings(max_examples=60)
+    @given(POINTS, log_uniform(1e-4, 300.0))
+    def test_the_ball_contains_it(self, points, gap):
+        event = profile(points[0], (*points[1][:-1], 0.0))
+        with ctx.workprec(128):
+            ball = custom_profile.BOUND.ball(event, 1.0 + gap, ADD)
+        assert_allclose(rdp(event, [1.0 + gap])[0], float(ball.mid()), rtol=1e-9)
+        assert ball.rel_accuracy_bits() >= 50 or ball == 0
+
+    @settings(max_examples=100)
+    @given(pairs_with_points(), log_uniform(1e-3, 100.0))
+    def test_it_is_never_below_the_divergence_of_the_pair(self, example, gap):
+        """Both directions; the pair's divergence is inf where an outcome is impossible."""
+        p, q, event = example
+        order = 1.0 + gap
+        found = rdp(event, [order])[0]
+        for one, two in ((p, q), (q, p)):
+            with np.errstate(divide="ignore"):
+                terms = order * np.log(one) + (1.0 - order) * np.log(two)
+            exact = np.logaddexp.reduce(terms[one > 0.0]) / gap
+            assert found >= exact * (1.0 - 1e-9) - 1e-13
+
+    def test_it_tends_to_the_last_epsilon(self):
+        found = rdp(profile((0.5, 2.0), (0.1, 0.0)), [1e4, 1e6])
+        assert (found < 2.0).all()
+        assert_allclose(found, 2.0, rtol=1e-3)
+
+    def test_none_is_claimed_where_delta_stays_above_zero(self):
+        assert rdp(profile((1.0,), (1e-300,)), [1.5, 100.0]).tolist() == [math.inf] * 2
+
+    def test_more_points_say_more(self):
+        few = rdp(profile((1.0,), (0.0,)), [2.0, 8.0])
+        more = rdp(profile((0.2, 1.0), (0.1, 0.0)), [2.0, 8.0])
+        assert (more < few).all()
+
+    def test_the_laplace_mechanism_by_many_points(self):
+        """delta(eps) = 1 - e^{(eps-1)/2}; Mironov 2017, Proposition 6 is exact."""
+        epsilons = np.linspace(0.0, 1.0, 513)
+        orders = np.array([1.1, 2.0, 8.0, 64.0])
+        exact = np.log(
+            orders / (2.0 * orders - 1.0) * np.exp(orders - 1.0)
+            + (orders - 1.0) / (2.0 * orders - 1.0) * np.exp(-orders)
+        ) / (orders - 1.0)
+        found = rdp(profile(tuple(epsilons), tuple(-np.expm1(0.5 * (epsilons - 1.0)))), orders)
+        assert (found >= exact * (1.0 - 1e-12)).all()
+        assert_allclose(found, exact, rtol=1e-5)  # what the chords cost
+
+
+def optimal_delta(epsilon, delta, count, at_epsilon):
+    """Kairouz, Oh and Viswanath 2015, Theorem 3.3: the composed pair is binomial."""
+    j = np.arange(count + 1)
+    losses = (2 * j - count) * epsilon
+    logs = gammaln(count + 1) - gammaln(j + 1) - gammaln(count - j + 1)
+    mass = np.exp(logs + j * epsilon - count * np.log1p(math.exp(epsilon)))
+    kept = np.where(losses > at_epsilon, -np.expm1(np.minimum(at_epsilon - losses, 0.0)), 0.0)
+    return 1.0 - (1.0 - delta) ** count * (1.0 - float(mass @ kept))
+
+
+def optimal_epsilon(epsilon, delta, count, at_delta):
+    low, high = 0.0, count * epsilon
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if optimal_delta(epsilon, delta, count, middle) > at_delta:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+class TestComposition:
+    @pytest.mark.parametrize(
+        ("epsilon", "delta", "count", "at_delta"),
+        [
+            (0.1, 1e-7, 100, 1e-4),
+            (0.1, 0.0, 100, 1e-5),
+            (1.0, 1e-6, 20, 1e-4),
+            (0.01, 1e-9, 5000, 1e-5),
+            (2.0, 1e-3, 2, 1e-2),
+            (0.7, 0.0, 1, 1e-3),
+        ],
+    )
+    def test_one_point_composes_by_the_optimal_theorem(self, epsilon, delta, count, at_delta):
+        """The losses lie on the grid: only the transform's rounding is left."""
+        event = rdpkit.Repeated(event=profile((epsilon,), (delta,)), count=count)
+        exact = optimal_epsilon(epsilon, delta, count, at_delta)
+        found = rdpkit.epsilon(event, delta=at_delta, adjacency=ADD)
+        assert_allclose(found.epsilon, exact, rtol=1e-7)
+        other = rdpkit.delta(event, epsilon=exact, adjacency=ADD)
+        assert_allclose(other.delta, at_delta, rtol=1e-6)
+
+    def test_a_point_gives_itself_back(self):
+        """One part in 1e15 above, by which the grid covers the last point."""
+        event = profile((1.0, 2.0), (1e-3, 1e-5))
+        assert_allclose(rdpkit.epsilon(event, delta=1e-5, adjacency=ADD).epsilon, 2.0, rtol=1e-9)
+        # Halving the step to 1/1000 of the result leaves that much between two points.
+        found = rdpkit.epsilon(event, delta=1e-3, adjacency=ADD).epsilon
+        assert 1.0 <= found <= 1.0 * (1.0 + 1e-3)
+
+    def test_it_is_at_most_what_dp_accounting_makes_of_one_point(self):
+        """Which rounds the losses up to its grid of 1e-4."""
+        from dp_accounting.pld import common, privacy_loss_distribution
+
+        peer = privacy_loss_distribution.from_privacy_parameters(
+            common.DifferentialPrivacyParameters(0.3, 1e-7), value_discretization_interval=1e-4
+        ).self_compose(30)
+        event = rdpkit.Repeated(event=profile((0.3,), (1e-7,)), count=30)
+        found = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD).epsilon
+        theirs = peer.get_epsilon_for_delta(1e-5)
+        assert found <= theirs * (1.0 + 1e-9)
+        assert_allclose(found, theirs, rtol=1e-2)
+
+    def test_points_of_a_gaussian_compose_almost_like_one(self):
+        """Ten releases at z = 4 sqrt(10) are one at z = 4."""
+        z = 4.0 * math.sqrt(10.0)
+        epsilons = np.linspace(0.0, 3.0, 400)
+        event = profile(tuple(epsilons), tuple(np.exp(log_delta(epsilons, z))))
+        exact = rdpkit.epsilon(
+            rdpkit.Gaussian(noise_std=4.0, record_norm=1.0),
+            delta=1e-5,
+            adjacency=ADD,
+            bound="pld-upper",
+        ).epsilon
+        found = rdpkit.epsilon(rdpkit.Repeated(event=event, count=10), delta=1e-5, adjacency=ADD)
+        assert found.bound == "pld-upper"
+        # Chords 0.0075 wide cost 1e-3; both come from grids refined to 1e-3.
+        assert exact * (1.0 - 1e-3) <= found.epsilon <= exact * (1.0 + 5e-3)
+
+    @settings(max_examples=30)
+    @given(pairs_with_points(), st.integers(1, 4), st.floats(0.0, 4.0))
+    def test_it_is_never_below_the_composed_pair(self, example, count, epsilon):
+        """All outcomes of up to four releases, enumerated."""
+        p, q, event = example
+        bound = rdpkit.delta(
+            rdpkit.Repeated(event=event, count=count), epsilon=epsilon, adjacency=ADD
+        ).delta
+        for one, two in ((p, q), (q, p)):
+            many_one = np.array([math.prod(c) for c in product(one, repeat=count)])
+            many_two = np.array([math.prod(c) for c in product(two, repeat=count)])
+            assert bound >= hockey_stick(many_one, many_two, epsilon) * (1.0 - 1e-9) - 1e-10
+
+    def test_with_other_events(self):
+        """A randomised response before a Gaussian: between each alone and their epsilons' sum."""
+        point, noise = profile((0.5,), (1e-7,)), rdpkit.Gaussian(noise_std=4.0, record_norm=1.0)
+        sample = rdpkit.PoissonSampledGaussian(
+            noise_std=1.0, record_norm=1.0, sampling_probability=0.01
+        )
+        together = rdpkit.Composed(events=(point, noise, rdpkit.Repeated(event=sample, count=50)))
+        found = rdpkit.epsilon(together, delta=1e-5, adjacency=ADD)
+        alone = [
+            rdpkit.epsilon(event, delta=3e-6, adjacency=ADD).epsilon for event in together.events
+        ]
+        assert max(alone) < found.epsilon < sum(alone)
+        assert found.bound == "pld-upper"
+
+    def test_on_disjoint_parts_the_larger_one_counts(self):
+        """Accurate to 1e-3, as distributions are refined."""
+        small, large = profile((0.1,), (1e-7,)), profile((0.5,), (1e-6,))
+        parts = rdpkit.Repeated(event=rdpkit.Parallel(events=(small, large)), count=5)
+        found = rdpkit.epsilon(parts, delta=1e-4, adjacency=ADD).epsilon
+        alone = rdpkit.epsilon(
+            rdpkit.Repeated(event=large, count=5), delta=1e-4, adjacency=ADD
+        ).epsilon
+        assert_allclose(found, alone, rtol=2e-3)
+
+    def test_pure_points_are_certified_together_with_curves(self):
+        curve = rdpkit.CustomRdp(orders=(2.0, 64.0), values=(0.01, 0.3), adjacency=ADD)
+        event = rdpkit.Composed(events=(curve, profile((0.1,), (0.0,))))
+        found = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD)
+        assert found.bound == "custom-rdp + custom-profile"
+        assert found.enclosure.rigorous
+
+    def test_a_delta_that_stays_leaves_no_epsilon_below_it(self):
+        event = rdpkit.Repeated(event=profile((0.5,), (0.1,)), count=3)
+        assert rdpkit.epsilon(event, delta=0.27, adjacency=ADD).epsilon == math.inf
+        assert rdpkit.epsilon(event, delta=0.28, adjacency=ADD).epsilon < 1.5
+        assert rdpkit.delta(event, epsilon=100.0, adjacency=ADD).delta == pytest.approx(0.271)
+
+    def test_total_variation_alone(self):
+        """(0, 0.1): the loss is 0 or infinite."""
+        event = rdpkit.Repeated(event=profile((0.0,), (0.1,)), count=2)
+        assert rdpkit.epsilon(event, delta=0.2, adjacency=ADD).epsilon == 0.0
+        assert rdpkit.delta(event, epsilon=1.0, adjacency=ADD).delta == pytest.approx(0.19)
+
+    def test_perfect_and_no_privacy(self):
+        perfect, none = profile((0.0,), (0.0,)), profile((0.0,), (1.0,))
+        assert rdpkit.epsilon(perfect, delta=1e-5, adjacency=ADD).epsilon == 0.0
+        assert rdpkit.epsilon(none, delta=0.99, adjacency=ADD).epsilon == math.inf
+        assert rdpkit.delta(none, epsilon=100.0, adjacency=ADD).delta == 1.0
+        noise = rdpkit.Gaussian(noise_std=4.0, record_norm=1.0)
+        both = rdpkit.Composed(events=(noise, perfect))
+        question = {"delta": 1e-5, "adjacency": ADD}
+        assert rdpkit.epsilon(both, **question) == rdpkit.epsilon(noise, **question)
+        assert rdpkit.epsilon(rdpkit.Composed(events=(noise, none)), **question).epsilon == math.inf
+
+    def test_it_holds_under_its_own_adjacency_only(self):
+        event = profile((0.5,), (1e-7,), adjacency=REPLACE)
+        assert rdpkit.epsilon(event, delta=1e-5, adjacency=ADD).epsilon == math.inf
+        assert rdpkit.epsilon(event, delta=1e-5, adjacency=REPLACE).epsilon < 0.5
+
+    def test_no_data_sets_attain_it(self):
+        event = profile((0.5,), (1e-7,))
+        with pytest.raises(NoLossDistributionError, match="custom_profile"):
+            rdpkit.lower_bound(event, adjacency=ADD, delta=1e-5)
+
+    def test_losses_beyond_the_range_of_distributions(self):
+        event = profile((300.0,), (0.0,))
+        with pytest.raises(NoLossDistributionError, match=r"up to epsilon 256, got 300\.0"):
+            rdpkit.epsilon(event, delta=1e-5, adjacency=ADD, bound="pld-upper")
+        found = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD)
+        assert found.bound == "custom-profile"
+        assert_allclose(found.epsilon, 300.0, rtol=1e-6)
+
+    def test_compare_lists_it(self):
+        found = rdpkit.compare(profile((0.5,), (0.0,)), delta=1e-5, adjacency=ADD)
+        assert {"custom-profile", "pld-upper"} >= {g.bound for g in found}
+        assert found[0].epsilon <= 0.5
