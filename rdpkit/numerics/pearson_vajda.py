@@ -25,7 +25,9 @@ from rdpkit.numerics.sampled_gaussian import log_expm1, log_row_sums
 
 Array = NDArray[np.float64]
 
-_BLOCK = 2_000_000
+# Powers that share their nodes, and how far below the peak a node still counts.
+_TOGETHER = 16
+_VISIBLE = 45.0
 # Below this share the nineteenth term from the end is below 1e-22 of the last.
 _LARGEST_SHARE = 0.5
 
@@ -62,26 +64,47 @@ def _log_moments_by_last_terms(even: Array, s: float) -> Array:
 
 
 def _log_moments_by_quadrature(highest: int, z: float) -> Array:
-    half = np.arange(1, highest // 2 + 1, dtype=np.float64)
-    result = np.zeros(half.size + 1)
+    """Log B(0), log B(2), .. by the trapezoid rule, a block of powers at a time.
+
+    For every power the integrand has one peak on either side of its zero at 1/2, and both move
+    outwards as the power rises. So the nodes on one side that matter to a block of powers lie
+    between the first that matters to its lowest and the last that matters to its highest.
+    """
+    powers = np.arange(2.0, highest + 1.0, 2.0)
+    result = np.zeros(powers.size + 1)
+    if not powers.size:
+        return result
     step = z / 4.0
-    rows = max(1, int(_BLOCK / ((highest + 2.0 * (math.sqrt(highest) + 12.0) * z) / step + 1.0)))
-    for start in range(0, half.size, rows):
-        powers = 2.0 * half[start : start + rows]
-        nodes, weights = _nodes(float(powers[-1]), z, step)
-        logs = _log_distance(nodes, z)
-        result[1 + start : 1 + start + powers.size] = log_row_sums(
-            powers[:, None] * logs[None, :] + weights[None, :]
-        )
+    spread = (math.sqrt(highest) + 12.0) * z
+    # Offset by a third of a step so that no node falls on the integrand's zero.
+    nodes = np.arange(-spread, highest + spread + step, step) + step / 3.0
+    logs = _log_distance(nodes, z)
+    weights = -(nodes * nodes) / (2.0 * z * z) + math.log(step / (z * math.sqrt(2.0 * math.pi)))
+    middle = int(np.searchsorted(nodes, 0.5))
+    for start in range(0, powers.size, _TOGETHER):
+        block = powers[start : start + _TOGETHER]
+        lowest = _visible(block[0] * logs + weights, middle)
+        farthest = _visible(block[-1] * logs + weights, middle)
+        found = []
+        for (low, near), (far, end) in zip(lowest, farthest, strict=True):
+            if low < near or far < end:
+                pieces = [i for i in ((low, near), (far, end)) if i[0] < i[1]]
+                part = slice(min(i[0] for i in pieces), max(i[1] for i in pieces))
+                found.append(log_row_sums(block[:, None] * logs[part] + weights[part]))
+        result[1 + start : 1 + start + block.size] = np.logaddexp.reduce(found)
     return result
 
 
-def _nodes(power: float, z: float, step: float) -> tuple[Array, Array]:
-    spread = (math.sqrt(power) + 12.0) * z
-    # Offset by a third of a step so that no node falls on the integrand's zero at 1/2.
-    nodes = np.arange(-spread, power + spread + step, step) + step / 3.0
-    weights = -(nodes * nodes) / (2.0 * z * z) + math.log(step / (z * math.sqrt(2.0 * math.pi)))
-    return nodes, weights
+def _visible(height: Array, middle: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where the integrand is within e^-45 of its peak, left and right of the middle."""
+    seen = height > height.max() - _VISIBLE
+    parts = []
+    for first, last in ((0, middle), (middle, height.size)):
+        inside = np.flatnonzero(seen[first:last])
+        parts.append(
+            (first + int(inside[0]), first + int(inside[-1]) + 1) if inside.size else (first, first)
+        )
+    return parts[0], parts[1]
 
 
 def _log_distance(nodes: Array, z: float) -> Array:

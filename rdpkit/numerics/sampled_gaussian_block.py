@@ -119,9 +119,13 @@ def _log_weights(nodes: Array, z: Array, step: Array) -> Array:
 
 def log_excess_of_one(orders: Array, z: float, q: float) -> Array:
     """log(A - 1) at :func:`compatible` orders for one z and q."""
-    noise = np.array([z])
-    rows = max(1, int(_ENTRIES / line_length(noise, orders.max(keepdims=True))[0]))
+    noise, top = np.array([z]), orders.max(keepdims=True)
+    length = float(line_length(noise, top)[0])
+    rows = max(1, int(_ENTRIES / length))
     if orders.size <= rows:
+        if length * (orders.size + _LONG // 2) <= _LONG_LINE * orders.size:
+            nodes, weights = line(noise, top)
+            return np.asarray(log_excess(orders[None, :], noise, np.array([q]), nodes, weights)[0])
         return np.asarray(log_excess_of_rows(orders[None, :], noise, np.array([q]))[0])
     # Ascending, so that a block's nodes end where its orders do.
     ranked = np.argsort(orders)

@@ -66,5 +66,5 @@ def test_moments_are_log_convex():
 
 def test_blocks_do_not_change_values(monkeypatch):
     whole = pearson_vajda.log_even_moments(64, 2.0)
-    monkeypatch.setattr(pearson_vajda, "_BLOCK", 1)
+    monkeypatch.setattr(pearson_vajda, "_TOGETHER", 1)
     assert_allclose(pearson_vajda.log_even_moments(64, 2.0), whole, rtol=1e-13, atol=1e-13)
