@@ -21,7 +21,8 @@ _FIRST_SPAN = (1e-2, 255.0)
 _POINTS = 60
 _GROWTH = 32.0
 _ZOOM_POINTS = 17
-_ZOOM_ROUNDS = 7
+# Logarithms of order - 1 this close give epsilons that differ by their square.
+_NARROW = 3e-6
 _ALL_INTEGERS = 256
 
 
@@ -58,7 +59,7 @@ def minimise(
     refined : callable, optional
         A dearer objective that is never above the first one, used once the region is known.
     """
-    low, high = _limits(allowed, smallest, largest)
+    low, high = order_limits(allowed, smallest, largest)
     if low > high:
         return BestOrder(value=math.inf, order=None, note="no order is allowed")
     final = refined or objective
@@ -69,13 +70,9 @@ def minimise(
         around = np.unique(np.clip([orders[pick] - 1, orders[pick], orders[pick] + 1], low, high))
         return _result(final, around, low, high)
     u = _search_logarithm(objective, math.log(low - 1.0), math.log(high - 1.0))
-    left, right = u - math.log(12.0), u + math.log(3.0)
-    for _ in range(_ZOOM_ROUNDS):
-        grid = np.linspace(left, right, _ZOOM_POINTS)
-        grid = np.clip(grid, math.log(low - 1.0), math.log(high - 1.0))
-        pick = int(np.argmin(final(1.0 + np.exp(grid))))
-        left, right = grid[max(pick - 1, 0)], grid[min(pick + 1, _ZOOM_POINTS - 1)]
-    best = 1.0 + math.exp(float(grid[pick]))
+    grid = np.linspace(u - math.log(12.0), u + math.log(3.0), _ZOOM_POINTS)
+    grid = np.clip(grid, math.log(low - 1.0), math.log(high - 1.0))
+    best = 1.0 + math.exp(_refine(final, grid))
     # Bounds that interpolate between integers have their minima there.
     around = np.unique(np.clip([math.floor(best), best, math.ceil(best)], low, high))
     return _result(final, around, low, high)
@@ -86,7 +83,8 @@ def on_grid(objective: Callable[[Array], Array], grid: tuple[float, ...]) -> Bes
     return _result(objective, np.array(grid), min(grid), max(grid))
 
 
-def _limits(allowed: OrderRange, smallest: float, largest: float) -> tuple[float, float]:
+def order_limits(allowed: OrderRange, smallest: float, largest: float) -> tuple[float, float]:
+    """The lowest and the highest order to use; the lower one is above the higher if none is."""
     low = max(allowed.lowest, smallest)
     if low == allowed.lowest and not allowed.includes_lowest:
         low = math.nextafter(low, math.inf)
@@ -119,6 +117,60 @@ def _search_logarithm(objective: Callable[[Array], Array], low: float, high: flo
             values = np.concatenate([values, objective(1.0 + np.exp(more))])
         else:
             return float(grid[pick])
+
+
+def _refine(objective: Callable[[Array], Array], grid: Array) -> float:
+    """The best log(order - 1) between the neighbours of the best one on a grid."""
+    known, values = grid, objective(1.0 + np.exp(grid))
+    while True:
+        pick = int(np.argmin(values))
+        around = np.clip([pick - 1, pick, pick + 1], 0, known.size - 1)
+        known, values = known[around], values[around]
+        if known[2] - known[0] <= _NARROW:
+            return float(known[1])
+        fresh, _ = proposals(known[None, :], values[None, :])
+        found = objective(1.0 + np.exp(fresh[0]))
+        known, values = np.concatenate([known, fresh[0]]), np.concatenate([values, found])
+        ranked = np.argsort(known)
+        known, values = known[ranked], values[ranked]
+
+
+def proposals(points: Array, values: Array) -> tuple[Array, Array]:
+    """Where to look next, between three points in each row of which the middle one is best.
+
+    Parameters
+    ----------
+    points, values : ndarray, shape (n, 3)
+        Ascending points, and the objective there.
+
+    Returns
+    -------
+    fresh : ndarray, shape (n, 3)
+        The lowest point of the parabola through the three, and the middles of both gaps: where the
+        objective has a sharp bend, parabolas mislead.
+    foretold : ndarray, shape (n,)
+        What the parabola says of the first.
+    """
+    left, middle, right = points.T
+    before, after = middle - left, right - middle
+    with np.errstate(divide="ignore", invalid="ignore"):
+        down = (values[:, 0] - values[:, 1]) / before
+        up = (values[:, 2] - values[:, 1]) / after
+        curvature = (down + up) / (before + after)
+        slope = up - curvature * after
+        shift = -slope / (2.0 * curvature)
+    # Not so close to the middle that the next parabola is all rounding.
+    least = np.maximum(0.02 * np.maximum(before, after), 1e-6)
+    shift = np.where(np.isfinite(shift), shift, 0.0)
+    shift = np.where(np.abs(shift) < least, np.copysign(least, shift), shift)
+    shift = np.clip(shift, -0.98 * before, 0.98 * after)
+    # Nor where another point is: equal points would be each other's neighbours.
+    for gap in (-before, after):
+        shift = np.where(np.abs(shift - gap / 2.0) < 1e-3 * np.abs(gap), 0.45 * gap, shift)
+    with np.errstate(invalid="ignore"):  # where the objective is inf nearby nothing is foretold
+        foretold = values[:, 1] + shift * (slope + shift * curvature)
+    found = np.stack([middle + shift, middle - before / 2.0, middle + after / 2.0], axis=1)
+    return found, foretold
 
 
 def _integer_candidates(objective: Callable[[Array], Array], low: float, high: float) -> Array:

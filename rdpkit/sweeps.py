@@ -25,6 +25,7 @@ from rdpkit.numerics.sampled_gaussian import (
     rdp_from_log_excess,
 )
 from rdpkit.numerics.subsampled import log_weights_minimum
+from rdpkit.order_search import proposals
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -379,7 +380,7 @@ def _search_reals(part: _Configurations) -> tuple[Array, Array]:
     rows = np.flatnonzero(best.epsilon[:, 1] > 0.0)
     for _ in range(_ROUNDS):
         known = best.order[rows]
-        points, foretold = _proposals(np.log(known - 1.0), best.epsilon[rows])
+        points, foretold = proposals(np.log(known - 1.0), best.epsilon[rows])
         fresh = 1.0 + np.exp(points)
         curve = _sampled_rdp(fresh, part.noise_multiplier[rows], part.sampling_probability[rows])
         values = part.epsilons(fresh, curve, rows)
@@ -397,27 +398,6 @@ def _search_reals(part: _Configurations) -> tuple[Array, Array]:
         if not rows.size:
             break
     return best.order[:, 1], best.rdp[:, 1]
-
-
-def _proposals(points: Array, values: Array) -> tuple[Array, Array]:
-    """Three points for each row of three, and what the parabola says epsilon is at the first."""
-    left, middle, right = points.T
-    before, after = middle - left, right - middle
-    with np.errstate(divide="ignore", invalid="ignore"):
-        down = (values[:, 0] - values[:, 1]) / before
-        up = (values[:, 2] - values[:, 1]) / after
-        curvature = (down + up) / (before + after)
-        slope = up - curvature * after
-        shift = -slope / (2.0 * curvature)
-    # Not so close to the middle that the next parabola is all rounding.
-    least = np.maximum(0.02 * np.maximum(before, after), 1e-6)
-    shift = np.where(np.isfinite(shift), shift, 0.0)
-    shift = np.where(np.abs(shift) < least, np.copysign(least, shift), shift)
-    shift = np.clip(shift, -before, after)
-    with np.errstate(invalid="ignore"):  # where epsilon is inf nearby nothing is foretold
-        foretold = values[:, 1] + shift * (slope + shift * curvature)
-    found = np.stack([middle + shift, middle - before / 2.0, middle + after / 2.0], axis=1)
-    return found, foretold
 
 
 def _search_integers(part: _Configurations) -> tuple[Array, Array]:
