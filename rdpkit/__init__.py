@@ -18,6 +18,13 @@ if _TYPE_CHECKING:
     from rdpkit.bounds.mironov2019 import sampled_gaussian_rdp
     from rdpkit.bounds.synthesis import gaussian_synthesis_rdp
     from rdpkit.bounds.weak_triangle import weak_triangle
+    from rdpkit.calibration import (
+        Calibration,
+        CalibrationError,
+        NoEffectError,
+        UnreachableTargetError,
+        calibrate,
+    )
     from rdpkit.curve import RdpCurve
     from rdpkit.events import (
         DPCDA,
@@ -39,6 +46,7 @@ if _TYPE_CHECKING:
     )
     from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
     from rdpkit.pairs import DataSet, NeighbouringPair, worst_pair
+    from rdpkit.planning import Choice, Plan, plan
     from rdpkit.sweeps import Sweep, sweep_epsilon
 
 __all__ = [
@@ -47,6 +55,9 @@ __all__ = [
     "LDPDC",
     "NDPDC",
     "Adjacency",
+    "Calibration",
+    "CalibrationError",
+    "Choice",
     "ClassWiseDPMix",
     "Composed",
     "CustomProfile",
@@ -61,14 +72,18 @@ __all__ = [
     "Guarantee",
     "Kind",
     "NeighbouringPair",
+    "NoEffectError",
     "Parallel",
+    "Plan",
     "PoissonSampledGaussian",
     "RdpBound",
     "RdpCurve",
     "Repeated",
     "Sweep",
     "UncertifiedEnclosure",
+    "UnreachableTargetError",
     "__version__",
+    "calibrate",
     "compare",
     "delta",
     "epsilon",
@@ -78,6 +93,7 @@ __all__ = [
     "gaussian_renyi_divergence",
     "gaussian_synthesis_rdp",
     "lower_bound",
+    "plan",
     "rdp_to_epsilon",
     "sampled_gaussian_rdp",
     "sweep_epsilon",
@@ -97,6 +113,13 @@ _MODULES = {
     "bounds.mironov2019": ("sampled_gaussian_rdp",),
     "bounds.synthesis": ("gaussian_synthesis_rdp",),
     "bounds.weak_triangle": ("weak_triangle",),
+    "calibration": (
+        "Calibration",
+        "CalibrationError",
+        "NoEffectError",
+        "UnreachableTargetError",
+        "calibrate",
+    ),
     "curve": ("RdpCurve",),
     "events": (
         "DPCDA",
@@ -117,6 +140,7 @@ _MODULES = {
         "event_from_parameters",
     ),
     "guarantee": ("Enclosure", "Guarantee", "UncertifiedEnclosure"),
+    "planning": ("Choice", "Plan", "plan"),
     "sweeps": ("Sweep", "sweep_epsilon"),
     "pairs": ("DataSet", "NeighbouringPair", "worst_pair"),
 }

@@ -7,19 +7,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS, OrderRange
 from rdpkit.bounds.base import Kind, RdpBound
-from rdpkit.bounds.composition import UpperBounds, leaves, sound_bounds
+from rdpkit.bounds.composition import leaves, sound_bounds
+from rdpkit.bounds.undominated import Economical
 from rdpkit.conversions import DELTA, EPSILON
+from rdpkit.conversions.largest_rdp import LARGEST_EPSILON, largest_rdp, optimal_epsilon
 from rdpkit.events import CustomRdp, Event
 from rdpkit.guarantee import Enclosure, Guarantee
 from rdpkit.numerics import conversion_balls
 from rdpkit.numerics.balls import float_above, float_below
-from rdpkit.order_search import BestOrder, minimise, on_grid
+from rdpkit.order_search import (
+    BestOrder,
+    edge_note,
+    minimise,
+    on_grid,
+    order_limits,
+    spread,
+)
+from rdpkit.valleys import Valley, lowest
 
 Array = NDArray[np.float64]
 
@@ -27,6 +38,9 @@ BEST_ID = "best"
 
 # A certificate that is further from the float value than this means that one of the two is wrong.
 _DISAGREEMENT = 1e-6
+_LOST = 1e-3
+_ROUNDS = 12
+_SETTLED = 1e-11
 # The smallest normal float.
 _TINY = 2.3e-308
 
@@ -67,42 +81,124 @@ def find_published(event: Event, adjacency: Adjacency, identifier: str) -> RdpBo
     return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One bound on one event, as a function of the Renyi order.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+    adjacency : Adjacency
+        The neighbouring relation.
+    kind : Kind
+        Upper or published.
+    conversion : str
+        From Renyi divergences to (epsilon, delta).
+    allowed : OrderRange
+        The orders worth searching.
+    grid : tuple of float or None
+        The only orders to use, where a published number was computed so.
+    curve : callable
+        Maps orders of shape (k,) to divergences.
+    ball : callable
+        Maps one order to a ball around the divergence, or None where there is none.
+    name : callable
+        Maps the order, or None, to the id of the bound that decides there.
+    assumptions : callable
+        Lists what the bound assumes.
+    """
+
+    event: Event
+    adjacency: Adjacency
+    kind: Kind
+    conversion: str
+    allowed: OrderRange
+    grid: tuple[float, ...] | None
+    curve: Callable[[Array], Array]
+    ball: Callable[[float], arb | None]
+    name: Callable[[float | None], str]
+    assumptions: Callable[[], tuple[str, ...]]
+
+    def interval(self, order: float) -> tuple[float, float] | None:
+        """Floats below and above the divergence at ``order``; None where no ball is known."""
+        ball = self.ball(order)
+        return None if ball is None else (float_below(ball), float_above(ball))
+
+
+def upper_route(
+    event: Event, bound: str, adjacency: Adjacency, conversion: str | None = None
+) -> Route:
+    """The best sound theorem ("best"), or one of them for the events that it is about."""
+    chosen = only(event, bound, adjacency)
+    evaluator = Economical(chosen)
+
+    def name(order: float | None) -> str:
+        if order is None:
+            return "none" if bound == BEST_ID else bound
+        return " + ".join(evaluator.used(event, order, adjacency))
+
+    return Route(
+        event=event,
+        adjacency=adjacency,
+        kind=Kind.UPPER,
+        conversion=conversion or "optimal",
+        allowed=upper_range(event, adjacency),
+        grid=None,
+        curve=lambda orders: evaluator.rdp(event, orders, adjacency),
+        ball=lambda order: evaluator.ball(event, order, adjacency),
+        name=name,
+        assumptions=lambda: (*event.assumptions(), *_theorem_assumptions(event, adjacency, chosen)),
+    )
+
+
+def only(event: Event, bound: str, adjacency: Adjacency) -> dict[type[Event], str]:
+    """For which types of event the bound asked for by name takes the place of the best."""
+    if bound == BEST_ID:
+        return {}
+    return {
+        type(leaf): bound
+        for leaf in leaves(event)
+        if any(b.id == bound for b in sound_bounds(leaf, adjacency))
+    }
+
+
+def published_route(
+    event: Event,
+    theorem: RdpBound,
+    adjacency: Adjacency,
+    conversion: str | None = None,
+    *,
+    use_grid: bool = True,
+) -> Route:
+    """What a published theorem gives, by its own conversion unless another is asked for."""
+
+    def ball(order: float) -> arb | None:
+        return None if theorem.ball is None else theorem.ball(event, order, adjacency)
+
+    return Route(
+        event=event,
+        adjacency=adjacency,
+        kind=theorem.kind,
+        conversion=conversion or theorem.conversion,
+        allowed=theorem.order_range(event, adjacency),
+        grid=theorem.grid if use_grid else None,
+        curve=lambda orders: theorem.values(event, orders, adjacency),
+        ball=ball,
+        name=lambda order: theorem.id,
+        assumptions=lambda: (*event.assumptions(), *theorem.assumptions(event)),
+    )
+
+
 def upper(event: Event, bound: str, question: Question) -> Guarantee:
     """The best sound theorem ("best"), or one of them for the events that it is about."""
-    adjacency = question.adjacency
-    only: dict[type[Event], str] = {}
-    if bound != BEST_ID:
-        only = {
-            type(leaf): bound
-            for leaf in leaves(event)
-            if any(b.id == bound for b in sound_bounds(leaf, adjacency))
-        }
-    evaluator = UpperBounds(only)
-    conversion = question.conversion or "optimal"
-
-    def curve(orders: Array) -> Array:
-        return evaluator.rdp(event, orders, adjacency)
-
-    best = _best(curve, _upper_range(event, adjacency), conversion, question, grid=None)
-    if best.order is None:
-        name = "none" if bound == BEST_ID else bound
-    else:
-        name = " + ".join(evaluator.used(event, best.order, adjacency))
+    route = upper_route(event, bound, question.adjacency, question.conversion)
+    best = _best(route, question)
     interval = None
     if question.certify and best.order is not None:
-        ball = evaluator.ball(event, best.order, adjacency)
-        interval = None if ball is None else (float_below(ball), float_above(ball))
-    assumptions = (*event.assumptions(), *_theorem_assumptions(event, adjacency, only))
-    found = _guarantee(
-        question,
-        best,
-        interval,
-        bound=name,
-        kind=Kind.UPPER,
-        conversion=conversion,
-        assumptions=assumptions,
-    )
-    if conversion != "optimal" or question.conversion is not None or interval is None:
+        interval = route.interval(best.order)
+    found = _guarantee(route, question, best, interval)
+    if route.conversion != "optimal" or question.conversion is not None or interval is None:
         return found
     value = best.value if question.epsilon is None else math.exp(best.value)
     certified = found.epsilon if question.epsilon is None else found.delta
@@ -116,55 +212,80 @@ def upper(event: Event, bound: str, question: Question) -> Guarantee:
 
 def published(event: Event, theorem: RdpBound, question: Question) -> Guarantee:
     """What a published theorem gives, by its own conversion unless another is asked for."""
-    adjacency = question.adjacency
-    conversion = question.conversion or theorem.conversion
-
-    def curve(orders: Array) -> Array:
-        return theorem.values(event, orders, adjacency)
-
-    grid = theorem.grid if question.use_grid else None
-    best = _best(curve, theorem.order_range(event, adjacency), conversion, question, grid=grid)
-    interval = None
-    if question.certify and best.order is not None and theorem.ball is not None:
-        ball = theorem.ball(event, best.order, adjacency)
-        interval = (float_below(ball), float_above(ball))
-    assumptions = (*event.assumptions(), *theorem.assumptions(event))
-    return _guarantee(
-        question,
-        best,
-        interval,
-        bound=theorem.id,
-        kind=theorem.kind,
-        conversion=conversion,
-        assumptions=assumptions,
+    route = published_route(
+        event, theorem, question.adjacency, question.conversion, use_grid=question.use_grid
     )
+    best = _best(route, question)
+    interval = None
+    if question.certify and best.order is not None:
+        interval = route.interval(best.order)
+    return _guarantee(route, question, best, interval)
+
+
+def certified_at(
+    route: Route, order: float, *, delta: float, limits: tuple[float, float]
+) -> Guarantee:
+    """Epsilon at ``delta`` from one order alone: certified where the bound has a ball.
+
+    Parameters
+    ----------
+    route : Route
+        The bound.
+    order : float
+        The Renyi order to use.
+    delta : float
+        In (0, 1).
+    limits : tuple of float
+        The orders that might have been used: a note says if this one is at their end.
+    """
+    question = Question(
+        adjacency=route.adjacency,
+        delta=delta,
+        epsilon=None,
+        conversion=route.conversion,
+        limits=limits,
+        use_grid=False,
+        certify=True,
+    )
+    note = None
+    if route.grid is None:
+        note = edge_note(order, *order_limits(route.allowed, *limits))
+    interval = route.interval(order)
+    value = math.nan
+    if interval is None:
+        point = np.array([order])
+        value = float(EPSILON[route.conversion](point, route.curve(point), delta)[0])
+    best = BestOrder(value=value, order=order, note=note)
+    return _guarantee(route, question, best, interval, compare=False)
 
 
 def _guarantee(
+    route: Route,
     question: Question,
     best: BestOrder,
     interval: tuple[float, float] | None,
     *,
-    bound: str,
-    kind: Kind,
-    conversion: str,
-    assumptions: tuple[str, ...],
+    compare: bool = True,
 ) -> Guarantee:
     asked_epsilon = question.epsilon is None
     value = best.value if asked_epsilon else min(math.exp(best.value), 1.0)
     enclosure = None
+    bound = route.name(best.order)
     if interval is not None and best.order is not None:
         rdp = conversion_balls.Interval(lower=max(interval[0], 0.0), upper=interval[1])
         if asked_epsilon:
             assert question.delta is not None
-            found = conversion_balls.epsilon(conversion, best.order, rdp, question.delta)
+            found = conversion_balls.epsilon(route.conversion, best.order, rdp, question.delta)
         else:
             assert question.epsilon is not None
-            found = conversion_balls.delta(conversion, best.order, rdp, question.epsilon)
+            found = conversion_balls.delta(route.conversion, best.order, rdp, question.epsilon)
         # An epsilon is a difference of terms of order log(1/delta): their rounding is absolute.
         slack = 1e-11 if asked_epsilon else 0.0
-        if value > found.upper * (1.0 + _DISAGREEMENT) + slack + _TINY or (
-            value < found.lower * (1.0 - _DISAGREEMENT) - slack
+        # The optimal conversion rounds its floats up by what they may have lost.
+        above = _LOST if route.conversion == "optimal" else _DISAGREEMENT
+        if compare and (
+            value > found.upper * (1.0 + above) + slack + _TINY
+            or value < found.lower * (1.0 - _DISAGREEMENT) - slack
         ):
             raise ArithmeticError(
                 f"{bound} at order {best.order!r}: floats give {value!r}, outside of the certified "
@@ -178,26 +299,25 @@ def _guarantee(
         delta=value if question.delta is None else question.delta,
         adjacency=question.adjacency,
         bound=bound,
-        kind=kind,
+        kind=route.kind,
         order=best.order,
-        conversion=conversion,
+        conversion=route.conversion,
         enclosure=enclosure,
-        assumptions=assumptions,
+        assumptions=route.assumptions(),
         notes=(best.note,) if best.note else (),
     )
 
 
-def _best(
-    curve: Callable[[Array], Array],
-    allowed: OrderRange,
-    conversion: str,
-    question: Question,
-    *,
-    grid: tuple[float, ...] | None,
-) -> BestOrder:
+def _best(route: Route, question: Question) -> BestOrder:
+    conversion = route.conversion
+    if conversion == "optimal" and question.delta is not None and route.grid is None:
+        found = _best_by_room(route, question.limits, question.delta)
+        if found is not None:
+            return found
+
     def objective_of(name: str) -> Callable[[Array], Array]:
         def objective(orders: Array) -> Array:
-            rdp = curve(orders)
+            rdp = route.curve(orders)
             if question.delta is not None:
                 values = EPSILON[name](orders, rdp, question.delta)
             else:
@@ -210,16 +330,85 @@ def _best(
 
         return objective
 
-    if grid is not None:
-        return on_grid(objective_of(conversion), grid)
+    if route.grid is not None:
+        return on_grid(objective_of(conversion), route.grid)
     # The optimal conversion is dearer: the cheaper one that bounds it finds the region.
     coarse = objective_of("balle2020" if conversion == "optimal" else conversion)
     refined = objective_of(conversion) if conversion == "optimal" else None
     smallest, largest = question.limits
-    return minimise(coarse, allowed, smallest=smallest, largest=largest, refined=refined)
+    return minimise(coarse, route.allowed, smallest=smallest, largest=largest, refined=refined)
 
 
-def _upper_range(event: Event, adjacency: Adjacency) -> OrderRange:
+def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> BestOrder | None:
+    """The best order by the optimal conversion, without converting at every order.
+
+    At the smallest epsilon every order a has r(a) >= R(a), R the largest divergence that the
+    conversion turns into that epsilon (:mod:`rdpkit.conversions.largest_rdp`), and the best order
+    has equality. The order at which log(r / R) is lowest, R taken at some larger epsilon, has a
+    smaller epsilon than that, and so on: this converges as Newton's method does. None where Balle's
+    epsilon is 0 or too large to begin with.
+    """
+    low, high = order_limits(route.allowed, *limits)
+    if low > high or route.allowed.integers_only:
+        return None
+    span = (math.log(low - 1.0), math.log(high - 1.0))
+    known: dict[float, float] = {}
+
+    def curve(orders: Array) -> Array:
+        missing = [a for a in orders.tolist() if a not in known]
+        if missing:
+            known.update(zip(missing, route.curve(np.array(missing)).tolist(), strict=True))
+        return np.array([known[a] for a in orders.tolist()])
+
+    def by_balle(places: Array) -> Array:
+        orders = 1.0 + np.exp(places)
+        return EPSILON["balle2020"](orders, curve(orders), delta)
+
+    grid, values = spread(by_balle, span)
+    epsilon = float(values.min())
+    if math.isnan(epsilon) or not 0.0 < epsilon < LARGEST_EPSILON:
+        return None
+    order = 1.0 + math.exp(float(grid[int(np.argmin(values))]))
+    for _ in range(_ROUNDS):
+
+        def score(places: Array, epsilon: float = epsilon) -> Array:
+            orders = 1.0 + np.exp(places)
+            room = largest_rdp(orders, epsilon=epsilon, delta=delta, conversion="optimal")
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(curve(orders)) - np.log(room))
+
+        # Beyond the grid, too: the optimal conversion likes orders close to 1, Balle's does not.
+        found = lowest(score, spread(score, span), span, _accepted, _certain)
+        if found.best >= 0.0:
+            break
+        order = 1.0 + math.exp(found.place)
+        (rdp,) = curve(np.array([order])).tolist()
+        if rdp == 0.0:
+            return BestOrder(value=0.0, order=order, note=None)
+        epsilon = optimal_epsilon(order, rdp, delta)[0]
+        if epsilon == 0.0 or found.best > -_SETTLED:
+            break
+    # Bounds that interpolate between integers have their minima there.
+    for near in (math.floor(order), math.ceil(order)):
+        if low <= near <= high:
+            (rdp,) = curve(np.array([float(near)])).tolist()
+            value = 0.0 if rdp == 0.0 else optimal_epsilon(near, rdp, delta)[0]
+            if math.isfinite(rdp) and value < epsilon:
+                epsilon, order = value, float(near)
+    return BestOrder(value=epsilon, order=order, note=edge_note(order, low, high))
+
+
+def _accepted(score: float) -> float:
+    """What error a score may have: epsilon's is at most about as large, relative to it."""
+    return max(1e-3 * abs(score), _SETTLED)
+
+
+def _certain(valley: Valley) -> bool:
+    """Whether a valley's bottom was looked at, or hardly differs from what was."""
+    return valley.best - valley.bottom <= _accepted(valley.bottom)
+
+
+def upper_range(event: Event, adjacency: Adjacency) -> OrderRange:
     """The orders worth searching: below the smallest limit that any part of the event has."""
     highest = math.inf
     included = True

@@ -21,6 +21,8 @@ _FIRST_SPAN = (1e-2, 255.0)
 _POINTS = 60
 _GROWTH = 32.0
 _ZOOM_POINTS = 17
+# Between a twelfth and three times the best order less 1, where a dearer conversion has its own.
+_NEAR_POINTS = 25
 # Logarithms of order - 1 this close give epsilons that differ by their square.
 _NARROW = 3e-6
 _ALL_INTEGERS = 256
@@ -69,10 +71,11 @@ def minimise(
         pick = int(np.argmin(values))
         around = np.unique(np.clip([orders[pick] - 1, orders[pick], orders[pick] + 1], low, high))
         return _result(final, around, low, high)
-    u = _search_logarithm(objective, math.log(low - 1.0), math.log(high - 1.0))
-    grid = np.linspace(u - math.log(12.0), u + math.log(3.0), _ZOOM_POINTS)
-    grid = np.clip(grid, math.log(low - 1.0), math.log(high - 1.0))
-    best = 1.0 + math.exp(_refine(final, grid))
+    span = (math.log(low - 1.0), math.log(high - 1.0))
+    grid, values = spread(lambda u: objective(1.0 + np.exp(u)), span)
+    u = float(grid[int(np.argmin(values))])
+    near = np.linspace(u - math.log(12.0), u + math.log(3.0), _NEAR_POINTS)
+    best = 1.0 + math.exp(_refine(final, np.unique(np.clip(near, *span))))
     # Bounds that interpolate between integers have their minima there.
     around = np.unique(np.clip([math.floor(best), best, math.ceil(best)], low, high))
     return _result(final, around, low, high)
@@ -96,38 +99,80 @@ def order_limits(allowed: OrderRange, smallest: float, largest: float) -> tuple[
     return low, high
 
 
-def _search_logarithm(objective: Callable[[Array], Array], low: float, high: float) -> float:
-    """The best log(order - 1) on a grid that is extended while its edge is the best point."""
+def spread(
+    function: Callable[[Array], Array], span: tuple[float, float], *, also: Array | None = None
+) -> tuple[Array, Array]:
+    """A function of log(order - 1) on a grid that is extended while its edge is the best point.
+
+    Parameters
+    ----------
+    function : callable
+        Maps places of shape (k,) to values of shape (k,); inf where nothing is known.
+    span : tuple of float
+        The ends of what is allowed.
+    also : ndarray, optional
+        Places to look at besides.
+
+    Returns
+    -------
+    grid, values : ndarray, shape (k,)
+        Ascending places, and the function there.
+    """
+    low, high = span
     left = max(low, min(math.log(_FIRST_SPAN[0]), high - 1.0))
     right = min(high, max(math.log(_FIRST_SPAN[1]), low + 1.0))
     grid = np.linspace(left, right, _POINTS)
-    values = objective(1.0 + np.exp(grid))
+    if also is not None:
+        grid = np.unique(np.concatenate([grid, np.clip(also, *span)]))
+    values = function(grid)
     while True:
         pick = int(np.argmin(values))
         step = math.log(_GROWTH)
-        if values[pick] == 0.0:
-            return float(grid[pick])  # nothing is smaller, and larger orders are dearer
+        if values[pick] in (0.0, -math.inf):
+            return grid, values  # nothing is smaller, and larger orders are dearer
         if grid[pick] == grid[0] and grid[0] > low:
             more = np.linspace(max(low, grid[0] - step), grid[0], 9)[:-1]
             grid = np.concatenate([more, grid])
-            values = np.concatenate([objective(1.0 + np.exp(more)), values])
+            values = np.concatenate([function(more), values])
         elif grid[pick] == grid[-1] and grid[-1] < high:
             more = np.linspace(grid[-1], min(high, grid[-1] + step), 9)[1:]
             grid = np.concatenate([grid, more])
-            values = np.concatenate([values, objective(1.0 + np.exp(more))])
+            values = np.concatenate([values, function(more)])
         else:
-            return float(grid[pick])
+            return grid, values
 
 
 def _refine(objective: Callable[[Array], Array], grid: Array) -> float:
-    """The best log(order - 1) between the neighbours of the best one on a grid."""
-    known, values = grid, objective(1.0 + np.exp(grid))
+    """The best log(order - 1) in any of the valleys of a grid that may hold it."""
+    values = objective(1.0 + np.exp(grid))
+    place, lowest = float(grid[int(np.argmin(values))]), math.inf
+    for value, k in sorted((float(values[k]), int(k)) for k in valleys(values)):
+        around = [max(k - 1, 0), k, min(k + 1, grid.size - 1)]
+        # On a slope that goes on a valley falls no farther than it has come.
+        if math.isinf(value) or 2.0 * value - values[around].max() >= lowest:
+            continue
+        found = _refine_one(objective, grid[around], values[around])
+        if found[1] < lowest:
+            place, lowest = found
+    return place
+
+
+def valleys(values: Array) -> NDArray[np.int64]:
+    """Where a sequence is not above its neighbours."""
+    padded = np.concatenate([[math.inf], values, [math.inf]])
+    return np.flatnonzero((values <= padded[:-2]) & (values <= padded[2:]))
+
+
+def _refine_one(
+    objective: Callable[[Array], Array], known: Array, values: Array
+) -> tuple[float, float]:
+    """The best log(order - 1) between three of which the middle one is best, and the value."""
     while True:
         pick = int(np.argmin(values))
         around = np.clip([pick - 1, pick, pick + 1], 0, known.size - 1)
         known, values = known[around], values[around]
         if known[2] - known[0] <= _NARROW:
-            return float(known[1])
+            return float(known[1]), float(values[1])
         fresh, _ = proposals(known[None, :], values[None, :])
         found = objective(1.0 + np.exp(fresh[0]))
         known, values = np.concatenate([known, fresh[0]]), np.concatenate([values, found])
@@ -198,9 +243,13 @@ def _result(
     value, order = float(values[pick]), float(orders[pick])
     if value == math.inf:
         return BestOrder(value=value, order=None, note="the bound is infinite at every order")
-    note = None
+    return BestOrder(value=value, order=order, note=edge_note(order, low, high))
+
+
+def edge_note(order: float, low: float, high: float) -> str | None:
+    """What to say of a best order at an end of the orders that are allowed."""
     if order - 1.0 <= (low - 1.0) * (1.0 + 1e-9):
-        note = f"the best order, {order:.6g}, is the smallest one allowed"
-    elif order >= high * (1.0 - 1e-9):
-        note = f"the best order, {order:.6g}, is the largest one allowed"
-    return BestOrder(value=value, order=order, note=note)
+        return f"the best order, {order:.6g}, is the smallest one allowed"
+    if order >= high * (1.0 - 1e-9):
+        return f"the best order, {order:.6g}, is the largest one allowed"
+    return None

@@ -22,7 +22,7 @@ from rdpkit.cli.output import (
     rounded_down,
     rounded_up,
 )
-from verification.figures import dpcda, drawing, ndpdc, synthesis
+from verification.figures import dpcda, dpcda_mixture, drawing, ndpdc, synthesis
 from verification.figures.model import Figure, Task
 
 
@@ -48,8 +48,17 @@ def _integers(ctx: click.Context, option: click.Parameter, value: str) -> tuple[
         ) from None
 
 
-def _listed(values: Sequence[int]) -> str:
-    return ",".join(map(str, values))
+def _numbers(ctx: click.Context, option: click.Parameter, value: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(item) for item in value.split(","))
+    except ValueError:
+        raise BadInput(
+            f"Expected {option.opts[0]} to be a list of numbers like 1,2.5,10, got {value!r}."
+        ) from None
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
 
 
 def _output_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -120,6 +129,47 @@ def plot() -> None:
 def _dpcda(**options: Any) -> None:
     """DP-CDA, Figure 3: budget against noise for each order of mixture."""
     _make(dpcda.ID, dpcda.figure, **options)
+
+
+@plot.command(dpcda_mixture.ID)
+@click.option(
+    "--epsilons",
+    callback=_numbers,
+    metavar="X,X,...",
+    default=_listed(dpcda_mixture.EPSILONS),
+    show_default=True,
+    help="The budgets, a curve each.",
+)
+@click.option(
+    "--orders-of-mixture",
+    callback=_integers,
+    metavar="N,N,...",
+    default=_listed(dpcda_mixture.ORDERS_OF_MIXTURE),
+    show_default=True,
+    help="l of the paper.",
+)
+@click.option(
+    "--releases",
+    type=int,
+    default=dpcda_mixture.RELEASES,
+    show_default=True,
+    help="T: synthetic records of all ten classes; a multiple of ten.",
+)
+@click.option(
+    "--delta", type=float, default=dpcda_mixture.DELTA, show_default=True, help="In (0, 1)."
+)
+@click.option(
+    "--clip-norm",
+    type=float,
+    default=dpcda_mixture.CLIP_NORM,
+    show_default=True,
+    help="c of the paper.",
+)
+@_output_options
+@one_line_errors
+def _dpcda_mixture(**options: Any) -> None:
+    """DP-CDA's open question: noise and noise-to-signal ratio against the order of mixture."""
+    _make(dpcda_mixture.ID, dpcda_mixture.figure, **options)
 
 
 @plot.command(ndpdc.ID)

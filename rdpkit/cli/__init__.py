@@ -7,6 +7,8 @@ from importlib.metadata import entry_points
 import click
 
 from rdpkit._version import __version__
+from rdpkit.cli.calibrate import calibrate
+from rdpkit.cli.plan import plan
 from rdpkit.cli.questions import compare, delta, epsilon
 from rdpkit.cli.sweep import sweep
 
@@ -44,4 +46,6 @@ def main() -> None:
 main.add_command(epsilon)
 main.add_command(delta)
 main.add_command(compare)
+main.add_command(calibrate)
+main.add_command(plan)
 main.add_command(sweep)

@@ -7,7 +7,9 @@ of the region has
 
     p - e^eps q <= p0 - e^eps q0 + (K - F0) / F_p.
 
-A float search proposes the point; the inequality is checked in balls.
+A float search proposes the point; the inequality is checked in balls. At the corner p + q = 1 both
+constraints bind, and lambda F(p, q) + (1 - lambda) F(q, p) takes the place of F, lambda chosen so
+that its line has the slope in question.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.conversions import optimal
+from rdpkit.conversions.largest_rdp import optimal_epsilon
 from rdpkit.numerics.balls import float_above, float_below
 
 _PRECISION = 200
@@ -109,6 +112,27 @@ def _supporting_line(
     return growth, p - growth * q + (limit - value) / slope_p
 
 
+def _corner_line(a: arb, limit: arb, q: arb, growth: float) -> tuple[arb, arb] | None:
+    """The same at the corner (1 - q, q), by both constraints together, at about that growth.
+
+    There F(p, q) and F(q, p) are equal, and the derivatives of the second by p and by q are -B and
+    -A if those of the first are A and B: F(x, y) = F(1 - x, 1 - y).
+    """
+    value, by_p, by_q = _constraint(a, 1 - q, q)
+    share = (-growth * by_q - by_p) / ((-by_q - by_p) * (1 + growth))
+    if not share.is_finite():
+        return None
+    share = share.mid()
+    if not 0 <= share <= 1:
+        return None
+    slope_p = share * by_p - (1 - share) * by_q
+    slope_q = share * by_q - (1 - share) * by_p
+    if not (slope_p > 0 and slope_q < 0):
+        return None
+    exact = -slope_q / slope_p
+    return exact, 1 - q - exact * q + (limit - value) / slope_p
+
+
 def _optimal_epsilon_above(order: float, rdp: float, delta: float) -> float:
     if rdp == 0.0:
         return 0.0
@@ -116,11 +140,29 @@ def _optimal_epsilon_above(order: float, rdp: float, delta: float) -> float:
         return math.inf
     a, target = arb(order), arb(delta)
     limit = ((a - 1) * arb(rdp)).exp()
-    best = float_above(_closed_form_epsilon("balle2020", order, rdp, delta))
+    best = max(float_above(_closed_form_epsilon("balle2020", order, rdp, delta)), 0.0)
+    epsilon_, point = optimal_epsilon(order, rdp, delta)
+    found = (
+        _above_at_corner(a, limit, point.q, math.exp(epsilon_), target)
+        if point.corner
+        else _above_at(a, arb(rdp), target, (point.p, math.log(point.q)), reflected=False)
+    )
+    if found is not None:
+        return max(min(best, found), 0.0)
     p, log_q, reflected = optimal.best_point(order, rdp, delta)
+    found = _above_at(a, arb(rdp), target, (p, log_q), reflected=reflected)
+    return best if found is None else max(min(best, found), 0.0)
+
+
+def _above_at(
+    a: arb, rdp: arb, target: arb, proposed: tuple[float, float], *, reflected: bool
+) -> float | None:
+    """An epsilon that the line next to the proposed (p, log q) certifies; None if none does."""
+    limit = ((a - 1) * rdp).exp()
+    p, log_q = proposed
     for shift in _SHIFTS:
         for sign in (-1.0, 1.0):
-            point = _moved(a, arb(rdp), p, log_q, sign * shift, reflected=reflected)
+            point = _moved(a, rdp, p, log_q, sign * shift, reflected=reflected)
             if point is None:
                 continue
             line = _supporting_line(a, limit, *point, reflected=reflected)
@@ -128,8 +170,17 @@ def _optimal_epsilon_above(order: float, rdp: float, delta: float) -> float:
                 continue
             growth, found = line
             if found <= target:
-                return max(min(best, float_above(growth.log())), 0.0)
-    return max(best, 0.0)
+                return float_above(growth.log())
+    return None
+
+
+def _above_at_corner(a: arb, limit: arb, q: float, growth: float, target: arb) -> float | None:
+    """The same at the corner: the point stays, and the slope grows until the line suffices."""
+    for shift in _SHIFTS:
+        line = _corner_line(a, limit, arb(q), growth * (1.0 + shift))
+        if line is not None and line[1] <= target:
+            return float_above(line[0].log())
+    return None
 
 
 def _moved(
@@ -176,8 +227,8 @@ def _attained(
 def _optimal_epsilon_below(order: float, rdp: float, delta: float) -> float:
     if rdp <= 0.0 or math.isinf(rdp):
         return 0.0 if rdp <= 0.0 else math.inf
-    p, log_q, reflected = optimal.best_point(order, rdp, delta)
-    point = _attained(order, rdp, p, log_q, reflected=reflected)
+    touched = optimal_epsilon(order, rdp, delta)[1]
+    point = _attained(order, rdp, touched.p, math.log(touched.q), reflected=False)
     if point is None or not point[0] > arb(delta):
         return 0.0
     return max(float_below(((point[0] - arb(delta)) / point[1]).log()), 0.0)

@@ -107,7 +107,7 @@ def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Arr
         logs = triangle.logs + rest * triangle.left if rest != 0.0 else triangle.logs
         height = max(1, _BLOCK // logs.size)
         for first in range(0, rows.shape[0], height):
-            matrix = rows[first : first + height, triangle.column]
+            matrix = np.take(rows[first : first + height], triangle.column, axis=1)
             matrix += logs
             top = np.maximum.reduceat(matrix, triangle.starts, axis=1)
             matrix -= np.repeat(top, triangle.lengths, axis=1)

@@ -119,7 +119,7 @@ def test_files_have_the_rights_that_new_files_have(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["figure9"], "Expected FIGURE to be one of dpcda-figure3, ndpdc-figure1, synthesis-fig"),
+        (["figure9"], "Expected FIGURE to be one of dpcda-figure3, dpcda-order-of-mixture,"),
         ([*SMALL, "--output", "a.pdf"], "Expected --output to end in .svg or .png, got 'a.pdf'."),
         ([*SMALL, "--output", "a"], "Expected --output to end in .svg or .png, got 'a'."),
         ([*SMALL, "--output", "no/a.svg"], "Expected --output to be a file in a directory"),

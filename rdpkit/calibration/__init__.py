@@ -1,0 +1,15 @@
+"""Choosing a parameter for a target: the last value that meets (epsilon, delta), with its proof."""
+
+from __future__ import annotations
+
+from rdpkit.calibration.errors import CalibrationError, NoEffectError, UnreachableTargetError
+from rdpkit.calibration.question import calibrate
+from rdpkit.calibration.result import Calibration
+
+__all__ = [
+    "Calibration",
+    "CalibrationError",
+    "NoEffectError",
+    "UnreachableTargetError",
+    "calibrate",
+]

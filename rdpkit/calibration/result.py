@@ -1,0 +1,95 @@
+"""What a calibration returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit.calibration.parameters import Value
+from rdpkit.events import Event
+from rdpkit.guarantee import Guarantee, plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """An event whose parameter was chosen for a target, and the proof that it meets it.
+
+    Parameters
+    ----------
+    event : Event
+        The event at the values found.
+    values : mapping of str to value
+        The calibrated parameters by their paths.
+    guarantee : Guarantee
+        Of ``event`` at the target's delta; its epsilon is at most ``target_epsilon``.
+    target_epsilon : float
+        What was asked for.
+    misses : mapping of str to value, or None
+        Values on the less private side, next to ``values`` or within the tolerance, at which the
+        bound was evaluated and exceeds the target; None where there are none in the range.
+    evaluations : int
+        How often the bound was evaluated, each time at several Renyi orders.
+    notes : tuple of str
+        What a reader should know about the search.
+    """
+
+    event: Event
+    values: Mapping[str, Value]
+    guarantee: Guarantee
+    target_epsilon: float
+    misses: Mapping[str, Value] | None
+    evaluations: int
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.guarantee.epsilon <= self.target_epsilon:
+            raise ArithmeticError(
+                f"A calibration with epsilon {self.guarantee.epsilon!r} above its target "
+                f"{self.target_epsilon!r} was about to be made."
+            )
+
+    @property
+    def value(self) -> Value:
+        """The value of the one parameter, or of the first of several."""
+        return next(iter(self.values.values()))
+
+    @property
+    def slack(self) -> float:
+        """How much of the target is left: target epsilon minus guaranteed epsilon, >= 0."""
+        return self.target_epsilon - self.guarantee.epsilon
+
+    @property
+    def relative_slack(self) -> float:
+        """The slack as a part of the target."""
+        return self.slack / self.target_epsilon
+
+    @property
+    def certified(self) -> bool:
+        """Whether the guarantee is enclosed in ball arithmetic."""
+        enclosure = self.guarantee.enclosure
+        return enclosure is not None and enclosure.rigorous
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "mechanism": self.event.mechanism,
+            "values": {path: _plain(value) for path, value in self.values.items()},
+            "target_epsilon": self.target_epsilon,
+            "slack": self.slack,
+            "relative_slack": self.relative_slack,
+            "certified": self.certified,
+            "misses": None
+            if self.misses is None
+            else {path: _plain(value) for path, value in self.misses.items()},
+            "evaluations": self.evaluations,
+            "guarantee": self.guarantee.as_dict(),
+            "notes": list(self.notes),
+        }
+
+
+def _plain(value: Value) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, int) else plain(value) if math.isfinite(value) else value

@@ -1,0 +1,463 @@
+"""The search itself: by Renyi divergences, certified, or by privacy loss distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rdpkit import by_loss, by_rdp
+from rdpkit.calibration import bracket, mixture
+from rdpkit.calibration.bracket import Bracket
+from rdpkit.calibration.by_divergence import Score, Scorer, Target
+from rdpkit.calibration.dial import Dial
+from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
+from rdpkit.calibration.parameters import LARGEST, SMALLEST
+from rdpkit.calibration.result import Calibration
+from rdpkit.guarantee import Guarantee
+from rdpkit.loss import NoLossDistributionError
+
+# A score this far below 0 is made good by the certificate's own rounding.
+_MARGIN = 1e-12
+# By how much a value is moved towards privacy, relative to it, until its certificate holds.
+_NUDGES = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_CLOSE = 1e-10
+_POLISHING = 4
+# Scores that differ by no more than this may be one and the same.
+_HARDLY = 1e-5
+_NEAR_BY, _FAR_AWAY = (0.5, 2.0), 2.0**20
+_RESTARTS = 6
+# The bracket is this part of the tolerance, so that its open end may move to a sure miss.
+_TIGHTER, _BEYOND, _STEPS_BEYOND = 0.5, 0.2, 2
+_ROUGHLY = 2e-7
+# Subset sizes that are tried to say how far the target is out of reach.
+_SAMPLED = 33
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What is searched for.
+
+    Parameters
+    ----------
+    dial : Dial
+        The parameters.
+    target : Target
+        The target and the bound.
+    tolerance : float
+        For numbers, the largest ratio minus 1 of the two ends of the bracket.
+    smallest : bool
+        Where privacy has no fixed direction, whether the smallest value is wanted or the largest.
+    """
+
+    dial: Dial
+    target: Target
+    tolerance: float
+    smallest: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A value that meets the target at an order, and one beside it that does not."""
+
+    meets: float
+    score: Score
+    misses: float | None
+    missed_by: float = math.inf
+
+
+def by_divergences(search: Search) -> Calibration:
+    """The last value that meets the target by Renyi divergences, certified.
+
+    Raises
+    ------
+    CalibrationError
+        If there is none, or the bound does not depend on the parameter.
+    ArithmeticError
+        If no certificate confirms what the search proposes.
+    """
+    dial = search.dial
+    scorer = Scorer(search.target)
+    notes: list[str] = []
+    if dial.private == 0:
+        found = _subset_size(search, scorer, notes)
+    else:
+        found = _bracketed(search, scorer, notes)
+        if not dial.whole:
+            found = _polished(search, scorer, found)
+    t, guarantee = _certified(search, scorer, found)
+    if search.target.theorem is not None:
+        notes.append(
+            f"{guarantee.bound} is a published bound: the target is met as its paper counts"
+        )
+    return Calibration(
+        event=dial.at(t),
+        values=dial.values(t),
+        guarantee=guarantee,
+        target_epsilon=search.target.epsilon,
+        misses=None if found.misses is None else dial.values(found.misses),
+        evaluations=scorer.evaluations,
+        notes=tuple(notes),
+    )
+
+
+def _search_bracket(search: Search, score: Callable[[float], float], start: float) -> Bracket:
+    dial = search.dial
+    if dial.whole:
+        return bracket.integers(
+            score,
+            start=int(start),
+            lowest=int(dial.lowest),
+            highest=int(dial.highest),
+            private=dial.private or (1 if search.smallest else -1),
+        )
+    return bracket.numbers(
+        score,
+        start=start,
+        lowest=dial.lowest,
+        highest=dial.highest,
+        private=dial.private,
+        tolerance=search.tolerance,
+    )
+
+
+def _bracketed(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
+    """The bracket, confirmed at its open end with all orders and theorems."""
+    dial = search.dial
+    start = dial.start
+    scores: dict[float, Score] = {}
+
+    def score(t: float) -> float:
+        scores[t] = scorer.score(dial.at(t))
+        return scores[t].guess
+
+    tight = replace(search, tolerance=_TIGHTER * search.tolerance)
+    for _ in range(_RESTARTS):
+        found = _search_bracket(tight, score, start)
+        if not _depends(search, scorer, scores):
+            raise _no_effect(search, scores)
+        if found.meets is None:
+            raise _unreachable(search, dial.highest if dial.private > 0 else dial.lowest)
+        meets = _Found(meets=found.meets, score=scores[found.meets], misses=None)
+        if found.misses is None:
+            notes.append(
+                f"the end of the range, {_shown(dial.values(found.meets))}, meets the target"
+            )
+            return meets
+        misses = _surely(search, score, scores, found.misses)
+        if not scorer.better_elsewhere(dial.at(misses)):
+            return replace(meets, misses=misses, missed_by=scores[misses].guess)
+        # Somewhere else the orders are better, or the scores too rough: go on from there.
+        start = misses
+        scorer.refine()
+    notes.append(
+        "the bound is so rough a function of the order that less private values may meet the "
+        "target as well"
+    )
+    return meets
+
+
+def _at_the_end(dial: Dial, t: float) -> str:
+    return f"the end of the range, {_shown(dial.values(t))}, meets the target"
+
+
+def _surely(
+    search: Search,
+    score: Callable[[float], float],
+    scores: Mapping[float, Score],
+    misses: float,
+) -> float:
+    """A value that misses by more than scores are wrong, within the tolerance."""
+    dial = search.dial
+    if dial.whole:
+        return misses
+    for _ in range(_STEPS_BEYOND):
+        if scores[misses].guess > _ROUGHLY:
+            break
+        beyond = misses * (1.0 - dial.private * _BEYOND * search.tolerance)
+        if not dial.lowest <= beyond <= dial.highest or score(beyond) <= 0.0:
+            break
+        misses = beyond
+    return misses
+
+
+def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool:
+    """Whether the bound depends on the dial at all: asked where the scores hardly differ."""
+    dial = search.dial
+    if dial.lowest == dial.highest:
+        return True
+    seen = [found.guess for found in scores.values()]
+    if max(seen) - min(seen) > _HARDLY and not math.isnan(max(seen) - min(seen)):
+        return True
+    t, found = next(iter(scores.items()))
+    if found.order is None:
+        return True
+    # What does not depend on the dial is the same to the last bit, near and far.
+    factors = (*_NEAR_BY, _FAR_AWAY**dial.private)
+    places = {min(max(t * factor, dial.lowest), dial.highest) for factor in factors}
+    whole = {float(round(place)) for place in places} if dial.whole else places
+    here = scorer.at_order(dial.at(t), found.order)
+    return any(scorer.at_order(dial.at(place), found.order) != here for place in whole)
+
+
+def _polished(search: Search, scorer: Scorer, found: _Found) -> _Found:
+    """The end that meets the target moved to where its best order just does."""
+    dial, order = search.dial, found.score.order
+    if order is None or found.misses is None or not math.isfinite(found.missed_by):
+        return found
+    # In the logarithm of the value, and between the two ends, the score is a line.
+    good, bad = math.log(found.meets), math.log(found.misses)
+    at_good, at_bad = found.score.value, found.missed_by
+    best = found.meets
+    for _ in range(_POLISHING):
+        if not (at_good <= 0.0 < at_bad) or at_good > -_CLOSE:
+            break
+        u = good + (bad - good) * (at_good + _MARGIN) / (at_good - at_bad)
+        t = math.exp(u)
+        value = scorer.at_order(dial.at(t), order)
+        if value <= 0.0:
+            good, at_good, best = u, value, t
+        else:
+            bad, at_bad = u, value
+    return replace(found, meets=best)
+
+
+def _certified(search: Search, scorer: Scorer, found: _Found) -> tuple[float, Guarantee]:
+    """The value, moved towards privacy until its certificate holds, and the certificate."""
+    dial, target = search.dial, search.target
+    for count, nudge in enumerate(_NUDGES):
+        t = _nudged(search, found.meets, count, nudge)
+        event = dial.at(t)
+        order = found.score.order if count == 0 or not dial.whole else scorer.score(event).order
+        if order is None:
+            continue
+        guarantee = by_rdp.certified_at(
+            target.route(event), order, delta=target.delta, limits=target.limits
+        )
+        if guarantee.epsilon <= target.epsilon:
+            return t, guarantee
+    raise ArithmeticError(
+        f"No certificate confirms epsilon {target.epsilon!r} at "
+        f"{_shown(dial.values(found.meets))}, which floats give."
+    )
+
+
+def _nudged(search: Search, t: float, count: int, nudge: float) -> float:
+    """A little more private: the next integers, or a number that is larger or smaller."""
+    dial = search.dial
+    private = dial.private or (1 if search.smallest else -1)
+    moved = t + private * count if dial.whole else t * (1.0 + private * nudge)
+    return min(max(moved, dial.lowest), dial.highest)
+
+
+def _subset_size(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
+    """A subset size, all others on the preferred side ruled out."""
+    dial = search.dial
+    scores: dict[int, Score] = {}
+
+    def score(low: int, high: int) -> float:
+        event = dial.at(low) if low == high else dial.least_within(low, high)
+        surely = scorer.misses_surely(event)
+        if surely > 0.0:
+            return surely
+        scores[low] = scorer.score_everywhere(event)
+        return scores[low].guess
+
+    found = mixture.first(
+        score, lowest=int(dial.lowest), highest=int(dial.highest), smallest=search.smallest
+    )
+    if found.meets is None:
+        raise _no_subset_size(search, scorer)
+    side = "smaller" if search.smallest else "larger"
+    if found.misses is None:
+        notes.append(_at_the_end(dial, found.meets))
+    else:
+        notes.append(f"every {side} value was checked and misses the target")
+    return _Found(meets=found.meets, score=scores[found.meets], misses=found.misses)
+
+
+def _no_subset_size(search: Search, scorer: Scorer) -> UnreachableTargetError:
+    dial, target = search.dial, search.target
+    tried = np.round(np.geomspace(dial.lowest, dial.highest, _SAMPLED))
+    tried = np.unique(np.append(tried, max(dial.highest - 1, dial.lowest)))
+    scores = {int(t): scorer.misses_surely(dial.at(int(t))) for t in tried}
+    best = min(scores, key=lambda t: scores[t])
+    limit = _epsilon(search, best)
+    return UnreachableTargetError(
+        f"target_epsilon {target.epsilon:g} cannot be reached by {dial.names}: every value from "
+        f"{int(dial.lowest)} to {int(dial.highest)} was checked and misses it; epsilon is "
+        f"{_up(limit)} at {best}, about the least. It takes more noise, fewer releases or more "
+        "records.",
+        limit=limit,
+    )
+
+
+def _unreachable(search: Search, t: float) -> UnreachableTargetError:
+    dial, target = search.dial, search.target
+    limit = _epsilon(search, t)
+    verb, extreme = ("raising", "large") if dial.private > 0 else ("lowering", "small")
+    begin = f"target_epsilon {target.epsilon:g} cannot be reached by {verb} {dial.names}: "
+    if math.isinf(limit):
+        assumed = dial.at(t).assumptions()
+        because = f" It assumes: {'; '.join(assumed)}." if assumed else ""
+        return UnreachableTargetError(
+            f"{begin}the bound is infinite however {extreme} it is.{because}", limit=limit
+        )
+    if t in (SMALLEST, LARGEST):
+        where = f"however {extreme} it is, epsilon stays at {_up(limit)} or more"
+    else:
+        where = f"epsilon is still {_up(limit)} at {_shown(dial.values(t))}, the end of its range"
+    return UnreachableTargetError(
+        f"{begin}{where}; the rest is due to the other parameters, or to the conversion.",
+        limit=limit,
+    )
+
+
+def _no_effect(search: Search, tried: Iterable[float]) -> NoEffectError:
+    dial, target = search.dial, search.target.epsilon
+    ends = min(tried), max(tried)
+    limit = _epsilon(search, ends[0])
+    verdict = "meets" if limit <= target else "misses"
+    where = " and ".join(dict.fromkeys(_shown(dial.values(t)) for t in ends))
+    return NoEffectError(
+        f"The bound does not depend on {dial.names}: epsilon is {_up(limit)} whatever it is, "
+        f"which {verdict} target_epsilon {target:g} (tried: {where}).",
+        limit=limit,
+    )
+
+
+def _epsilon(search: Search, t: float) -> float:
+    """The bound's epsilon at a value, for an error message."""
+    target = search.target
+    question = by_rdp.Question(
+        adjacency=target.adjacency,
+        delta=target.delta,
+        epsilon=None,
+        conversion=target.conversion,
+        limits=target.limits,
+        use_grid=target.use_grid,
+        certify=True,
+    )
+    event = search.dial.at(t)
+    if target.theorem is not None:
+        return by_rdp.published(event, target.theorem, question).epsilon
+    return by_rdp.upper(event, target.bound, question).epsilon
+
+
+def _up(value: float) -> str:
+    """Four digits, rounded up."""
+    if value == 0.0 or math.isinf(value):
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.ceil(value / unit) * unit:.4g}"
+
+
+def _shown(values: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{path} = {f'{value:.6g}' if isinstance(value, float) else value}"
+        for path, value in values.items()
+    )
+
+
+def by_distributions(search: Search, tolerance: float, *, also_divergences: bool) -> Calibration:
+    """The last value that meets the target by privacy loss distributions, which floats sum up.
+
+    Parameters
+    ----------
+    search : Search
+        What is searched for by divergences first, to know where to begin.
+    tolerance : float
+        Takes the place of that of ``search``.
+    also_divergences : bool
+        Whether a bound from Renyi divergences will do where it is smaller or there is no
+        distribution.
+
+    Raises
+    ------
+    CalibrationError
+        If there is none, or the bound does not depend on the parameter.
+    """
+    dial, target = search.dial, search.target
+    known: Calibration | None = None
+    failed: ValueError | None = None
+    try:
+        known = by_divergences(search)
+    except (NoEffectError, UnreachableTargetError) as error:
+        failed = error
+    start = dial.start if known is None else _position(dial, known)
+    seen: dict[float, Guarantee] = {}
+    reasons: list[str] = []
+    question = by_loss.Question(
+        adjacency=target.adjacency,
+        delta=target.delta,
+        scale=2.0 ** round(math.log2(min(max(target.epsilon, 1e-6), 1e2))),
+    )
+
+    def score(t: float) -> float:
+        try:
+            seen[t] = by_loss.upper(dial.at(t), question)
+        except NoLossDistributionError as error:
+            reasons.append(str(error))
+            return math.inf
+        epsilon = seen[t].epsilon
+        return math.log(epsilon / target.epsilon) if epsilon > 0.0 else -math.inf
+
+    found = _search_bracket(replace(search, tolerance=tolerance), score, start)
+    evaluations = len(seen) + len(reasons) + (0 if known is None else known.evaluations)
+    if found.meets is None:
+        if also_divergences and known is not None:
+            note = (f"no privacy loss distribution: {reasons[0]}",) if reasons else ()
+            return replace(known, evaluations=evaluations, notes=(*known.notes, *note))
+        if also_divergences and failed is not None and not seen:
+            raise failed
+        raise _out_of_reach(search, seen, reasons)
+    if found.constant and dial.lowest < dial.highest:
+        raise _no_effect(search, seen)
+    notes = ["by privacy loss distributions: floating-point sums, accurate but not certified"]
+    if dial.private == 0:
+        side = "smaller" if search.smallest else "larger"
+        notes.append(f"{side} values than the one that misses were not tried")
+    if found.misses is None:
+        notes.append(_at_the_end(dial, found.meets))
+    return Calibration(
+        event=dial.at(found.meets),
+        values=dial.values(found.meets),
+        guarantee=seen[found.meets],
+        target_epsilon=target.epsilon,
+        misses=None if found.misses is None else dial.values(found.misses),
+        evaluations=evaluations,
+        notes=tuple(notes),
+    )
+
+
+def _position(dial: Dial, known: Calibration) -> float:
+    """Where the dial stands at a calibration's values."""
+    for one in dial.turned:
+        largest = max(one.weights)
+        if largest == 1:
+            value = known.values[one.path]
+            return float(max(value) if isinstance(value, tuple) else value)
+    return dial.start
+
+
+def _out_of_reach(
+    search: Search, seen: dict[float, Guarantee], reasons: list[str]
+) -> UnreachableTargetError:
+    dial, target = search.dial, search.target
+    begin = f"target_epsilon {target.epsilon:g} cannot be reached by {dial.names}: "
+    if not seen:
+        return UnreachableTargetError(
+            f"{begin}there is no privacy loss distribution at any value. {reasons[0]}",
+            limit=math.inf,
+        )
+    best = min(seen, key=lambda t: seen[t].epsilon)
+    limit = seen[best].epsilon
+    reason = f" {reasons[-1]}" if reasons else ""
+    where = _shown(dial.values(best))
+    return UnreachableTargetError(
+        f"{begin}the smallest epsilon found is {_up(limit)}, at {where}.{reason}",
+        limit=limit,
+    )

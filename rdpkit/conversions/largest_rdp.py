@@ -1,0 +1,270 @@
+r"""Conversions backwards: the largest divergence at an order that still gives (epsilon, delta).
+
+Guarantee
+---------
+By a conversion, a mechanism is (epsilon, delta)-DP if at some order a its divergence is at most
+R(a). R does not depend on the mechanism, so that a search for a mechanism's parameter need not
+convert anything: it compares divergences with R.
+
+* "mironov2017" and "balle2020" are r + gap(a), hence R(a) = epsilon - gap(a).
+* "optimal" gives (epsilon, delta) until the region {F(p, q) <= K, F(q, p) <= K} of
+  :mod:`rdpkit.conversions.optimal`, K = e^((a-1) r), reaches the line p = delta + e^eps q. The
+  smallest such K is the minimum of F(p, q) over the part of the line with p + q <= 1: F is convex,
+  the first constraint binds there, and the reflection (1 - q, 1 - p) of a point behind the corner
+  p + q = 1 lies in the region too and on a farther line.
+
+The numbers are floats: they propose a parameter, and a certificate checks the proposal.
+
+Source
+------
+Those of the three conversions; the inversion: rdpkit, docs page "Calibration".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LARGEST_EPSILON = 690.0
+"""Above it e^epsilon overflows, and Balle's conversion is as good as the optimal one."""
+
+_STEPS = 100
+_CLOSE = 1e-15
+# Above this exponent a sum of exponentials is taken in logarithms.
+_LARGE = 600.0
+# Logarithms below this are those of parts that do not count.
+_NEGLIGIBLE = -600.0
+# Below this, differences are summed as series.
+_SMALL = 0.1
+_POLISHING, _NUDGE = 3, 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Touching:
+    """Where the line p = delta + e^eps q first meets the region of the optimal conversion.
+
+    Parameters
+    ----------
+    p, q : float
+        The point.
+    rdp : float
+        The divergence at which the region reaches it.
+    slope : float
+        The derivative of that divergence with respect to epsilon.
+    corner : bool
+        Whether p + q = 1, where F(p, q) and F(q, p) both decide.
+    """
+
+    p: float
+    q: float
+    rdp: float
+    slope: float
+    corner: bool
+
+
+def largest_rdp(orders: Array, *, epsilon: float, delta: float, conversion: str) -> Array:
+    """R(a) for each order; where it is negative, no divergence is small enough.
+
+    Parameters
+    ----------
+    orders : ndarray, shape (k,)
+        Renyi orders, each > 1.
+    epsilon : float
+        At least 0.
+    delta : float
+        In (0, 1).
+    conversion : {"mironov2017", "balle2020", "optimal"}
+        By which conversion.
+    """
+    if conversion == "mironov2017":
+        return np.asarray(epsilon + math.log(delta) / (orders - 1.0))
+    if conversion == "balle2020" or epsilon > LARGEST_EPSILON:
+        gap = np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
+        return np.asarray(epsilon - gap)
+    return np.array([touching(float(a), epsilon, delta).rdp for a in orders])
+
+
+def touching(order: float, epsilon: float, delta: float) -> Touching:
+    """The minimum of F(p, q) on the line, at one order > 1.
+
+    Parameters
+    ----------
+    order : float
+        a > 1.
+    epsilon : float
+        In [0, 690].
+    delta : float
+        In (0, 1).
+    """
+    rise = math.expm1(epsilon)
+    growth = 1.0 + rise
+    # The line ends at p + q = 1, where 1 - p = q = end.
+    end = (1.0 - delta) / (1.0 + growth)
+    found = _stationary(order, rise, delta, end)
+    q = end if found is None else found
+    p = delta + growth * q
+    left = end + growth * (end - q)  # 1 - p, with its digits where p is close to 1
+    gap = delta + rise * q  # p - q
+    b = order - 1.0
+    above = math.log1p(gap / q)
+    # log((1-p)/(1-q)), with its digits where p is close to q, and where it is close to 1.
+    below = math.log1p(-gap / (1.0 - q)) if gap < 0.5 else math.log(left / (1.0 - q))
+    if b * above < _LARGE:
+        # F - 1 as a sum of positive parts: b times the divergence of order 1, and the excesses.
+        if gap > q:
+            parts = p * above + left * below
+        else:
+            # Its two terms nearly cancel; their excesses over the first order do not.
+            parts = gap * gap / (q * (1.0 - q))
+            parts -= p * _log_excess(gap / q) + left * _log_excess(-gap / (1.0 - q))
+        total = p * _exp_excess(b * above) + left * _exp_excess(b * below) + b * parts
+        logarithm = math.log1p(total)
+    else:
+        low = math.log(left) + b * below
+        high = math.log(p) + b * above
+        logarithm = high + math.log1p(math.exp(low - high))
+    # The derivatives of log F / (a - 1) by p and by q.
+    one, two = math.exp(b * above - logarithm), math.exp(b * below - logarithm)
+    by_p = order / b * (one - two)
+    if found is None:
+        by_q = -(p / q * one - left / (1.0 - q) * two)
+        # Of p; q moves by as much downwards. Not squared, which may overflow.
+        moved = (1.0 - delta) * growth / (1.0 + growth) / (1.0 + growth)
+        slope = (by_p - by_q) * moved
+    else:
+        # Along the line nothing changes; with q held, p grows by (p - delta) d eps.
+        slope = by_p * (p - delta)
+    return Touching(p=p, q=q, rdp=logarithm / b, slope=slope, corner=found is None)
+
+
+def optimal_epsilon(order: float, rdp: float, delta: float) -> tuple[float, Touching]:
+    """The epsilon in [0, 690] whose line touches the region of ``rdp``, and where.
+
+    Newton's method in epsilon, kept in a bracket.
+
+    Parameters
+    ----------
+    order : float
+        a > 1.
+    rdp : float
+        Finite and > 0.
+    delta : float
+        In (0, 1).
+    """
+    gap = math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
+    low, high = 0.0, min(max(rdp + gap, 0.0), LARGEST_EPSILON)
+    current = high
+    best = touching(order, current, delta)
+    for _ in range(_STEPS):
+        error = best.rdp - rdp
+        if error > 0.0:
+            high = current
+        else:
+            low = current
+        new = current - error / best.slope if best.slope > 0.0 else 0.5 * (low + high)
+        if not low <= new <= high:
+            new = low if low == 0.0 and current == high else 0.5 * (low + high)
+        moved = abs(new - current)
+        current, best = new, touching(order, new, delta)
+        if moved <= _CLOSE * max(1.0, current):
+            break
+    return current, best
+
+
+def _log_excess(x: float) -> float:
+    """The excess x - log(1 + x) >= 0, with its digits near 0."""
+    if abs(x) > _SMALL:
+        return x - math.log1p(x)
+    # log(1 + x) = 2 atanh(s), x = 2 s / (1 - s).
+    s = x / (2.0 + x)
+    square = s * s
+    series = square * (1.0 / 3.0 + square * (0.2 + square * (1.0 / 7.0 + square / 9.0)))
+    return x * s - 2.0 * s * series
+
+
+def _exp_excess(x: float) -> float:
+    """The excess e^x - 1 - x >= 0, with its digits near 0."""
+    if abs(x) > _SMALL:
+        return math.expm1(x) - x
+    series = 1.0
+    for k in range(12, 2, -1):
+        series = 1.0 + series * x / k
+    return 0.5 * x * x * series
+
+
+def _stationary(a: float, rise: float, delta: float, end: float) -> float | None:
+    """The q < ``end`` at which F(p, q) is smallest on the whole line; None if it is not before it.
+
+    With rho = p/q and s = (1-p)/(1-q) < 1 the derivative along the line vanishes where
+
+        log l + (a-1) log(rho / s) = log(a e^eps - (a-1) s),   l = a e^eps - (a-1) rho > 0.
+
+    The difference of both sides rises in log l, with a slope of about 1 - l / rho: Newton's method,
+    kept in a bracket. The second summand of F is often so small that l is nearly 0 and one step
+    does.
+    """
+    b = a - 1.0
+    growth = 1.0 + rise
+    steepest = a * growth
+    # At the end of the line rho = 1/s = (1 - end) / end.
+    limit = growth - b * delta / end
+    if limit <= 0.0 or end >= 0.5 or _rising(a, rise, delta, end, end) <= 0.0:
+        return None
+    low, high = -math.inf, math.log(limit)
+    current = min(high, math.log(growth) - b * math.log(steepest / b))
+    q = end
+    for _ in range(_STEPS):
+        left = math.exp(current) if current > _NEGLIGIBLE else 0.0
+        q = min(delta * b / (growth - left), end)
+        if left == 0.0:
+            break
+        rho = (steepest - left) / b
+        s = (end + growth * (end - q)) / (1.0 - q)
+        value = current + b * math.log(rho / s) - math.log(steepest - b * s)
+        if value > 0.0:
+            high = current
+        else:
+            low = current
+        new = current - value / max(1.0 - left / rho, 1e-3)
+        if not low <= new <= high:
+            new = 0.5 * (low + high) if low > -math.inf else high - 1.0 - abs(high - current)
+        if abs(new - current) <= _CLOSE * max(1.0, abs(current)):
+            break
+        current = new
+    if delta / q > _SMALL:
+        return q
+    # Where p and q are close, that has lost digits: a few more steps in log q.
+    for _ in range(_POLISHING):
+        value = _rising(a, rise, delta, end, q)
+        slope = (_rising(a, rise, delta, end, q * (1.0 + _NUDGE)) - value) / _NUDGE
+        step = value / slope if 0.0 < slope < math.inf else 0.0
+        if not 0.0 < q * (1.0 - step) < end:
+            break
+        q *= 1.0 - step
+    return q
+
+
+def _rising(a: float, rise: float, delta: float, end: float, q: float) -> float:
+    """A number of the sign of dF/dq along the line, with its digits where p is close to q."""
+    b = a - 1.0
+    growth = 1.0 + rise
+    gap = delta + rise * q
+    apart = gap / (q * (1.0 - q))  # rho - s
+    s = (end + growth * (end - q)) / (1.0 - q)
+    second = a * growth - b * s
+    if b * apart >= second:
+        return -math.inf
+    if apart > _SMALL * s:
+        rho = (delta + growth * q) / q
+        first = a * growth - b * rho
+        if first <= 0.0:
+            return -math.inf
+        return math.log(first) + b * math.log(rho / s) - math.log(second)
+    # log of rho^b [a g - b rho] over s^b [a g - b s]; a g - b s - s = a (g - s).
+    linear = b * apart * a * (rise + gap / (1.0 - q)) / (s * second)
+    return linear - b * _log_excess(apart / s) - _log_excess(-b * apart / second)

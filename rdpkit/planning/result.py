@@ -1,0 +1,133 @@
+"""What a plan is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.events import Event
+from rdpkit.guarantee import Guarantee, plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One way to spend the target: how much is mixed, how often, and the least noise that does.
+
+    Parameters
+    ----------
+    order_of_mixture : int
+        Records in a release (l).
+    releases : int
+        Releases, of the class that has fewest where they are per class (T).
+    label_share : float or None
+        The part of what a record may leak that is spent on its label; None where labels leak
+        nothing.
+    noise : float
+        Standard deviation of the noise on the features, calibrated; inf if no noise meets the
+        target.
+    label_noise : float or None
+        That of the noise on the labels; None where they have none.
+    noise_of_mean : float
+        Standard deviation of the noise on the mean of the records (for a sum, ``noise`` over l).
+    epsilon : float
+        What is guaranteed, at most the target; inf if no noise meets it.
+    mean, variation : float
+        The two signal-to-noise ratios of a release, as :func:`rdpkit.plan` defines them.
+    total_mean, total_variation : float
+        ``releases`` times them.
+    score : float
+        What is maximised.
+    reason : str
+        Why no noise meets the target; empty if one does.
+    """
+
+    order_of_mixture: int
+    releases: int
+    label_share: float | None
+    noise: float
+    label_noise: float | None
+    noise_of_mean: float
+    epsilon: float
+    mean: float
+    variation: float
+    total_mean: float
+    total_variation: float
+    score: float
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            field.name: plain(value) if isinstance(value, float) else value
+            for field in fields(self)
+            for value in (getattr(self, field.name),)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The best choice for a target, and all that were tried.
+
+    Parameters
+    ----------
+    best : Choice
+        The one of the highest score.
+    event : Event
+        The event of that choice.
+    guarantee : Guarantee
+        Of that event; its epsilon is at most ``target_epsilon``.
+    target_epsilon : float
+        What was asked for.
+    objective : str
+        What was maximised.
+    choices : tuple of Choice
+        All that were tried, by releases, label share and order of mixture.
+    notes : tuple of str
+        What a reader should know about the search.
+    """
+
+    best: Choice
+    event: Event
+    guarantee: Guarantee
+    target_epsilon: float
+    objective: str
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """The numbers of all choices as arrays, NaN where there is none."""
+        names = [field.name for field in fields(Choice) if field.name != "reason"]
+        found = {}
+        for name in names:
+            values = [getattr(choice, name) for choice in self.choices]
+            found[name] = np.array([math.nan if v is None else float(v) for v in values])
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "mechanism": self.event.mechanism,
+            "target_epsilon": self.target_epsilon,
+            "objective": self.objective,
+            "best": self.best.as_dict(),
+            "guarantee": self.guarantee.as_dict(),
+            "choices": [choice.as_dict() for choice in self.choices],
+            "notes": list(self.notes),
+        }
+
+    def as_csv(self) -> str:
+        """One row a choice; a cell is empty where there is no number."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        names = [field.name for field in fields(Choice)]
+        writer.writerow(names)
+        for choice in self.choices:
+            values = [getattr(choice, name) for name in names]
+            writer.writerow([repr(v) if isinstance(v, float) else v for v in values])
+        return text.getvalue()

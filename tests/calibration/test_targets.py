@@ -1,0 +1,304 @@
+"""Calibration of every parameter of every mechanism: one-sided, tight, and honest about limits."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit.calibration.parameters import paths, value_at, with_value
+from rdpkit.events import MECHANISMS
+
+ADD, REPLACE = "add_or_remove_one", "replace_one"
+
+EVENTS = {
+    "gaussian": (rdpkit.Gaussian(noise_std=5.0, record_norm=1.0, record_diameter=1.5), REPLACE),
+    "poisson": (
+        rdpkit.PoissonSampledGaussian(
+            noise_std=2.0, record_norm=1.0, sampling_probability=0.01, record_diameter=2.0
+        ),
+        ADD,
+    ),
+    "fixed-size sum": (
+        rdpkit.FixedSizeSampledGaussian(
+            noise_std=4.0,
+            record_norm=1.0,
+            record_diameter=2.0,
+            sample_size=10,
+            population_size=1000,
+            release="sum",
+        ),
+        REPLACE,
+    ),
+    "fixed-size mean": (
+        rdpkit.FixedSizeSampledGaussian(
+            noise_std=0.5, record_norm=1.0, sample_size=10, population_size=1000, release="mean"
+        ),
+        REPLACE,
+    ),
+    "repeated": (
+        rdpkit.Repeated(
+            event=rdpkit.PoissonSampledGaussian(
+                noise_std=1.0, record_norm=1.0, sampling_probability=0.01
+            ),
+            count=1000,
+        ),
+        ADD,
+    ),
+    "composed": (
+        rdpkit.Composed(
+            events=(
+                rdpkit.Gaussian(noise_std=20.0, record_norm=1.0),
+                rdpkit.Repeated(event=rdpkit.Gaussian(noise_std=30.0, record_norm=1.0), count=3),
+            )
+        ),
+        ADD,
+    ),
+    "dpmix": (
+        rdpkit.DPMix(
+            population_size=60000,
+            releases=1000,
+            order_of_mixture=64,
+            feature_dimension=784,
+            label_dimension=10,
+            feature_noise=0.9,
+            label_noise=0.9,
+        ),
+        REPLACE,
+    ),
+    "class_wise_dpmix": (
+        rdpkit.ClassWiseDPMix(
+            class_sizes=(6000, 5000),
+            samples_per_class=(50, 60),
+            order_of_mixture=64,
+            feature_dimension=100,
+            label_dimension=10,
+            feature_noise=0.7,
+            label_noise=0.7,
+        ),
+        REPLACE,
+    ),
+    "dpcda": (
+        rdpkit.DPCDA(
+            class_sizes=(6000, 5000),
+            samples_per_class=(50, 60),
+            order_of_mixture=64,
+            clip_norm=1.0,
+            feature_noise=0.1,
+            label_noise=0.1,
+        ),
+        REPLACE,
+    ),
+    "ldpdc": (
+        rdpkit.LDPDC(
+            class_sizes=(5421, 6742),
+            group_size=50,
+            samples_per_class=50,
+            noise_std=28.0,
+            value_bound=1.0,
+            dimension=784,
+        ),
+        ADD,
+    ),
+    "ndpdc": (
+        rdpkit.NDPDC(
+            class_sizes=(5421, 6742), group_size=50, iterations=1000, noise_std=1.0, clip_norm=1.0
+        ),
+        ADD,
+    ),
+    "gaussian_synthesis": (
+        rdpkit.GaussianSynthesis(records=10**6, outputs=1, dimension=6, min_eigenvalue=0.1),
+        REPLACE,
+    ),
+}
+# Norms under replace-one where the diameter is given, and the reverse; labels within a class.
+WITHOUT_EFFECT = {
+    ("gaussian", "record_norm"),
+    ("poisson", "record_diameter"),
+    ("fixed-size sum", "record_norm"),
+    ("repeated", "event.record_diameter"),
+    ("composed", "events[0].record_diameter"),
+    ("composed", "events[1].event.record_diameter"),
+    ("dpmix", "label_dimension"),
+    ("class_wise_dpmix", "label_dimension"),
+    ("class_wise_dpmix", "label_noise"),
+    ("dpcda", "label_noise"),
+}
+ALL = [(name, path) for name, (event, _) in EVENTS.items() for path in paths(event)]
+PARAMETERS = [pair for pair in ALL if pair not in WITHOUT_EFFECT]
+
+
+def current(event, adjacency):
+    return rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency, bound="best-rdp")
+
+
+def test_every_mechanism_has_parameters_or_is_known_to_have_none():
+    covered = {event.mechanism for event, _ in EVENTS.values()}
+    assert set(MECHANISMS) - covered == {"custom_rdp", "custom_profile", "parallel"}
+
+
+@pytest.mark.parametrize(("name", "path"), PARAMETERS)
+def test_every_parameter_meets_its_target_and_hardly_more(name, path):
+    """The target is what the event has: calibration must find a value no worse than its own.
+
+    What it finds meets the target, certified; what is said to miss does miss it.
+    """
+    event, adjacency = EVENTS[name]
+    # Rounded up by more than certificates differ at two orders.
+    target = current(event, adjacency).epsilon * (1.0 + 1e-8)
+    found = rdpkit.calibrate(
+        event, target_epsilon=target, delta=1e-5, adjacency=adjacency, parameter=path
+    )
+    assert found.certified
+    assert found.guarantee.epsilon <= target
+    assert found.guarantee.enclosure.upper <= target
+    assert found.slack == target - found.guarantee.epsilon
+    checked = rdpkit.epsilon(found.event, delta=1e-5, adjacency=adjacency, bound="best-rdp")
+    assert checked.epsilon <= target * (1.0 + 1e-9)
+    # A target that an event attains is attained by its own value, up to the search's tolerance.
+    rule = paths(event)[path][1]
+    own = value_at(event, path)
+    if rule.private and isinstance(found.value, float) and own is not None:
+        assert (found.value / own) ** rule.private <= 1.0 + 2e-6
+    if found.misses is not None:
+        worse = event
+        for where, value in found.misses.items():
+            worse = with_value(worse, where, value)
+        assert current(worse, adjacency).epsilon > target * (1.0 - 1e-9)
+
+
+@given(
+    z=st.floats(0.4, 20.0),
+    q=st.floats(-9.0, -0.3).map(math.exp),
+    count=st.integers(1, 20_000),
+    target=st.floats(-3.0, 3.0).map(math.exp),
+    delta=st.floats(-18.0, -3.0).map(math.exp),
+)
+@settings(max_examples=20)
+def test_noise_of_training(z, q, count, target, delta):
+    """Least noise: 1e-5 less of it misses the target."""
+    training = rdpkit.Repeated(
+        event=rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q),
+        count=count,
+    )
+    found = rdpkit.calibrate(
+        training, target_epsilon=target, delta=delta, adjacency=ADD, parameter="noise_std"
+    )
+    assert found.guarantee.epsilon <= target
+    assert found.certified
+    less = with_value(found.event, "event.noise_std", found.value * (1.0 - 1e-5))
+    assert rdpkit.epsilon(less, delta=delta, adjacency=ADD, bound="best-rdp").epsilon > target
+
+
+def test_beside_dp_accounting():
+    """Its RDP calibration stops within 1e-6 of the least noise at its own orders; ours has all."""
+    import dp_accounting as dpa
+    from dp_accounting.rdp import RdpAccountant
+
+    theirs = dpa.calibrate_dp_mechanism(
+        RdpAccountant,
+        lambda z: dpa.SelfComposedDpEvent(
+            dpa.PoissonSampledDpEvent(0.01, dpa.GaussianDpEvent(z)), 10_000
+        ),
+        1.0,
+        1e-5,
+        dpa.LowerEndpointAndGuess(0.1, 1.0),
+    )
+    training = rdpkit.Repeated(
+        event=rdpkit.PoissonSampledGaussian(
+            noise_std=1.0, record_norm=1.0, sampling_probability=0.01
+        ),
+        count=10_000,
+    )
+    ours = rdpkit.calibrate(
+        training, target_epsilon=1.0, delta=1e-5, adjacency=ADD, parameter="event.noise_std"
+    )
+    assert theirs * (1.0 - 1e-2) < ours.value < theirs
+    tighter = rdpkit.calibrate(
+        training,
+        target_epsilon=1.0,
+        delta=1e-5,
+        adjacency=ADD,
+        parameter="event.noise_std",
+        bound="best",
+    )
+    assert tighter.value < ours.value
+    assert not tighter.certified
+
+
+def test_several_noises_keep_their_ratio_or_get_one():
+    event, adjacency = EVENTS["dpmix"]
+    ask = {"target_epsilon": 2.0, "delta": 1e-5, "adjacency": adjacency}
+    kept = rdpkit.calibrate(event, **ask, parameter=("feature_noise", "label_noise"))
+    assert kept.event.feature_noise == pytest.approx(kept.event.label_noise, rel=1e-15)
+    stated = rdpkit.calibrate(event, **ask, parameter={"feature_noise": 1.0, "label_noise": 3.0})
+    assert stated.event.label_noise / stated.event.feature_noise == pytest.approx(3.0, rel=1e-12)
+    assert stated.event.feature_noise < kept.event.feature_noise
+
+
+@pytest.mark.parametrize(("name", "path"), sorted(WITHOUT_EFFECT))
+def test_parameters_that_protect_nothing(name, path):
+    event, adjacency = EVENTS[name]
+    ask = {"delta": 1e-5, "adjacency": adjacency, "parameter": path}
+    with pytest.raises(rdpkit.NoEffectError, match="does not depend on") as info:
+        rdpkit.calibrate(event, target_epsilon=0.01, **ask)
+    assert info.value.limit == pytest.approx(current(event, adjacency).epsilon, rel=1e-6)
+
+
+def test_a_target_out_of_reach_names_its_limit():
+    """However much noise the features get, the labels are as they were."""
+    event, adjacency = EVENTS["dpmix"]
+    event = with_value(event, "label_noise", 0.05)
+    with pytest.raises(rdpkit.UnreachableTargetError, match="cannot be reached by raising") as info:
+        rdpkit.calibrate(
+            event, target_epsilon=0.01, delta=1e-5, adjacency=adjacency, parameter="feature_noise"
+        )
+    limit = info.value.limit
+    silent = with_value(event, "feature_noise", 1e30)
+    assert limit == pytest.approx(current(silent, adjacency).epsilon, rel=1e-6)
+    assert f"{limit:.3g}"[:-1] in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"parameter": "nois"}, "Expected parameter to be one of 'count', 'event.noise_std'"),
+        ({"parameter": ()}, "parameter"),
+        ({"parameter": {"noise_std": -1.0}}, "noise_std"),
+        ({"target_epsilon": 0.0}, "target_epsilon to be a finite number > 0"),
+        ({"target_epsilon": math.nan}, "target_epsilon"),
+        ({"target_epsilon": math.inf}, "target_epsilon"),
+        ({"delta": 0.0}, r"delta in \(0, 1\)"),
+        ({"bound": "no-such"}, "bound to be an upper or a published bound"),
+        ({"conversion": "no-such"}, "conversion to be one of"),
+        ({"tolerance": 2.0}, "tolerance in"),
+        ({"prefer": "largest"}, "prefer to be None"),
+        ({"adjacency": "neither"}, "adjacency"),
+        ({"event": 3}, "event to be Event"),
+    ],
+)
+def test_bad_input(changes, message):
+    usual = {
+        "event": EVENTS["repeated"][0],
+        "target_epsilon": 1.0,
+        "delta": 1e-5,
+        "adjacency": ADD,
+        "parameter": "noise_std",
+    }
+    with pytest.raises(ValueError, match=message):
+        rdpkit.calibrate(**{**usual, **changes})
+
+
+def test_plain_values_for_json():
+    import json
+
+    event, adjacency = EVENTS["repeated"]
+    found = rdpkit.calibrate(
+        event, target_epsilon=1.0, delta=1e-5, adjacency=adjacency, parameter="noise_std"
+    )
+    shown = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert shown["values"] == {"event.noise_std": found.value}
+    assert shown["guarantee"]["epsilon"] == found.guarantee.epsilon

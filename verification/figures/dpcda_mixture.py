@@ -1,0 +1,263 @@
+"""DP-CDA's open question: which order of mixture has the highest signal-to-noise ratio."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rdpkit import DPCDA, Adjacency, _validate, by_loss
+from rdpkit.calibration import CalibrationError, bracket, calibrate
+from rdpkit.loss import NoLossDistributionError
+from verification.figures.model import (
+    MOST_CURVES,
+    Curve,
+    Figure,
+    Number,
+    Panel,
+    Point,
+    Track,
+    computed,
+    every,
+)
+
+ID = "dpcda-order-of-mixture"
+ADJACENCY = "replace_one"
+CLASS_SIZES = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
+"""The training records of each class of MNIST."""
+
+EPSILONS = (1.0, 10.0)
+ORDERS_OF_MIXTURE = tuple(2**k for k in range(13))
+RELEASES = 10000
+DELTA = 1e-5
+CLIP_NORM = 1.0
+
+# How close the noise of the lower curve is to what a pair of data sets allows: a line's width.
+_TOLERANCE = 5e-3
+# A pair needs less noise than the certified bound, by about this factor.
+_LESS = 0.9
+_MOST_ORDERS = 100
+
+
+def figure(
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    orders_of_mixture: Sequence[int] = ORDERS_OF_MIXTURE,
+    releases: int = RELEASES,
+    delta: float = DELTA,
+    clip_norm: float = CLIP_NORM,
+    track: Track = every,
+) -> Figure:
+    """The least noise for a budget, and the noise-to-signal ratio, against the order of mixture.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        The budgets, a curve each.
+    orders_of_mixture : sequence of int
+        l of the paper.
+    releases : int
+        T of the paper: synthetic records of all ten classes together; a multiple of ten.
+    delta : float
+        In (0, 1).
+    clip_norm : float
+        c of the paper.
+    track : callable
+        Shows progress.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range.
+    """
+    budgets = _budgets(epsilons)
+    classes = len(CLASS_SIZES)
+    total = _validate.integer("releases", releases, minimum=classes)
+    if total % classes:
+        raise _validate.fail("releases", f"to be a multiple of {classes} (classes)", releases)
+    target = _validate.open_probability("delta", delta)
+    # Building every event first means that what is wrong with one is said before the work begins.
+    events = [
+        _event(order, total // classes, clip_norm) for order in sorted(_orders(orders_of_mixture))
+    ]
+    tasks = [
+        [functools.partial(_point, event, budget, target) for event in events] for budget in budgets
+    ]
+    found = computed(tasks, track)
+    curves = [(f"\N{GREEK SMALL LETTER EPSILON} = {b:g}", {"epsilon": b}) for b in budgets]
+    return Figure(
+        id=ID,
+        title="DP-CDA: the noise that a budget takes, and the best order of mixture",
+        source="DP-CDA (Saha, Tonoy and Imtiaz), section 5, the question it leaves open",
+        parameters={
+            "class sizes": "MNIST",
+            "T": total,
+            "delta": target,
+            "c": float(clip_norm),
+            "adjacency": ADJACENCY,
+        },
+        notes=(
+            "T, delta and c are not printed in the paper and are chosen here.",
+            "Published: by Theorem 1 with p = l/N and equal noise on labels. Upper: enough by the "
+            "certified bound, for features scaled with public constants and samples drawn within a "
+            "class. Lower: with less, a pair of neighbours exceeds the budget.",
+            "The ratio is that of the noise's variance to what a mean of l of the N records of the "
+            "smallest class keeps of the variance between records: sigma^2 / (c^2 (1/l - 1/N)). "
+            "Its lowest point is the best order of mixture.",
+            *_best(budgets, found),
+        ),
+        panels=(
+            Panel(
+                name="noise",
+                title="noise that the budget takes",
+                x_label="order of mixture l (records)",
+                y_label="noise \N{GREEK SMALL LETTER SIGMA} (standard deviation, in units of c)",
+                x_logarithmic=True,
+                y_logarithmic=True,
+                curves=tuple(
+                    Curve(label=label, parameters=parameters, points=_scaled(points, clip_norm))
+                    for (label, parameters), points in zip(curves, found, strict=True)
+                ),
+            ),
+            Panel(
+                name="noise-to-signal",
+                title="noise to signal, per release",
+                x_label="order of mixture l (records)",
+                y_label="noise-to-signal ratio",
+                x_logarithmic=True,
+                y_logarithmic=True,
+                curves=tuple(
+                    Curve(label=label, parameters=parameters, points=_ratios(points, clip_norm))
+                    for (label, parameters), points in zip(curves, found, strict=True)
+                ),
+            ),
+        ),
+    )
+
+
+def _budgets(epsilons: Sequence[float]) -> tuple[float, ...]:
+    found = tuple(_validate.positive("epsilons", epsilon) for epsilon in epsilons)
+    if not found or len(set(found)) < len(found) or len(found) > MOST_CURVES:
+        raise _validate.fail("epsilons", f"to be 1 to {MOST_CURVES} different numbers", epsilons)
+    return found
+
+
+def _orders(values: Sequence[int]) -> tuple[int, ...]:
+    found = _validate.integers("orders_of_mixture", values)
+    if len(set(found)) < len(found) or len(found) > _MOST_ORDERS:
+        raise _validate.fail(
+            "orders_of_mixture", f"to be at most {_MOST_ORDERS} different integers", values
+        )
+    return found
+
+
+def _event(order: int, samples: int, clip_norm: float) -> DPCDA:
+    return DPCDA(
+        class_sizes=CLASS_SIZES,
+        samples_per_class=samples,
+        order_of_mixture=order,
+        clip_norm=clip_norm,
+        # Enough for most budgets, from where a search begins.
+        feature_noise=clip_norm / order + 0.1 * clip_norm,
+        label_noise=clip_norm / order + 0.1 * clip_norm,
+    )
+
+
+def _point(event: DPCDA, epsilon: float, delta: float) -> Point:
+    """The noise that three ways of counting ask for."""
+    upper = _noise(replace(event, label_noise=0.0), epsilon, delta, "best-rdp", "feature_noise")
+    lower = None
+    if upper is not None:
+        lower = _refuted(event, epsilon, delta, start=_LESS * upper)
+    both = ("feature_noise", "label_noise")
+    return Point(
+        x=float(event.order_of_mixture),
+        published=_noise(event, epsilon, delta, "dpcda-theorem1", both),
+        upper=math.inf if upper is None else upper,
+        lower=lower,
+    )
+
+
+def _noise(
+    event: DPCDA, epsilon: float, delta: float, bound: str, parameter: str | tuple[str, ...]
+) -> Number:
+    """The noise on the features that a bound asks for; None if none is enough."""
+    try:
+        found = calibrate(
+            event,
+            target_epsilon=epsilon,
+            delta=delta,
+            adjacency=ADJACENCY,
+            parameter=parameter,
+            bound=bound,
+        )
+    except CalibrationError:
+        return None
+    assert isinstance(found.event, DPCDA)
+    return found.event.feature_noise
+
+
+def _refuted(event: DPCDA, epsilon: float, delta: float, *, start: float) -> Number:
+    """The most noise with which a pair of data sets was seen to exceed the budget."""
+    question = by_loss.Question(
+        adjacency=Adjacency(ADJACENCY),
+        delta=delta,
+        scale=2.0 ** round(math.log2(min(max(epsilon, 1e-6), 1e2))),
+    )
+
+    def score(noise: float) -> float:
+        attained, _ = by_loss.lower(replace(event, feature_noise=noise), question)
+        return math.log(attained.epsilon / epsilon) if attained.epsilon > 0.0 else -math.inf
+
+    try:
+        found = bracket.numbers(
+            score,
+            start=start,
+            lowest=1e-3 * start,
+            highest=1e3 * start,
+            private=1,
+            tolerance=_TOLERANCE,
+        )
+    except NoLossDistributionError:
+        return None
+    return found.misses
+
+
+def _scaled(points: Sequence[Point], clip_norm: float) -> tuple[Point, ...]:
+    return tuple(_mapped(point, lambda noise: noise / clip_norm) for point in points)
+
+
+def _ratios(points: Sequence[Point], clip_norm: float) -> tuple[Point, ...]:
+    found = []
+    for point in points:
+        kept = 1.0 / point.x - 1.0 / min(CLASS_SIZES)
+        # A mean of a whole class says nothing of how its records differ.
+        if kept > 0.0:
+            ratio = functools.partial(_ratio, clip_norm=clip_norm, kept=kept)
+            found.append(_mapped(point, ratio))
+    return tuple(found)
+
+
+def _ratio(noise: float, *, clip_norm: float, kept: float) -> float:
+    return (noise / clip_norm) ** 2 / kept
+
+
+def _mapped(point: Point, function: Callable[[float], float]) -> Point:
+    def of(number: Number) -> Number:
+        return number if number is None or math.isinf(number) else function(number)
+
+    return Point(
+        x=point.x, published=of(point.published), upper=of(point.upper), lower=of(point.lower)
+    )
+
+
+def _best(budgets: Sequence[float], found: Sequence[Sequence[Point]]) -> tuple[str, ...]:
+    """Which of the orders is the best one, in words."""
+    best = []
+    for budget, points in zip(budgets, found, strict=True):
+        ratios = [p for p in _ratios(points, 1.0) if p.upper is not None and p.upper < math.inf]
+        if ratios:
+            lowest = min(ratios, key=lambda point: point.upper or math.inf)
+            best.append(f"l = {lowest.x:g} at epsilon {budget:g}")
+    return (f"Best of the orders shown: {', '.join(best)}.",) if best else ()
