@@ -26,8 +26,6 @@ _MARGIN = 1e-12
 _NUDGES = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 _CLOSE = 1e-10
 _POLISHING = 4
-# Scores that differ by no more than this may be one and the same.
-_HARDLY = 1e-5
 _NEAR_BY, _FAR_AWAY = (0.5, 2.0), 2.0**20
 _RESTARTS = 6
 # The bracket is this part of the tolerance, so that its open end may move to a sure miss.
@@ -185,22 +183,21 @@ def _surely(
 
 
 def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool:
-    """Whether the bound depends on the dial at all: asked where the scores hardly differ."""
+    """Whether the bound depends on the dial at all: asked where one side has nothing.
+
+    Scores far from 0 are rough, so that they differ without a reason; at one order they do not.
+    """
     dial = search.dial
-    if dial.lowest == dial.highest:
+    known = [(t, found.order) for t, found in scores.items() if found.order is not None]
+    if dial.lowest == dial.highest or not known:
         return True
-    seen = [found.guess for found in scores.values()]
-    if max(seen) - min(seen) > _HARDLY and not math.isnan(max(seen) - min(seen)):
-        return True
-    t, found = next(iter(scores.items()))
-    if found.order is None:
-        return True
+    t, order = known[0]
     # What does not depend on the dial is the same to the last bit, near and far.
     factors = (*_NEAR_BY, _FAR_AWAY**dial.private)
     places = {min(max(t * factor, dial.lowest), dial.highest) for factor in factors}
     whole = {float(round(place)) for place in places} if dial.whole else places
-    here = scorer.at_order(dial.at(t), found.order)
-    return any(scorer.at_order(dial.at(place), found.order) != here for place in whole)
+    here = scorer.at_order(dial.at(t), order)
+    return any(scorer.at_order(dial.at(place), order) != here for place in whole)
 
 
 def _polished(search: Search, scorer: Scorer, found: _Found) -> _Found:
