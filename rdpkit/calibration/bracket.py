@@ -166,15 +166,16 @@ class _Ends:
         if self.slow == _PATIENCE or not (math.isfinite(one.score) and math.isfinite(two.score)):
             return middle
         three = self.third
+        # The line through the two ends crosses 0 between them; a parabola need not.
+        line = (one.u * -two.score + two.u * one.score) / (one.score - two.score)
+        found = line
         if three is not None and len({one.score, two.score, three.score}) == 3:
             found = _inverse_quadratic(one, two, three)
-        else:
-            found = (one.u * -two.score + two.u * one.score) / (one.score - two.score)
         if self.stays > 1:
             # One end has stayed: aim a little beyond, so that it moves next to the other.
             near = one.u if self.last_missed else two.u
             found += _BEYOND * (found - near)
-        return found if one.u < found < two.u else middle
+        return found if one.u < found < two.u else line
 
     def take(self, found: _Point) -> None:
         """Make a point the new end on its side."""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rdpkit import by_rdp
 from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.at_least import at_least
 from rdpkit.bounds.base import RdpBound
 from rdpkit.bounds.undominated import Economical, Focus, Trace
 from rdpkit.by_rdp import Route
@@ -41,6 +42,9 @@ _AROUND = 0.03
 _NEARBY = 4.0
 # Scores closer to 0 than this are computed from the orders that were best before.
 _CLOSE = 0.2
+# Scores above this are told from afar, at these orders.
+_FAR = 8.0
+_SPARSE = 1.0 + np.geomspace(1e-2, 1e3, 24)
 # A score is settled if its error is this part of it, or this small.
 _SETTLED = 0.02
 _FINEST = 5e-8
@@ -144,12 +148,27 @@ class Scorer:
     def score(self, event: Event) -> Score:
         """The score by the orders and theorems that were best, if the last one was close to 0."""
         if self._valley is None:
-            return self.score_everywhere(event)
+            return self._from_afar(event) or self.score_everywhere(event)
         span = self._span(self.target.route(event))
         if span is None:
             return Score(value=math.inf, order=None, settled=math.inf)
         function = self._scores(self._curve(event, focused=True))
         return self._keep(settle(function, self._valley, span, self._accepted, _certain))
+
+    def _from_afar(self, event: Event) -> Score | None:
+        """A lower bound on the score in closed form, if that is far above 0; else None.
+
+        With far too little noise theorems take long to evaluate, and all say the same.
+        """
+        if self.target.theorem is not None:
+            return None
+        least = at_least(event, _SPARSE, self.target.adjacency)
+        scores = self._at(_SPARSE, lambda orders: least)
+        pick = int(np.argmin(scores))
+        score = float(scores[pick])
+        if not _FAR < score < math.inf:
+            return None
+        return Score(value=score, order=float(_SPARSE[pick]), settled=score)
 
     def score_everywhere(self, event: Event, focus: Focus | None = None) -> Score:
         """The score from all orders and all theorems, or those of a focus."""
@@ -178,6 +197,9 @@ class Scorer:
         A bound on parallel parts is the larger one of what a record leaks that stays in its part,
         and of what one leaks that moves; the first is left out.
         """
+        far = self._from_afar(event)
+        if far is not None:
+            return far.guess
         only_ends = Focus(theorems={}, ends_decide=True)
         known = (self._valley, self._focus)
         found = self.score_everywhere(event, only_ends)

@@ -26,6 +26,8 @@ _MARGIN = 1e-12
 _NUDGES = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 _CLOSE = 1e-10
 _POLISHING = 4
+# Scores on both sides of 0 that differ by no more than this may be one and the same.
+_HARDLY = 1e-3
 _NEAR_BY, _FAR_AWAY = (0.5, 2.0), 2.0**20
 _RESTARTS = 6
 # The bracket is this part of the tolerance, so that its open end may move to a sure miss.
@@ -141,9 +143,7 @@ def _bracketed(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
             raise _unreachable(search, dial.highest if dial.private > 0 else dial.lowest)
         meets = _Found(meets=found.meets, score=scores[found.meets], misses=None)
         if found.misses is None:
-            notes.append(
-                f"the end of the range, {_shown(dial.values(found.meets))}, meets the target"
-            )
+            notes.append(_at_the_end(dial, found.meets))
             return meets
         misses = _surely(search, score, scores, found.misses)
         if not scorer.better_elsewhere(dial.at(misses)):
@@ -183,7 +183,7 @@ def _surely(
 
 
 def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool:
-    """Whether the bound depends on the dial at all: asked where one side has nothing.
+    """Whether the bound depends on the dial at all: asked where one side has nothing, or hardly.
 
     Scores far from 0 are rough, so that they differ without a reason; at one order they do not.
     """
@@ -191,13 +191,18 @@ def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool
     known = [(t, found.order) for t, found in scores.items() if found.order is not None]
     if dial.lowest == dial.highest or not known:
         return True
+    seen = [found.guess for found in scores.values()]
+    if min(seen) <= 0.0 < max(seen) and max(seen) - min(seen) > _HARDLY:
+        return True
     t, order = known[0]
     # What does not depend on the dial is the same to the last bit, near and far.
     factors = (*_NEAR_BY, _FAR_AWAY**dial.private)
     places = {min(max(t * factor, dial.lowest), dial.highest) for factor in factors}
     whole = {float(round(place)) for place in places} if dial.whole else places
     here = scorer.at_order(dial.at(t), order)
-    return any(scorer.at_order(dial.at(place), order) != here for place in whole)
+    return math.isinf(here) or any(
+        scorer.at_order(dial.at(place), order) != here for place in whole
+    )
 
 
 def _polished(search: Search, scorer: Scorer, found: _Found) -> _Found:

@@ -1,0 +1,187 @@
+"""``rdpkit calibrate``: by options and by file, in words and in JSON, and its exit status."""
+
+from __future__ import annotations
+
+import pytest
+
+import rdpkit
+from rdpkit.calibration.parameters import rules_of
+from rdpkit.events import MECHANISMS, event_from_parameters
+from tests.cli.commands import ADD, EVENTS, answer, run
+
+TARGET = ["--target-epsilon", "1", "--delta", "1e-5"]
+POISSON = ["poisson_sampled_gaussian", "--record-norm", "1", "--sampling-probability", "0.01"]
+
+
+def options(name, without=()):
+    """A mechanism and its parameters as options, some left out."""
+    words = [name]
+    for key, value in EVENTS[name].items():
+        if key not in without:
+            shown = ",".join(map(str, value)) if isinstance(value, list) else value
+            words += ["--" + key.replace("_", "-"), shown]
+    return words
+
+
+def first_parameter(name):
+    """The parameter of a mechanism that is calibrated first: its noise, where it has one."""
+    extra = {"adjacency": "add_or_remove_one"} if "custom" in name else {}
+    rules = rules_of(event_from_parameters(name, {**EVENTS[name], **extra}))
+    known = sorted(rules, key=lambda key: (rules[key].private <= 0, "feature" not in key, key))
+    return known[0] if known else None
+
+
+@pytest.mark.parametrize("name", [name for name in EVENTS if first_parameter(name)])
+def test_what_is_calibrated_may_be_left_out(name):
+    parameter = first_parameter(name)
+    given = answer("calibrate", *options(name), "--parameter", parameter, *TARGET, *ADD)
+    left_out = [parameter] if parameter not in ("class_sizes",) else []
+    found = answer("calibrate", *options(name, left_out), "--parameter", parameter, *TARGET, *ADD)
+    assert found["certified"]
+    assert found["guarantee"]["epsilon"] <= 1.0
+    assert found["values"].keys() == {parameter}
+    # Where the search begins hardly matters.
+    if isinstance(found["values"][parameter], float):
+        assert found["values"][parameter] == pytest.approx(given["values"][parameter], rel=1e-6)
+    else:
+        assert found["values"] == given["values"]
+
+
+def test_what_it_prints_is_what_the_library_finds():
+    training = rdpkit.Repeated(
+        event=rdpkit.PoissonSampledGaussian(
+            noise_std=1.0, record_norm=1.0, sampling_probability=0.01
+        ),
+        count=100,
+    )
+    expected = rdpkit.calibrate(
+        training,
+        target_epsilon=1.0,
+        delta=1e-5,
+        adjacency="add_or_remove_one",
+        parameter="event.noise_std",
+    )
+    arguments = [*POISSON, "--count", "100", "--parameter", "noise_std", *TARGET, *ADD]
+    found = answer("calibrate", *arguments)
+    assert found["values"] == {"event.noise_std": expected.value}
+    assert found["misses"] == dict(expected.misses)
+    text = run("calibrate", *arguments)
+    assert text.exit_code == 0
+    # All digits: a rounded noise might miss the target.
+    assert f"event.noise_std {expected.value!r}\n" in text.output
+    assert "certified       yes" in text.output
+    assert "mironov2019 (upper)" in text.output
+    assert "target          1, of which" in text.output
+
+
+def test_how_often():
+    arguments = [*POISSON, "--noise-std", "1", "--parameter", "count", *TARGET, *ADD]
+    found = answer("calibrate", *arguments)
+    assert found["values"] == {"count": found["misses"]["count"] - 1}
+    text = run("calibrate", *arguments)
+    assert f"misses     count = {found['misses']['count']}" in text.output
+
+
+def test_several_and_ratios():
+    mix = options("dpmix", ["feature_noise", "label_noise"])
+    ask = [*TARGET, *ADD]
+    ratio = answer("calibrate", *mix, "--parameter", "feature_noise=1,label_noise=2", *ask)
+    values = ratio["values"]
+    assert values["label_noise"] == pytest.approx(2.0 * values["feature_noise"], rel=1e-15)
+    both = [*options("dpmix"), "--parameter", "feature_noise", "--parameter", "label_noise"]
+    kept = answer("calibrate", *both, *ask)["values"]
+    assert kept["label_noise"] == kept["feature_noise"]
+    missing = run("calibrate", *mix, "--parameter", "feature_noise,label_noise", *ask)
+    assert missing.exit_code == 2
+    assert "Missing option '--feature-noise'" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("inner", "parameter", "path"),
+    [
+        ("noise_std = 2.0, record_norm = 1.0", "events[1].count", "events[1].count"),
+        ("record_norm = 1.0", "event.noise_std", "events[1].event.noise_std"),
+        ("record_norm = 1.0", "events[1].event.noise_std", "events[1].event.noise_std"),
+    ],
+)
+def test_files(tmp_path, inner, parameter, path):
+    file = tmp_path / "event.toml"
+    count = "" if "count" in parameter else ", count = 3"
+    file.write_text(
+        'mechanism = "composed"\n'
+        'events = [{mechanism = "gaussian", noise_std = 9.0, record_norm = 1.0}, '
+        f'{{mechanism = "repeated"{count}, event = {{mechanism = "gaussian", {inner}}}}}]\n'
+    )
+    found = answer("calibrate", file, "--parameter", parameter, *TARGET[:1], "5", *TARGET[2:], *ADD)
+    assert list(found["values"]) == [path]
+    assert found["guarantee"]["epsilon"] <= 5.0
+
+
+def test_a_target_out_of_reach_is_status_1_and_one_line():
+    arguments = ["gaussian", "--record-norm", "1", "--parameter", "noise_std", "--conversion"]
+    done = run(
+        "calibrate", *arguments, "mironov2017", "--target-epsilon", "1e-5", *TARGET[2:], *ADD
+    )
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: target_epsilon 1e-05 cannot be reached by raising")
+    assert done.stderr.count("\n") == 1
+    effect = run("calibrate", *options("dpcda"), "--parameter", "label_noise", *TARGET, *ADD)
+    assert effect.exit_code == 1
+    assert "does not depend on label_noise" in effect.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gaussian", "--record-norm", "1", "--parameter", "nothing"], "'--noise-std'"),
+        ([*POISSON, "--noise-std", "1", "--parameter", "nothing"], "Expected parameter to be one"),
+        ([*POISSON, "--parameter", "noise_std=1,record_norm"], "is not NAME, NAME,NAME"),
+        ([*POISSON, "--parameter", "noise_std=x"], "is not a ratio like"),
+        ([*POISSON, "--parameter", "noise_std", "--bound", "nothing"], "Expected bound to be"),
+        ([*POISSON, "--parameter", "noise_std", "--tolerance", "2"], "Expected tolerance in"),
+        (
+            [*POISSON, "--parameter", "noise_std", "--prefer", "largest"],
+            "Expected prefer to be None",
+        ),
+        ([*POISSON, "--parameter", ""], "is not NAME"),
+        (["repeated"], "repeated is made of other events"),
+        (["laplace"], "Expected EVENT to be a TOML file or one of"),
+        (["no.toml", "--parameter", "count"], "No such file or directory"),
+    ],
+)
+def test_bad_input_is_status_2(arguments, message):
+    done = run("calibrate", *arguments, *TARGET, *ADD)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("missing", ["--target-epsilon", "--delta", "--parameter", "--adjacency"])
+def test_nothing_has_a_default_that_should_not(missing):
+    words = [*POISSON, "--parameter", "noise_std", *TARGET, *ADD]
+    place = words.index(missing)
+    done = run("calibrate", *words[:place], *words[place + 2 :])
+    assert done.exit_code == 2
+    assert f"Missing option '{missing}'" in done.stderr
+
+
+def test_files_that_describe_nothing(tmp_path):
+    file = tmp_path / "event.toml"
+    for content, message in [
+        ("mechanism = 3", "expected a key 'mechanism'"),
+        ('mechanism = "gaussian"\nnoise = 1.0', "Unknown parameter 'noise'"),
+        ('mechanism = "repeated"\ncount = 2\nevent = 3', "to be a table"),
+        ("= 1", "not a TOML file"),
+    ]:
+        file.write_text(content)
+        done = run("calibrate", file, "--parameter", "noise_std", *TARGET, *ADD)
+        assert done.exit_code == 2
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_help_lists_the_mechanisms():
+    listed = run("calibrate", "--help").output
+    assert all(name in listed for name in MECHANISMS if name in EVENTS)
+    assert "out of reach" in listed

@@ -1,0 +1,142 @@
+"""Conversions backwards: the line that touches the region, against brute force and round trips.
+
+Reference values: tests/oracles/optimal_conversion.py (mp.dps = 50).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from rdpkit.conversions import EPSILON
+from rdpkit.conversions.largest_rdp import largest_rdp, optimal_epsilon, touching
+from tests.bounds.strategies import ORDERS, log_uniform
+from tests.oracles.table import load
+
+STORED = [e for e in load("optimal_conversion") if list(e)[2] == "delta"]
+POSITIVE = [e for e in STORED if float(e["epsilon"]) > 0.0]
+EPSILONS = log_uniform(1e-6, 30.0)
+DELTAS = log_uniform(1e-12, 0.5)
+
+
+def region(a, p, q):
+    """The smallest divergence that allows the pair, in both directions."""
+    forward = p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)
+    backward = q**a * p ** (1 - a) + (1 - q) ** a * (1 - p) ** (1 - a)
+    return mp.log(max(forward, backward)) / (a - 1)
+
+
+@pytest.mark.parametrize("entry", POSITIVE, ids=lambda e: f"{e['order']}-{e['rdp']}")
+def test_stored_epsilons_come_back(entry):
+    """The largest divergence at the stored epsilon is the one that the epsilon was made from.
+
+    Relative 1e-11: epsilon's derivative by the divergence is up to 3e4 in the table.
+    """
+    order, rdp, delta = entry["order"], entry["rdp"], entry["delta"]
+    epsilon = float(entry["epsilon"])
+    assert touching(order, epsilon, delta).rdp == pytest.approx(rdp, rel=1e-11)
+    assert optimal_epsilon(order, rdp, delta)[0] == pytest.approx(epsilon, rel=1e-11)
+
+
+@pytest.mark.parametrize("entry", [e for e in STORED if float(e["epsilon"]) < 0.0])
+def test_a_negative_epsilon_is_none(entry):
+    assert optimal_epsilon(entry["order"], entry["rdp"], entry["delta"])[0] == 0.0
+
+
+@settings(max_examples=150)
+@given(ORDERS, EPSILONS, DELTAS, st.floats(1e-6, 1.0 - 1e-6))
+def test_no_other_point_of_the_line_is_allowed_earlier(order, epsilon, delta, part):
+    """The minimum over the line: every other point needs at least as large a divergence."""
+    found = touching(order, epsilon, delta)
+    with mp.workdps(40):
+        a, growth = mpf(order), mp.exp(mpf(epsilon))
+        q = mpf(part) * (1 - mpf(delta)) / growth
+        assert region(a, delta + growth * q, q) >= mpf(found.rdp) * (1 - mpf(10) ** -9)
+
+
+@settings(max_examples=150)
+@given(ORDERS, EPSILONS, DELTAS)
+def test_the_point_is_on_the_line_and_has_the_divergence(order, epsilon, delta):
+    """Fractions of a divergence that small are lost to 1e-10, not more."""
+    found = touching(order, epsilon, delta)
+    with mp.workdps(60):
+        q = mpf(found.q)
+        p = mpf(delta) + mp.exp(mpf(epsilon)) * q
+        assert abs(p / mpf(found.p) - 1) < mpf(10) ** -14
+        assert region(mpf(order), p, q) == pytest.approx(found.rdp, rel=1e-10)
+
+
+@settings(max_examples=100)
+@given(ORDERS, log_uniform(1e-3, 20.0), DELTAS)
+def test_slope_is_the_derivative(order, epsilon, delta):
+    """Against a central difference, whose own error is about 1e-4 here."""
+    step = 1e-4 * epsilon
+    found = touching(order, epsilon, delta)
+    above, below = (touching(order, epsilon + s, delta) for s in (step, -step))
+    if above.corner == below.corner:
+        slope = (above.rdp - below.rdp) / (2.0 * step)
+        assert found.slope == pytest.approx(slope, rel=2e-3)
+
+
+@settings(max_examples=60)
+@given(ORDERS, EPSILONS, DELTAS)
+def test_there_and_back(order, epsilon, delta):
+    """The error of the divergence, 1e-10, grows by its share in epsilon."""
+    found = touching(order, epsilon, delta)
+    back, again = optimal_epsilon(order, found.rdp, delta)
+    assert back == pytest.approx(epsilon, abs=1e-9 * found.rdp / found.slope + 1e-9 * epsilon)
+    assert again.rdp == pytest.approx(found.rdp, rel=1e-9)
+
+
+@pytest.mark.parametrize("conversion", ["mironov2017", "balle2020", "optimal"])
+@settings(max_examples=40)
+@given(epsilon=log_uniform(0.01, 100.0), delta=log_uniform(1e-10, 0.1))
+def test_what_there_is_room_for_converts_to_epsilon(conversion, epsilon, delta):
+    """At orders with room for anything; the optimal floats are good to 1e-4 near the corner."""
+    orders = np.array([1.5, 2.0, 7.3, 64.0, 500.0])
+    room = largest_rdp(orders, epsilon=epsilon, delta=delta, conversion=conversion)
+    for order, rdp in zip(orders, room, strict=True):
+        if rdp > 1e-6:
+            point = np.array([order]), np.array([rdp])
+            found = EPSILON[conversion](*point, delta)[0]
+            # The floats of the optimal conversion err towards a larger epsilon.
+            assert found >= epsilon * (1.0 - 1e-9) - 1e-12
+            assert found <= epsilon * (1.0 + (2e-3 if conversion == "optimal" else 1e-9)) + 1e-12
+
+
+@settings(max_examples=60)
+@given(EPSILONS, DELTAS)
+def test_a_better_conversion_leaves_more_room(epsilon, delta):
+    orders = 1.0 + np.geomspace(1e-3, 1e3, 25)
+    mironov, balle, optimal = (
+        largest_rdp(orders, epsilon=epsilon, delta=delta, conversion=name)
+        for name in ("mironov2017", "balle2020", "optimal")
+    )
+    assert (mironov <= balle).all()
+    assert (balle <= optimal * (1.0 + 1e-9) + 1e-15).all()
+    assert (optimal > 0.0).all()
+
+
+def test_huge_epsilons_use_balle():
+    """There e^epsilon is no float, and nothing is lost: both agree to 1e-9 already at 600."""
+    orders = np.array([1.5, 8.0, 100.0])
+    for epsilon, tolerance in ((600.0, 1e-9), (1e5, 0.0)):
+        optimal, balle = (
+            largest_rdp(orders, epsilon=epsilon, delta=1e-5, conversion=name)
+            for name in ("optimal", "balle2020")
+        )
+        np.testing.assert_allclose(optimal, balle, rtol=tolerance)
+
+
+def test_corner_is_where_both_constraints_bind():
+    found = touching(14.0, 0.05, 0.04)
+    assert found.corner
+    assert found.p + found.q == pytest.approx(1.0, abs=1e-15)
+    assert not touching(14.0, 1.0, 1e-5).corner
+    assert math.isfinite(found.slope)
+    assert found.slope > 0.0

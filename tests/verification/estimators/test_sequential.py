@@ -1,0 +1,127 @@
+import math
+
+import numpy as np
+import pytest
+
+from verification.estimators.base import DiagnosticKind, Stop
+from verification.estimators.claimed_dp import DpClaim
+from verification.estimators.claimed_profile import ProfileClaim
+from verification.estimators.claimed_rdp import RdpClaim
+from verification.estimators.sequential import SequentialTest
+
+ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0])
+# A Gaussian mechanism with noise 2 and sensitivity 1: (1, 0.0071)-DP by its closed form.
+TRUE = {
+    "dp": DpClaim(epsilon=1.0, delta=0.0072),
+    "profile": ProfileClaim(epsilons=[1.0, 1.5], deltas=[0.0072, 1.2e-3]),
+    "rdp": RdpClaim(orders=ORDERS, values=ORDERS / 8.0),
+}
+
+
+def _run(claim, seed, *, shift, most, batch=2000, rate=0.01):
+    rng = np.random.default_rng(seed)
+    test = SequentialTest(claim, false_alarm_rate=rate)
+    while sum(test.samples) < 2 * most:
+        p, q = rng.normal(shift, 1.0, batch), rng.normal(0.0, 1.0, batch)
+        if test.update(p, q) is not None:
+            break
+    return test
+
+
+@pytest.mark.parametrize("name", TRUE)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_violation_is_rejected_in_either_direction(name, sign):
+    test = _run(TRUE[name], 1, shift=sign, most=20_000)
+    outcome = test.outcome()
+    assert outcome.rejected
+    assert outcome.stop is Stop.REJECTED
+    assert outcome.log_e_value >= math.log(100.0)
+    assert outcome.witness
+    assert outcome.p_value is None
+
+
+@pytest.mark.parametrize("name", TRUE)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_truth_is_not_rejected(name, seed):
+    outcome = _run(TRUE[name], seed, shift=0.5, most=20_000).outcome()
+    assert not outcome.rejected
+    assert outcome.log_e_value < math.log(100.0)
+
+
+def test_a_claim_far_from_false_is_cleared():
+    outcome = _run(DpClaim(epsilon=1.0, delta=0.1), 3, shift=0.1, most=200_000).outcome()
+    assert outcome.stop is Stop.CLEARED
+    assert not outcome.rejected
+    assert outcome.diagnostics == ()
+    assert sum(outcome.samples) < 100_000
+
+
+@pytest.mark.parametrize("batches", [[100] * 60, [1] * 300 + [5700], [6000]])
+def test_batches_of_any_size_are_looked_at_in_full(batches):
+    rng = np.random.default_rng(4)
+    test = SequentialTest(TRUE["dp"], false_alarm_rate=1e-9)
+    for size in batches:
+        test.update(rng.normal(0.5, 1.0, size), rng.normal(0.0, 1.0, size))
+    assert test.samples == (6000, 6000)
+    assert math.isfinite(test.log_e_value)
+
+
+def test_unequal_batches_are_used_in_full_and_reject():
+    rng = np.random.default_rng(5)
+    test = SequentialTest(TRUE["dp"], false_alarm_rate=0.01)
+    stop = None
+    while stop is None and sum(test.samples) < 60_000:
+        stop = test.update(rng.normal(1.0, 1.0, 1500), rng.normal(0.0, 1.0, 500))
+    assert stop is Stop.REJECTED
+
+
+def test_scores_after_a_stop_change_nothing():
+    test = _run(TRUE["dp"], 1, shift=3.0, most=20_000)
+    before = test.samples, test.log_e_value
+    assert test.update([0.0], [0.0]) is Stop.REJECTED
+    assert (test.samples, test.log_e_value) == before
+
+
+def test_atoms_and_infinite_scores_are_tested():
+    """An output that only one data set can have."""
+    rng = np.random.default_rng(6)
+    test = SequentialTest(DpClaim(epsilon=1.0, delta=0.01), false_alarm_rate=0.01)
+    stop = None
+    while stop is None and sum(test.samples) < 40_000:
+        p = np.where(rng.random(1000) < 0.05, math.inf, 0.0)
+        stop = test.update(p, np.zeros(1000))
+    assert stop is Stop.REJECTED
+
+
+def test_capital_multiplies_out_no_matter_where_the_seed_of_a_bet_comes_from():
+    """Same scores, same batches: the same verdict to the last digit."""
+    one = _run(TRUE["rdp"], 8, shift=0.55, most=8000)
+    other = _run(TRUE["rdp"], 8, shift=0.55, most=8000)
+    assert one.log_e_value == other.log_e_value
+
+
+def test_few_and_equal_scores_are_diagnosed():
+    test = SequentialTest(DpClaim(epsilon=1.0, delta=1e-3), false_alarm_rate=0.01)
+    test.update(np.zeros(5), np.zeros(5))
+    kinds = {diagnostic.kind for diagnostic in test.outcome().diagnostics}
+    assert DiagnosticKind.TOO_FEW_SAMPLES in kinds
+    assert DiagnosticKind.NO_SEPARATION in kinds
+
+
+def test_nan_and_wrong_shapes_raise_and_do_not_count():
+    test = SequentialTest(DpClaim(epsilon=1.0, delta=1e-3), false_alarm_rate=0.01)
+    with pytest.raises(ArithmeticError, match="p_scores"):
+        test.update([math.nan], [1.0])
+    with pytest.raises(ArithmeticError, match="q_scores"):
+        test.update([1.0], [math.nan])
+    for bad in ([], [[1.0]], ["a"]):
+        with pytest.raises(ValueError, match="q_scores"):
+            test.update([1.0], bad)
+    assert test.samples == (0, 0)
+
+
+def test_wrong_arguments_raise():
+    with pytest.raises(ValueError, match="false_alarm_rate"):
+        SequentialTest(DpClaim(epsilon=1.0, delta=0.0), false_alarm_rate=0.0)
+    with pytest.raises((ValueError, TypeError), match="claim"):
+        SequentialTest("DP", false_alarm_rate=0.1)

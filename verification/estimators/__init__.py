@@ -1,0 +1,1 @@
+"""Estimators of privacy loss and tests of privacy claims, one a file."""

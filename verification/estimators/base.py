@@ -1,0 +1,451 @@
+"""What every estimator and every test here takes and returns.
+
+Two data sets D and D' are neighbours. P is the distribution of the mechanism's output on D, Q that
+on D'. A *score* turns an output into one number; tests look at scores. A *claim* is a privacy
+statement about all neighbours, hence about (P, Q) and about (Q, P).
+
+A verdict (``Outcome.rejected``) says one thing: whether the claim was refuted, with a stated chance
+of a false alarm. *Diagnostics* say why a claim may have survived although it is wrong. They never
+change the verdict. A NaN is an ``ArithmeticError``, never "not rejected".
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rdpkit import _validate
+from rdpkit.guarantee import plain
+
+Array = NDArray[np.float64]
+
+
+class DiagnosticKind(StrEnum):
+    """What may be wrong with an estimate or a test, apart from its verdict."""
+
+    UNDERPOWERED = "underpowered"
+    """The samples could hardly have shown a violation of the size that was looked for."""
+    TOO_FEW_SAMPLES = "too_few_samples"
+    """No outcome of so few samples could have rejected the claim."""
+    NO_SEPARATION = "no_separation"
+    """No event was found that is more likely on one data set than on the other."""
+    LOW_EFFECTIVE_SAMPLE_SIZE = "low_effective_sample_size"
+    """A few of the weights carry the estimate."""
+    UNBOUNDED_WEIGHTS = "unbounded_weights"
+    """Nothing bounds the weights: the interval has no upper end."""
+    REPEATED_OUTPUTS = "repeated_outputs"
+    """Outputs of independent runs coincide: a fixed seed, noise used twice, or coarse noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """Something a reader should know about an estimate or a test.
+
+    Parameters
+    ----------
+    kind : DiagnosticKind
+        What it is.
+    message : str
+        What was seen, with numbers.
+    advice : str
+        What to do about it.
+    """
+
+    kind: DiagnosticKind
+    message: str
+    advice: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Plain values for JSON."""
+        return {"kind": self.kind.value, "message": self.message, "advice": self.advice}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Its ends, lower <= upper; infinite where nothing is known on that side.
+    confidence : float
+        In (0, 1): the interval contains the truth with at least this probability.
+
+    Raises
+    ------
+    ArithmeticError
+        If an end is NaN, or the ends are in the wrong order.
+    """
+
+    lower: float
+    upper: float
+    confidence: float
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise ArithmeticError(
+                f"An interval from {self.lower!r} to {self.upper!r} was about to be made."
+            )
+
+    def __contains__(self, value: float) -> bool:
+        return self.lower <= value <= self.upper
+
+    @property
+    def width(self) -> float:
+        """Its length."""
+        return self.upper - self.lower
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "lower": plain(self.lower),
+            "upper": plain(self.upper),
+            "confidence": self.confidence,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number estimated from samples, with an interval for it.
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    interval : Interval
+        Contains the true value with its stated confidence.
+    samples : int
+        How many were drawn.
+    effective_samples : float
+        (sum w)^2 / sum w^2 over the importance weights w; ``samples`` if all are equal.
+    diagnostics : tuple of Diagnostic
+        What a reader should know.
+    """
+
+    value: float
+    interval: Interval
+    samples: int
+    effective_samples: float
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.value) or math.isnan(self.effective_samples):
+            raise ArithmeticError(f"An estimate of {self.value!r} was about to be made.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "kind": "estimate",
+            "value": plain(self.value),
+            "interval": self.interval.as_dict(),
+            "samples": self.samples,
+            "effective_samples": self.effective_samples,
+            "diagnostics": [diagnostic.as_dict() for diagnostic in self.diagnostics],
+        }
+
+
+class Direction(StrEnum):
+    """Which of the two distributions plays the first part in P(E) <= e^epsilon Q(E) + delta."""
+
+    P_OVER_Q = "p_over_q"
+    Q_OVER_P = "q_over_p"
+
+    @property
+    def reversed(self) -> Direction:
+        """The other one."""
+        return Direction.Q_OVER_P if self is Direction.P_OVER_Q else Direction.P_OVER_Q
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdEvent:
+    """The event that a score is above, or below, a threshold.
+
+    Parameters
+    ----------
+    threshold : float
+        Compared with strictly: a score equal to it is outside of the event.
+    above : bool
+        True: {score > threshold}. False: {score < threshold}.
+    direction : Direction
+        Whose probability of the event is expected to be the larger one.
+    """
+
+    threshold: float
+    above: bool
+    direction: Direction
+
+    def contains(self, scores: Array) -> NDArray[np.bool_]:
+        """For each score, whether the event happened."""
+        return scores > self.threshold if self.above else scores < self.threshold
+
+    def describe(self) -> str:
+        """The event in words."""
+        sign = ">" if self.above else "<"
+        first, second = ("D", "D'") if self.direction is Direction.P_OVER_Q else ("D'", "D")
+        return f"score {sign} {self.threshold:.6g}, more likely on {first} than on {second}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "threshold": plain(self.threshold),
+            "above": self.above,
+            "direction": self.direction.value,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpsilonLowerBound:
+    """A lower bound on epsilon at a delta, from samples.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, >= 0. The mechanism is not (epsilon', delta)-DP for any epsilon' below it, unless
+        the interval failed.
+    delta : float
+        In [0, 1).
+    confidence : float
+        At least the probability with which ``epsilon`` is a lower bound.
+    samples : tuple of int
+        How many from P and how many from Q, those that chose the event included.
+    event : ThresholdEvent or None
+        The event; None where no event was found, or where the bound does not come from one.
+    diagnostics : tuple of Diagnostic
+        What a reader should know.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    samples: tuple[int, int]
+    event: ThresholdEvent | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0.0:
+            raise ArithmeticError(f"A bound with epsilon = {self.epsilon!r} was about to be made.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "kind": "lower",
+            "epsilon": plain(self.epsilon),
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "samples": list(self.samples),
+            "event": None if self.event is None else self.event.as_dict(),
+            "diagnostics": [diagnostic.as_dict() for diagnostic in self.diagnostics],
+        }
+
+
+class Stop(StrEnum):
+    """Why a test ended."""
+
+    REJECTED = "rejected"
+    """The claim is refuted."""
+    CLEARED = "cleared"
+    """What was looked at is shown to be within the claim; more samples would not change that."""
+    EXHAUSTED = "exhausted"
+    """The samples came to an end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The verdict of a test of a privacy claim.
+
+    Guarantee
+    ---------
+    If the claim is true, ``rejected`` is True with probability at most ``false_alarm_rate``,
+    over the randomness of the samples.
+
+    Parameters
+    ----------
+    rejected : bool
+        Whether the claim was refuted. False is no proof of privacy.
+    false_alarm_rate : float
+        The stated rate.
+    claim : str
+        The claim in words.
+    method : str
+        The test's name.
+    samples : tuple of int
+        How many from P and how many from Q were looked at.
+    stop : Stop
+        Why the test ended.
+    p_value : float or None
+        For a test of fixed size: rejected if and only if it is at most ``false_alarm_rate``.
+    e_value : float or None
+        For a sequential one: the bettor's capital, as a natural logarithm. Rejected if and only
+        if it came to log(1/false_alarm_rate) or more at some time.
+    witness : str
+        What the test looked at, in words.
+    bound : EpsilonLowerBound or None
+        Where the claim has a delta, epsilon is at least this.
+    diagnostics : tuple of Diagnostic
+        Why the claim may have survived although it is wrong.
+    """
+
+    rejected: bool
+    false_alarm_rate: float
+    claim: str
+    method: str
+    samples: tuple[int, int]
+    stop: Stop
+    p_value: float | None = None
+    log_e_value: float | None = None
+    witness: str = ""
+    bound: EpsilonLowerBound | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("p_value", "log_e_value"):
+            value = getattr(self, name)
+            if value is not None and math.isnan(value):
+                raise ArithmeticError(f"A verdict with {name} = nan was about to be made.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found: dict[str, Any] = {
+            "rejected": self.rejected,
+            "false_alarm_rate": self.false_alarm_rate,
+            "claim": self.claim,
+            "method": self.method,
+            "samples": list(self.samples),
+            "stop": self.stop.value,
+        }
+        if self.p_value is not None:
+            found["p_value"] = self.p_value
+        if self.log_e_value is not None:
+            found["log_e_value"] = plain(self.log_e_value)
+        found["witness"] = self.witness
+        if self.bound is not None:
+            found["bound"] = self.bound.as_dict()
+        found["diagnostics"] = [diagnostic.as_dict() for diagnostic in self.diagnostics]
+        return found
+
+
+@runtime_checkable
+class Density(Protocol):
+    """A distribution with a known density on R^d."""
+
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        """``n`` independent points, shape (n, d)."""
+        ...
+
+    def log_density(self, x: Array) -> Array:
+        """Natural logarithm of the density at points of shape (n, d), shape (n,); -inf is 0."""
+        ...
+
+
+class Score(Protocol):
+    """Turns outputs of a mechanism, shape (n, d), into scores, shape (n,)."""
+
+    def __call__(self, outputs: Array, /) -> Array:
+        """One score for each row."""
+        ...
+
+
+class PrivacyClaim(ABC):
+    """A privacy statement about all neighbours, in both directions, as tests need it.
+
+    Whatever a claim says about one event E, it says as a concave, increasing function: if
+    Q(E) = q, then P(E) <= ``highest_power(q)``. (In f-DP this is 1 - f(q).)
+    """
+
+    @abstractmethod
+    def highest_power(self, q: Array) -> Array:
+        """An upper bound on P(E), at most 1, for each value of Q(E) in [0, 1]; never too small."""
+
+    @abstractmethod
+    def delta_at(self, epsilon: float) -> float:
+        """A delta in [0, 1] such that the claim implies (epsilon, delta)-DP; never too small."""
+
+    @abstractmethod
+    def supporting_lines(self) -> tuple[Array, Array]:
+        """Pairs (epsilon, delta) that the claim implies and that a test should look at.
+
+        Returns
+        -------
+        epsilons, deltas : ndarray, shape (k,) each
+            For every event, P(E) <= e^epsilon Q(E) + delta, and the same with P and Q exchanged.
+        """
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The claim in words."""
+
+
+def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
+    """Scores as a float64 array of shape (n,), n >= minimum; infinite ones are allowed.
+
+    Raises
+    ------
+    ArithmeticError
+        If one is NaN.
+    ValueError
+        If they are not numbers, not of shape (n,), or too few.
+    """
+    array = np.asarray(value)
+    condition = f"to be at least {minimum} real numbers, of shape (n,)"
+    if array.dtype.kind not in "iuf" or array.ndim != 1 or array.size < minimum:
+        raise _validate.fail(name, condition, value)
+    scores = array.astype(np.float64)
+    _no_nan(name, scores)
+    return scores
+
+
+def check_outputs(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
+    """Outputs as a float64 array of shape (n, d); shape (n,) counts as d = 1.
+
+    Raises
+    ------
+    ArithmeticError
+        If one is NaN.
+    ValueError
+        If they are not numbers, not of shape (n, d), or too few.
+    """
+    array = np.asarray(value)
+    condition = f"to be at least {minimum} rows of real numbers, of shape (n, d) with d >= 1"
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[0] < minimum:
+        raise _validate.fail(name, condition, value)
+    if array.shape[1] == 0:
+        raise _validate.fail(name, condition, value)
+    outputs = array.astype(np.float64)
+    _no_nan(name, outputs)
+    return outputs
+
+
+def _no_nan(name: str, array: Array) -> None:
+    bad = np.isnan(array)
+    if bad.any():
+        where = np.argwhere(bad)[0].tolist()
+        raise ArithmeticError(
+            f"Expected {name} to be numbers, got nan at {where} and {int(bad.sum())} in all."
+        )
+
+
+__all__ = [
+    "Array",
+    "Density",
+    "Diagnostic",
+    "DiagnosticKind",
+    "Direction",
+    "EpsilonLowerBound",
+    "Estimate",
+    "Interval",
+    "Outcome",
+    "PrivacyClaim",
+    "Score",
+    "Stop",
+    "ThresholdEvent",
+    "check_outputs",
+    "check_scores",
+]

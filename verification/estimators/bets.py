@@ -1,0 +1,159 @@
+r"""How much to bet on a witness: the rule by which a sequential test gains.
+
+A bet (l_p, l_q, c) multiplies the capital, for n outputs from P and m from Q, by
+
+    prod_i (1 + l_p (g(x_i) - c)) prod_j (1 + l_q (h(y_j) + c - limit)),      l_p n = l_q m.
+
+If E_P[g] + E_Q[h] <= limit, its expectation is at most
+
+    exp(l_p n (E_P[g] - c) + l_q m (E_Q[h] + c - limit)) = exp(l_p n (E_P[g] + E_Q[h] - limit)),
+
+which is at most 1: 1 + x <= e^x, expectations of independent factors multiply, and no factor is
+negative. The bet may depend on everything that was seen before, so the capital of a whole sequence
+of bets is a nonnegative supermartingale. It comes to 1/alpha at any time with probability at most
+alpha (Ville's inequality), whenever one looks and whenever one stops.
+
+With the best c and l the capital grows, per output, at the rate of the Kullback-Leibler divergence
+of the truth from the nearest distribution that the claim allows. For events this is the e-variable
+of Turner and Gruenwald for two Bernoulli streams and a convex null hypothesis.
+
+Source
+------
+Ville 1939; Turner and Gruenwald, "Exact anytime-valid confidence intervals for contingency tables
+and beyond", Statistics and Probability Letters 2023 (arXiv 2203.09785); Waudby-Smith and Ramdas,
+"Estimating means of bounded random variables by betting", JRSS B 2024 (arXiv 2010.09686v7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from verification.estimators.base import Array
+from verification.estimators.witness import Cells, Witness
+
+_NEWTON_STEPS = 50
+# Part of the capital that even the worst outputs leave.
+_KEPT = 0.02
+# Outputs in the worst cell that are added to what was seen, as a guard against rare ones.
+_UNSEEN = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bet:
+    """Shares of the capital.
+
+    A payoff g multiplies it by 1 + share g - centre, and h by
+    1 + ratio (share (h - limit) + centre).
+
+    Parameters
+    ----------
+    share : float
+        l_p >= 0.
+    centre : float
+        l_p c.
+    ratio : float
+        n / m, the number of outputs from P over that from Q.
+    """
+
+    share: float
+    centre: float
+    ratio: float
+
+    def log_factor(self, witness: Witness, p_counts: Cells, q_counts: Cells) -> float:
+        """The logarithm of what the bet multiplies the capital by, given scores in each cell.
+
+        Raises
+        ------
+        ArithmeticError
+            If a factor is not positive, or NaN.
+        """
+        one, other = self._terms(witness)
+        if not (one > -1.0).all() or not (other > -1.0).all():
+            raise ArithmeticError("A bet came out that could lose more than the capital.")
+        return float(p_counts @ np.log1p(one) + q_counts @ np.log1p(other))
+
+    def _terms(self, witness: Witness) -> tuple[Array, Array]:
+        one = self.share * witness.payoffs_p - self.centre
+        other = self.share * (witness.payoffs_q - witness.limit) + self.centre
+        return one, self.ratio * other
+
+    def _smallest(self, witness: Witness) -> float:
+        return min(float(terms.min()) for terms in self._terms(witness))
+
+
+def best_bet(
+    witness: Witness, p_counts: Cells, q_counts: Cells, *, ratio: float, boldness: float
+) -> Bet:
+    """The bet under which the capital would have grown most on past scores, then scaled down.
+
+    Parameters
+    ----------
+    witness : Witness
+        What is bet on.
+    p_counts, q_counts : ndarray, shape (k,)
+        Past scores in each cell.
+    ratio : float
+        n / m of the scores to come.
+    boldness : float
+        In (0, 1]: the part of the best bet that is placed. Half of it loses a quarter of the growth
+        and forgives an estimate of the excess that is up to twice too large.
+    """
+    g, h = witness.payoffs_p, witness.payoffs_q - witness.limit
+    rows = np.concatenate(
+        [
+            np.stack([g, -np.ones_like(g)], axis=1),
+            ratio * np.stack([h, np.ones_like(h)], axis=1),
+        ]
+    )
+    best = _kelly(rows, np.concatenate([ratio * _weights(p_counts, g), _weights(q_counts, h)]))
+    bet = Bet(share=float(best[0]), centre=float(best[1]), ratio=ratio)
+    if bet.share <= 0.0:
+        return Bet(share=0.0, centre=0.0, ratio=ratio)
+    # A part of the capital stays whatever comes.
+    lowest = bet._smallest(witness)
+    part = boldness if lowest >= 0.0 else min(boldness, (1.0 - _KEPT) / -lowest)
+    return Bet(share=part * bet.share, centre=part * bet.centre, ratio=ratio)
+
+
+def _weights(counts: Cells, payoffs: Array) -> Array:
+    """Shares of the cells, with the worst cell as if it had been seen once more."""
+    weights = counts.astype(np.float64)
+    weights[payoffs.argmin()] += _UNSEEN
+    return np.asarray(weights / weights.sum())
+
+
+def _kelly(rows: Array, weights: Array) -> Array:
+    """Maximise sum w log(1 + rows u) over u in R^2, a concave function, by damped Newton steps."""
+    seen = weights > 0.0
+    rows, weights = rows[seen], weights[seen]
+    # Columns of one size: payoffs may be of any.
+    scale = np.maximum(np.abs(rows).max(axis=0), 1e-300)
+    rows = rows / scale
+    u = np.zeros(2)
+    value = 0.0
+    for _ in range(_NEWTON_STEPS):
+        factors = 1.0 + rows @ u
+        relative = rows / factors[:, None]
+        gradient = weights @ relative
+        hessian = (relative * weights[:, None]).T @ relative
+        step = np.linalg.solve(hessian + 1e-12 * np.trace(hessian) * np.eye(2), gradient)
+        gain = float(gradient @ step)
+        if gain < 1e-14:
+            break
+        length, reached = 1.0, value
+        while length > 1e-10:
+            moved = 1.0 + rows @ (u + length * step)
+            if (moved > 0.0).all():
+                reached = float(weights @ np.log(moved))
+                if reached >= value + 0.1 * length * gain:
+                    break
+            length *= 0.5
+        else:
+            break
+        u, value = u + length * step, reached
+    return np.asarray(u / scale)
+
+
+__all__ = ["Bet", "best_bet"]

@@ -1,0 +1,133 @@
+"""The event, among thresholds of a score, that speaks most clearly against a claim.
+
+For training only: the event is then tested on samples that had no part in choosing it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from verification.estimators.base import Array, Direction, PrivacyClaim, ThresholdEvent
+
+# Thresholds per side: dense in rank near the ends, where privacy is lost.
+_THRESHOLDS = 160
+# An event of fewer samples, both sides together, is chosen only if nothing larger is.
+_FEWEST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An event, the (epsilon, delta) that it speaks against, and how clearly it does.
+
+    Parameters
+    ----------
+    event : ThresholdEvent
+        The event.
+    epsilon, delta : float
+        A pair that the claim implies.
+    excess : float
+        The estimate of P(E) - e^epsilon Q(E) - delta, in the event's direction.
+    clarity : float
+        The excess over its standard deviation, for samples of the sizes that will test it.
+    """
+
+    event: ThresholdEvent
+    epsilon: float
+    delta: float
+    excess: float
+    clarity: float
+
+
+def best_events(
+    claim: PrivacyClaim,
+    p_scores: Array,
+    q_scores: Array,
+    *,
+    count: int = 1,
+    ratio: float = 1.0,
+) -> list[Candidate]:
+    """The clearest event of each kind, the clearest kinds first.
+
+    A kind is a side (above or below a threshold) and a direction (which data set it is likelier
+    on), so there are four.
+
+    Parameters
+    ----------
+    claim : PrivacyClaim
+        What to speak against.
+    p_scores, q_scores : ndarray, shape (n,) and (m,)
+        Training samples.
+    count : int
+        How many kinds to return, at most four.
+    ratio : float
+        Size of the test sample from P over that from Q.
+    """
+    epsilons, deltas = claim.supporting_lines()
+    found: list[Candidate] = []
+    for above in (True, False):
+        sign = 1.0 if above else -1.0
+        p_sorted, q_sorted = np.sort(sign * p_scores), np.sort(sign * q_scores)
+        thresholds = _thresholds(p_sorted, q_sorted)
+        hits = [
+            np.asarray(side.size - np.searchsorted(side, thresholds, side="right"), np.float64)
+            for side in (p_sorted, q_sorted)
+        ]
+        for direction in Direction:
+            forward = direction is Direction.P_OVER_Q
+            first, second = hits if forward else hits[::-1]
+            sizes = (p_scores.size, q_scores.size)
+            n, m = sizes if forward else sizes[::-1]
+            excess, clarity = _clarity(
+                (first, n), (second, m), epsilons, deltas, ratio if forward else 1.0 / ratio
+            )
+            line, place = np.unravel_index(int(clarity.argmax()), clarity.shape)
+            found.append(
+                Candidate(
+                    event=ThresholdEvent(
+                        threshold=sign * float(thresholds[place]), above=above, direction=direction
+                    ),
+                    epsilon=float(epsilons[line]),
+                    delta=float(deltas[line]),
+                    excess=float(excess[line, place]),
+                    clarity=float(clarity[line, place]),
+                )
+            )
+    found.sort(key=lambda candidate: -candidate.clarity)
+    return found[:count]
+
+
+def _thresholds(p_sorted: Array, q_sorted: Array) -> Array:
+    """Thresholds at ranks of both samples together, closest together near the upper end."""
+    both = np.sort(np.concatenate([p_sorted, q_sorted]))
+    size = both.size
+    steps = np.geomspace(1.0, size, _THRESHOLDS)
+    ranks = np.unique(np.concatenate([steps, size * np.linspace(0.0, 1.0, _THRESHOLDS // 4)]))
+    places = np.unique(np.clip(size - np.round(ranks), 0, size - 1).astype(np.int64))
+    thresholds = np.unique(both[places])
+    # Strictly above the value before an atom is the event that includes the atom.
+    before = np.unique(both[np.maximum(np.searchsorted(both, thresholds) - 1, 0)])
+    return np.unique(np.concatenate([thresholds, before]))
+
+
+def _clarity(
+    first: tuple[Array, int],
+    second: tuple[Array, int],
+    epsilons: Array,
+    deltas: Array,
+    ratio: float,
+) -> tuple[Array, Array]:
+    """The excess, and the excess over its standard deviation, shape (lines, thresholds)."""
+    (x, n), (y, m) = first, second
+    slopes = np.exp(epsilons)[:, None]
+    excess = (x / n)[None, :] - slopes * (y / m)[None, :] - deltas[:, None]
+    # One hit and one miss more: no event looks certain for want of samples.
+    p, q = (x + 1.0) / (n + 2.0), (y + 1.0) / (m + 2.0)
+    variance = (p * (1.0 - p))[None, :] + slopes**2 * ratio * (q * (1.0 - q))[None, :]
+    clarity = excess / np.sqrt(variance)
+    few = (x + y < _FEWEST)[None, :]
+    return excess, np.where(few, np.minimum(clarity, 0.0) - 1e3, clarity)
+
+
+__all__ = ["Candidate", "best_events"]

@@ -1,0 +1,247 @@
+r"""What one run of a mechanism with many canaries says about its epsilon.
+
+Each of m canaries is put into the data set with probability 1/2, independently. After one run, an
+auditor guesses of r of them whether they are in, and is right v times. If the mechanism is
+(epsilon, delta)-DP for adding or removing one record, the number of correct guesses is hardly
+larger than it would be under randomised response: with X ~ Bin(r, e^epsilon / (1 + e^epsilon)),
+
+    P(W >= v) <= P(X >= v) + 2 m delta max_{1 <= i <= v} P(v - i <= X < v) / i.
+
+Source
+------
+Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run", NeurIPS 2023 (arXiv
+2305.08846v1), Corollary 5.4 and Appendix D.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, expit
+
+from rdpkit import _validate
+from verification.estimators.base import (
+    Diagnostic,
+    DiagnosticKind,
+    EpsilonLowerBound,
+    check_scores,
+)
+
+_LARGEST_EPSILON = 700.0
+_STEP = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guesses:
+    """How well an auditor guessed.
+
+    Parameters
+    ----------
+    canaries : int
+        m >= 1: how many were put in or left out by a fair coin each.
+    guesses : int
+        r in [0, m]: of how many the auditor said "in" or "out".
+    correct : int
+        v in [0, r]: how often that was right.
+    """
+
+    canaries: int
+    guesses: int
+    correct: int
+
+    def __post_init__(self) -> None:
+        m = _validate.integer("canaries", self.canaries)
+        r = _validate.integer("guesses", self.guesses, minimum=0, maximum=m)
+        _validate.integer("correct", self.correct, minimum=0, maximum=r)
+
+
+def one_run_p_value(found: Guesses, *, epsilon: float, delta: float) -> float:
+    """The p-value of (epsilon, delta)-DP under add/remove, given an auditor's guesses.
+
+    Guarantee
+    ---------
+    If the mechanism is (epsilon, delta)-DP for adding or removing one record, the p-value is at
+    most u with probability at most u, over canaries and mechanism. It is never rounded down by more
+    than floating-point arithmetic does.
+
+    Assumes
+    -------
+    Canaries are in or out by independent fair coins. Guesses depend on nothing but the mechanism's
+    output. Their number r was fixed before; a rule that looks at which guesses were right voids the
+    guarantee, and so does trying several r and keeping the best.
+
+    Parameters
+    ----------
+    found : Guesses
+        The counts.
+    epsilon : float
+        In nats, in [0, 700].
+    delta : float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> found = Guesses(canaries=10, guesses=10, correct=10)
+    >>> one_run_p_value(found, epsilon=0.0, delta=0.0) == 0.5**10
+    True
+    """
+    e = _validate.non_negative("epsilon", epsilon)
+    if e > _LARGEST_EPSILON:
+        raise _validate.fail("epsilon", f"in [0, {_LARGEST_EPSILON:g}]", epsilon)
+    d = _validate.probability("delta", delta)
+    r, v = found.guesses, found.correct
+    if v == 0:
+        return 1.0
+    # P(X >= k) for k = v, v - 1, ..., 0.
+    k = np.arange(v, -1, -1, dtype=np.float64)
+    positive = np.maximum(k, 1.0)
+    # 1 - q = 1 / (1 + e^epsilon), not 1 - expit(epsilon): it keeps its digits.
+    tails = np.where(k == 0.0, 1.0, 1.0 - betainc(r - positive + 1.0, positive, expit(-e)))
+    small = betainc(positive, r - positive + 1.0, expit(e))
+    tails = np.where((k > 0.0) & (small < 0.5), small, tails)
+    steepest = 0.0
+    if d > 0.0:
+        i = np.arange(1, v + 1, dtype=np.float64)
+        steepest = float(((tails[1:] - tails[0]) / i).max())
+    value = float(tails[0]) + 2.0 * found.canaries * d * max(0.0, steepest)
+    if math.isnan(value):
+        raise ArithmeticError("A one-run p-value came out NaN.")
+    return min(1.0, value)
+
+
+def one_run_epsilon(found: Guesses, *, delta: float, confidence: float) -> float:
+    """A lower bound on epsilon from an auditor's guesses.
+
+    Guarantee
+    ---------
+    It is above the epsilon of a mechanism that is (epsilon, delta)-DP for adding or removing one
+    record with probability at most 1 - ``confidence``. The assumptions are those of
+    :func:`one_run_p_value`.
+
+    Parameters
+    ----------
+    found : Guesses
+        The counts.
+    delta : float
+        In [0, 1).
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        In nats; the largest epsilon such that it and everything below it is rejected, from below,
+        to 1e-9; 0 if none is.
+
+    Examples
+    --------
+    >>> found = Guesses(canaries=1000, guesses=100, correct=75)
+    >>> round(one_run_epsilon(found, delta=1e-4, confidence=0.95), 3)
+    0.673
+    """
+    if _validate.probability("delta", delta) >= 1.0:
+        raise _validate.fail("delta", "in [0, 1)", delta)
+    failure = 1.0 - _validate.open_probability("confidence", confidence)
+
+    def is_rejected(epsilon: float) -> bool:
+        return one_run_p_value(found, epsilon=epsilon, delta=delta) <= failure
+
+    if not is_rejected(0.0):
+        return 0.0
+    low, step = 0.0, 0.5
+    while low + step <= _LARGEST_EPSILON and is_rejected(low + step):
+        low += step
+    high = min(low + step, _LARGEST_EPSILON)
+    while high - low > _STEP:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_rejected(middle) else (low, middle)
+    return low
+
+
+def one_run_audit(
+    scores: ArrayLike,
+    included: ArrayLike,
+    *,
+    guess_in: int,
+    guess_out: int,
+    delta: float,
+    confidence: float,
+) -> EpsilonLowerBound:
+    """A lower bound on epsilon from scores of canaries after one run.
+
+    The canaries with the ``guess_in`` largest scores are guessed to be in, those with the
+    ``guess_out`` smallest to be out. Ties are broken by position, which knows nothing of the coins.
+
+    Guarantee
+    ---------
+    That of :func:`one_run_epsilon`.
+
+    Assumes
+    -------
+    What :func:`one_run_p_value` does. ``guess_in`` and ``guess_out`` were fixed before, or chosen
+    on another run.
+
+    Parameters
+    ----------
+    scores : array_like, shape (m,)
+        One for each canary, from the mechanism's output; larger if it seems to be in.
+    included : array_like of bool, shape (m,)
+        Whether it was.
+    guess_in, guess_out : int
+        >= 0, at most m together.
+    delta : float
+        In [0, 1).
+    confidence : float
+        In (0, 1).
+
+    Raises
+    ------
+    ArithmeticError
+        If a score is NaN.
+    ValueError
+        If shapes do not match, or ``included`` is not boolean.
+    """
+    s = check_scores("scores", scores)
+    coins = np.asarray(included)
+    if coins.dtype.kind != "b" or coins.shape != s.shape:
+        raise _validate.fail("included", f"to be booleans of shape ({s.size},)", included)
+    ins = _validate.integer("guess_in", guess_in, minimum=0, maximum=s.size)
+    outs = _validate.integer("guess_out", guess_out, minimum=0, maximum=s.size - ins)
+    order = np.argsort(s, kind="stable")
+    correct = int(np.count_nonzero(coins[order[s.size - ins :]]))
+    correct += int(np.count_nonzero(~coins[order[:outs]]))
+    found = Guesses(canaries=s.size, guesses=ins + outs, correct=correct)
+    epsilon = one_run_epsilon(found, delta=delta, confidence=confidence)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    best = Guesses(canaries=s.size, guesses=ins + outs, correct=ins + outs)
+    if one_run_p_value(best, epsilon=0.0, delta=delta) > 1.0 - confidence:
+        diagnostics = (
+            Diagnostic(
+                kind=DiagnosticKind.TOO_FEW_SAMPLES,
+                message=f"With {ins + outs} guesses about {s.size} canaries no epsilon above 0 "
+                f"can be shown at delta {delta:g}, even if all are right.",
+                advice="Use more canaries, guess more of them, or take a smaller delta.",
+            ),
+        )
+    elif epsilon == 0.0:
+        diagnostics = (
+            Diagnostic(
+                kind=DiagnosticKind.NO_SEPARATION,
+                message=f"{correct} of {ins + outs} guesses were right, hardly more than half.",
+                advice="Check that scores of canaries that are in tend to be larger.",
+            ),
+        )
+    inside = int(np.count_nonzero(coins))
+    return EpsilonLowerBound(
+        epsilon=epsilon,
+        delta=float(delta),
+        confidence=float(confidence),
+        samples=(inside, s.size - inside),
+        diagnostics=diagnostics,
+    )
+
+
+__all__ = ["Guesses", "one_run_audit", "one_run_epsilon", "one_run_p_value"]

@@ -1,0 +1,112 @@
+"""Why a claim may have survived: what the samples could have shown, and could not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from verification.estimators.base import Array, Diagnostic, DiagnosticKind, PrivacyClaim
+
+# The standard normal quantile of the power that diagnostics speak of.
+_POWER, _QUANTILE = 0.95, 1.645
+# An epsilon that is this many times the claimed one should have been noticed.
+_NOTICEABLE = 1.5
+# Kolmogorov's distribution: the statistic of two equal distributions is above this in one of a
+# hundred cases.
+_KOLMOGOROV = 1.63
+
+
+def diagnose(
+    claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, threshold: float
+) -> tuple[Diagnostic, ...]:
+    """Diagnostics for a test that did not reject.
+
+    Parameters
+    ----------
+    claim : PrivacyClaim
+        What was tested.
+    p_scores, q_scores : ndarray, shape (n,) and (m,)
+        The scores that were looked at.
+    threshold : float
+        How many standard deviations an excess must have for the test to reject.
+    """
+    found = []
+    n, m = p_scores.size, q_scores.size
+    claimed, noticed = noticeable_epsilon(
+        claim, p_scores, q_scores, deviations=threshold + _QUANTILE
+    )
+    if math.isinf(noticed):
+        found.append(
+            Diagnostic(
+                kind=DiagnosticKind.TOO_FEW_SAMPLES,
+                message=f"With {n} and {m} scores no epsilon, however large, would have been "
+                f"noticed with probability {_POWER:g}.",
+                advice="Draw more samples: ten times as many, to begin with.",
+            )
+        )
+    elif noticed > _NOTICEABLE * claimed + 0.1:
+        found.append(
+            Diagnostic(
+                kind=DiagnosticKind.UNDERPOWERED,
+                message=f"With {n} and {m} scores only an epsilon of {noticed:.3g} or more, where "
+                f"{claimed:.3g} is claimed, would have been noticed with probability {_POWER:g}.",
+                advice="Draw more samples; the noticeable excess falls with their square root.",
+            )
+        )
+    distance = _largest_difference(p_scores, q_scores)
+    if distance * math.sqrt(n * m / (n + m)) < _KOLMOGOROV:
+        found.append(
+            Diagnostic(
+                kind=DiagnosticKind.NO_SEPARATION,
+                message=f"The scores of both data sets have the same distribution, as far as {n} "
+                f"and {m} of them tell: empirical distribution functions differ by {distance:.2g}.",
+                advice="Check that the data sets differ where the mechanism looks, and that the "
+                "score keeps what differs; try a learned score.",
+            )
+        )
+    return tuple(found)
+
+
+def noticeable_epsilon(
+    claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, deviations: float
+) -> tuple[float, float]:
+    """A claimed epsilon, and the smallest true one that so many scores would have shown.
+
+    For a pair (epsilon, delta) that is claimed and an event with Q(E) = q, a probability
+    P(E) = e^e q + delta is noticed if its excess over e^epsilon q + delta is ``deviations``
+    standard deviations. The best event of either side and direction is taken, and the pair at
+    which the two epsilons are nearest.
+    """
+    epsilons, deltas = claim.supporting_lines()
+    best = (float(epsilons[0]), math.inf)
+    for first, second in ((p_scores.size, q_scores), (q_scores.size, p_scores)):
+        m = second.size
+        # Only the size of an event matters here, and every size is some threshold's.
+        q = np.geomspace(min(0.5, 5.0 / m), 0.5, 60)
+        for epsilon, delta in zip(epsilons, deltas, strict=True):
+            slope = math.exp(epsilon)
+            base = slope * q + delta
+            # Solve p - base = deviations sqrt(p/n + slope^2 q/m), quadratic in the square root.
+            c = deviations**2
+            noise = slope**2 * q / m
+            b = c / first
+            p = base + 0.5 * b + np.sqrt(0.25 * b * b + c * (base / first + noise))
+            fits = p < 1.0
+            if fits.any():
+                noticed = float(np.log((p[fits] - delta) / q[fits]).min())
+                if noticed - epsilon < best[1] - best[0]:
+                    best = (float(epsilon), noticed)
+    return best
+
+
+def _largest_difference(p_scores: Array, q_scores: Array) -> float:
+    """Between the two empirical distribution functions."""
+    p, q = np.sort(p_scores), np.sort(q_scores)
+    both = np.concatenate([p, q])
+    one = np.searchsorted(p, both, side="right") / p.size
+    two = np.searchsorted(q, both, side="right") / q.size
+    return float(np.abs(one - two).max())
+
+
+__all__ = ["diagnose", "noticeable_epsilon"]

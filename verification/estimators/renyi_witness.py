@@ -1,0 +1,197 @@
+r"""What samples can say against a claimed RDP curve: the whole curve, all at once.
+
+For every positive function t of the output, and every order a > 1,
+
+    a t^(a-1) p - (a-1) t^a q <= p^a q^(1-a)
+
+pointwise (Young's inequality; equality at t = p/q). So a claim D_a(P||Q) <= r(a) limits two
+expectations,
+
+    a E_P[t^(a-1)] - (a-1) E_Q[t^a] <= e^((a-1) r(a)),
+
+one over outputs of either side, and with t near P/Q the left side is near the true divergence. The
+same holds with P and Q exchanged and 1/t. Nonnegative combinations of such limits, over orders and
+directions, are limits again. Which combination stands out most clearly from its noise is a least
+squares problem with nonnegative unknowns; it is solved on training samples, as t is learnt from
+them. The payoffs are bounded because t is clipped, so :mod:`verification.estimators.bets` applies.
+
+A test of one event compares two probabilities. This one compares whole distributions, which is why
+it refutes an RDP curve from far fewer samples.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from verification.estimators.base import Array, Direction
+from verification.estimators.claimed_rdp import RdpClaim
+from verification.estimators.ratio_model import RatioModel, ratio_models
+from verification.estimators.witness import Witness
+
+_ORDERS = (1.1, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0)
+# t^a beyond this makes payoffs that a bet could not cover.
+_LARGEST_LOG_PAYOFF = 30.0
+_RIDGE = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tangent:
+    """One order in one direction, with a positive weight.
+
+    Parameters
+    ----------
+    order, divergence : float
+        a and the claimed r(a).
+    direction : Direction
+        P_OVER_Q for D_a(P||Q).
+    weight : float
+        > 0.
+    """
+
+    order: float
+    divergence: float
+    direction: Direction
+    weight: float
+
+    @property
+    def limit(self) -> float:
+        """What the claim allows."""
+        return self.weight * math.exp((self.order - 1.0) * self.divergence)
+
+    def payoffs(self, log_ratio: Array, side: Direction) -> Array:
+        """The payoff for outputs from P (side P_OVER_Q) or from Q, given log P/Q there."""
+        a = self.order
+        u = log_ratio if self.direction is Direction.P_OVER_Q else -log_ratio
+        if side is self.direction:
+            return np.asarray(self.weight * a * np.exp((a - 1.0) * u))
+        return np.asarray(-self.weight * (a - 1.0) * np.exp(a * u))
+
+
+def best_renyi_witness(
+    claim: RdpClaim, p_scores: Array, q_scores: Array, *, ratio: float
+) -> tuple[Witness, float] | None:
+    """The combination of orders that speaks most clearly against the claim, and how clearly.
+
+    Half of the samples learn P/Q; the other half chooses the kind of ratio and the weights.
+
+    Parameters
+    ----------
+    claim : RdpClaim
+        What to speak against.
+    p_scores, q_scores : ndarray, shape (n,) and (m,)
+        Training samples.
+    ratio : float
+        Size of the test sample from P over that from Q.
+
+    Returns
+    -------
+    (Witness, float) or None
+        The witness, and its excess over the standard deviation of one test sample from P; None if
+        the training samples show no excess.
+    """
+    found: tuple[RatioModel, list[Tangent], float] | None = None
+    halves = [(side[0::2], side[1::2]) for side in (p_scores, q_scores)]
+    for model in ratio_models(halves[0][0], halves[1][0]):
+        tangents, clarity = _best_weights(claim, model, halves[0][1], halves[1][1], ratio)
+        if tangents and (found is None or clarity > found[2]):
+            found = (model, tangents, clarity)
+    if found is None:
+        return None
+    # The same kind of ratio, learnt from all of the samples.
+    for model in ratio_models(p_scores, q_scores):
+        if model.kind == found[0].kind:
+            tangents, clarity = _best_weights(claim, model, halves[0][1], halves[1][1], ratio)
+            if tangents:
+                return _witness(model, tangents), found[2]
+    return _witness(found[0], found[1]), found[2]
+
+
+def _witness(model: RatioModel, tangents: list[Tangent]) -> Witness:
+    def payoffs(side: Direction) -> Array:
+        found = [tangent.payoffs(model.log_ratio, side) for tangent in tangents]
+        return np.asarray(np.sum(found, axis=0))
+
+    orders = ", ".join(
+        f"{tangent.order:g}{'' if tangent.direction is Direction.P_OVER_Q else ' reversed'}"
+        for tangent in tangents
+    )
+    return Witness(
+        description=f"divergence at orders {orders}, with a ratio P/Q that is a {model.name}",
+        cell=model.cell,
+        payoffs_p=payoffs(Direction.P_OVER_Q),
+        payoffs_q=payoffs(Direction.Q_OVER_P),
+        limit=sum(tangent.limit for tangent in tangents),
+    )
+
+
+def _candidates(claim: RdpClaim, model: RatioModel) -> list[Tangent]:
+    """Tangents at orders of the claim near the usual ones, each scaled to a limit of one."""
+    reach = max(float(np.abs(model.log_ratio).max()), 1e-300)
+    near = {int(np.abs(claim.orders / wanted - 1.0).argmin()) for wanted in _ORDERS}
+    found = []
+    for index in sorted(near):
+        order, value = float(claim.orders[index]), float(claim.values[index])
+        exponent = (order - 1.0) * value
+        if order * reach > _LARGEST_LOG_PAYOFF or exponent > _LARGEST_LOG_PAYOFF:
+            continue
+        # A limit of one would drown the excess of orders near 1; this keeps payoffs comparable.
+        weight = math.exp(-exponent) / (order * (order - 1.0))
+        found += [
+            Tangent(order=order, divergence=value, direction=direction, weight=weight)
+            for direction in Direction
+        ]
+    return found
+
+
+def _best_weights(
+    claim: RdpClaim, model: RatioModel, p_scores: Array, q_scores: Array, ratio: float
+) -> tuple[list[Tangent], float]:
+    """Maximise excess over standard deviation among nonnegative combinations."""
+    tangents = _candidates(claim, model)
+    if not tangents:
+        return [], -math.inf
+    limits = np.array([t.limit for t in tangents])
+    gains, gains_spread = _moments(model, tangents, p_scores, Direction.P_OVER_Q)
+    losses, losses_spread = _moments(model, tangents, q_scores, Direction.Q_OVER_P)
+    excess = gains + losses - limits
+    covariance = gains_spread + ratio * losses_spread
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    correlation = covariance / np.outer(scale, scale) + _RIDGE * np.eye(scale.size)
+    wanted = excess / scale
+    if not (wanted > 0.0).any():
+        return [], float(wanted.max())
+    # min |root' w|^2 - 2 wanted' w over w >= 0: its direction maximises wanted' w / |root' w|.
+    root = np.linalg.cholesky(correlation)
+    weights, _ = nnls(root.T, np.linalg.solve(root, wanted))
+    if not weights.any():
+        return [], float(wanted.max())
+    clarity = float(wanted @ weights / np.sqrt(weights @ correlation @ weights))
+    chosen = [
+        Tangent(
+            order=tangent.order,
+            divergence=tangent.divergence,
+            direction=tangent.direction,
+            weight=tangent.weight * float(weight / size),
+        )
+        for tangent, weight, size in zip(tangents, weights, scale, strict=True)
+        if weight > 1e-6 * weights.max()
+    ]
+    return chosen, clarity
+
+
+def _moments(
+    model: RatioModel, tangents: list[Tangent], scores: Array, side: Direction
+) -> tuple[Array, Array]:
+    """Mean and covariance of the tangents' payoffs, counted by cell."""
+    shares = np.bincount(model.cell(scores), minlength=model.log_ratio.size) / scores.size
+    payoffs = np.stack([tangent.payoffs(model.log_ratio, side) for tangent in tangents])
+    mean = payoffs @ shares
+    centred = payoffs - mean[:, None]
+    return mean, np.asarray((centred * shares) @ centred.T)
+
+
+__all__ = ["Tangent", "best_renyi_witness"]

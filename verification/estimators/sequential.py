@@ -1,0 +1,235 @@
+"""A test of a privacy claim that may stop at any time.
+
+It learns from what it has seen which event (or, against an RDP curve, which divergence) speaks most
+clearly against the claim, bets on that with the next scores, learns again, and so on. No score is
+learnt from before it has been bet on, and none is wasted: what was bet on teaches the next bet. The
+capital comes to 1/alpha with probability at most alpha if the claim is true, however often one
+looks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rdpkit import _validate
+from verification.estimators.base import (
+    Array,
+    Diagnostic,
+    Outcome,
+    PrivacyClaim,
+    Stop,
+    check_scores,
+)
+from verification.estimators.bets import Bet, best_bet
+from verification.estimators.power import diagnose
+from verification.estimators.uniform_excess import largest_excess
+from verification.estimators.witness import Cells, Witness
+from verification.estimators.witness_search import best_witness
+
+_FIRST = 250
+_GROWTH = 1.3
+_BOLDNESS = 0.5
+# Looks at the capital between two lessons.
+_LOOKS = 4
+_CLEARING_FAILURE = 0.01
+# The first look that may clear a claim; earlier ones could not.
+_FIRST_CLEARING = 2000
+
+
+class SequentialTest:
+    """Feed it scores, batch by batch, until it says stop.
+
+    Guarantee
+    ---------
+    If the claim is true, it is ever rejected with probability at most ``false_alarm_rate``, for any
+    sequence of batches and any rule for stopping.
+
+    If any threshold event of the score violates the claim, the test ends with ``Stop.CLEARED`` with
+    probability at most 0.01. "Cleared" is about this score and these two distributions only.
+
+    Assumes
+    -------
+    Scores are independent, those of ``p_scores`` with one distribution, those of ``q_scores`` with
+    another. The score function, and the sizes of a batch, do not depend on that batch's outputs.
+
+    Parameters
+    ----------
+    claim : PrivacyClaim
+        What is claimed.
+    false_alarm_rate : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from verification.estimators.claimed_dp import DpClaim
+    >>> rng = np.random.default_rng(1)
+    >>> test = SequentialTest(DpClaim(epsilon=1.0, delta=1e-3), false_alarm_rate=0.01)
+    >>> while test.update(rng.normal(3.0, 1.0, 500), rng.normal(0.0, 1.0, 500)) is None:
+    ...     pass
+    >>> test.outcome().rejected, sum(test.outcome().samples) <= 2000
+    (True, True)
+    """
+
+    def __init__(self, claim: PrivacyClaim, *, false_alarm_rate: float) -> None:
+        self._claim: PrivacyClaim = _validate.one_of_a_kind("claim", claim, PrivacyClaim)
+        self._rate = _validate.open_probability("false_alarm_rate", false_alarm_rate)
+        self._p = _Store()
+        self._q = _Store()
+        self._log_capital = 0.0
+        self._most_capital = 0.0
+        self._witness: Witness | None = None
+        # All scores so far, counted in the cells of the witness.
+        self._counts: tuple[Cells, Cells] | None = None
+        self._next_lesson = 0
+        self._clearing_looks = 0
+        self._stop: Stop | None = None
+
+    @property
+    def log_e_value(self) -> float:
+        """The logarithm of the capital, which began as 1."""
+        return self._log_capital
+
+    @property
+    def samples(self) -> tuple[int, int]:
+        """How many scores from either side have been looked at."""
+        return self._p.size, self._q.size
+
+    def update(self, p_scores: ArrayLike, q_scores: ArrayLike) -> Stop | None:
+        """Look at new scores from both sides, in the order in which they were drawn.
+
+        Parameters
+        ----------
+        p_scores, q_scores : array_like, shape (n,) and (m,)
+            Any sizes, from 1 on; equal ones, or those of
+            :func:`verification.estimators.event_test.best_allocation`, serve best.
+
+        Returns
+        -------
+        Stop or None
+            ``REJECTED`` or ``CLEARED`` once that is certain; None if more scores may help. Scores
+            that come after a stop change nothing.
+
+        Raises
+        ------
+        ArithmeticError
+            If a score is NaN.
+        """
+        p, q = check_scores("p_scores", p_scores), check_scores("q_scores", q_scores)
+        # Pieces of both batches, in their proportion.
+        done = 0.0
+        while self._stop is None and done < 1.0:
+            part = min(1.0, done + self._piece() / max(p.size, q.size))
+            if (1.0 - part) * min(p.size, q.size) < 1.0:
+                part = 1.0
+            piece = [side[round(done * side.size) : round(part * side.size)] for side in (p, q)]
+            done = part
+            if not all(side.size for side in piece):
+                piece = [p, q]
+                done = 1.0
+            self._look_at(piece[0], piece[1])
+        return self._stop
+
+    def outcome(self) -> Outcome:
+        """The verdict so far."""
+        stop = self._stop or Stop.EXHAUSTED
+        diagnostics: tuple[Diagnostic, ...] = ()
+        if stop is Stop.EXHAUSTED:
+            diagnostics = diagnose(
+                self._claim,
+                self._p.scores,
+                self._q.scores,
+                threshold=math.sqrt(2.0 * math.log(1.0 / self._rate)),
+            )
+        return Outcome(
+            rejected=stop is Stop.REJECTED,
+            false_alarm_rate=self._rate,
+            claim=self._claim.describe(),
+            method="sequential bets",
+            samples=self.samples,
+            stop=stop,
+            log_e_value=self._most_capital,
+            witness="" if self._witness is None else self._witness.description,
+            diagnostics=diagnostics,
+        )
+
+    def _piece(self) -> int:
+        """Scores, of the longer side, until the next look."""
+        size = min(self._p.size, self._q.size)
+        if self._witness is None:
+            return max(1, _FIRST - size)
+        return max(64, math.ceil(size * (_GROWTH - 1.0) / _LOOKS))
+
+    def _look_at(self, p: Array, q: Array) -> None:
+        if self._witness is not None:
+            bet = self._bet(p.size / q.size)
+            p_counts, q_counts = self._witness.counts(p), self._witness.counts(q)
+            if bet.share > 0.0:
+                self._log_capital += bet.log_factor(self._witness, p_counts, q_counts)
+                self._most_capital = max(self._most_capital, self._log_capital)
+            assert self._counts is not None
+            self._counts = (self._counts[0] + p_counts, self._counts[1] + q_counts)
+        self._p.add(p)
+        self._q.add(q)
+        if self._log_capital >= math.log(1.0 / self._rate):
+            self._stop = Stop.REJECTED
+            return
+        size = min(self._p.size, self._q.size)
+        if size >= max(_FIRST, self._next_lesson):
+            self._learn(size)
+
+    def _bet(self, ratio: float) -> Bet:
+        assert self._witness is not None
+        assert self._counts is not None
+        return best_bet(self._witness, *self._counts, ratio=ratio, boldness=_BOLDNESS)
+
+    def _learn(self, size: int) -> None:
+        ratio = self._p.size / self._q.size
+        self._witness = best_witness(self._claim, self._p.scores, self._q.scores, ratio=ratio)[0]
+        self._counts = (
+            self._witness.counts(self._p.scores),
+            self._witness.counts(self._q.scores),
+        )
+        self._next_lesson = math.ceil(_GROWTH * size)
+        if size >= _FIRST_CLEARING:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Stop if no threshold event can show anything, with what is learnt at all looks."""
+        self._clearing_looks += 1
+        # Failures of all looks add up to the stated one: 6/pi^2 sum 1/k^2 = 1.
+        failure = _CLEARING_FAILURE * 6.0 / (math.pi * self._clearing_looks) ** 2
+        excess = largest_excess(
+            self._claim, self._p.scores, self._q.scores, confidence=1.0 - failure
+        )
+        if excess < 0.0:
+            self._stop = Stop.CLEARED
+
+
+class _Store:
+    """Scores so far, in an array that grows by doubling."""
+
+    __slots__ = ("_room", "size")
+
+    def __init__(self) -> None:
+        self._room = np.empty(1024)
+        self.size = 0
+
+    @property
+    def scores(self) -> Array:
+        return self._room[: self.size]
+
+    def add(self, scores: Array) -> None:
+        needed = self.size + scores.size
+        if needed > self._room.size:
+            room = np.empty(max(needed, 2 * self._room.size))
+            room[: self.size] = self.scores
+            self._room = room
+        self._room[self.size : needed] = scores
+        self.size = needed
+
+
+__all__ = ["SequentialTest"]

@@ -1,0 +1,76 @@
+"""What a test looks at: payoffs whose expectations a claim limits.
+
+A witness sorts scores into cells and pays, for every output, a sum that depends on its cell: g for
+outputs from P, h for outputs from Q. Whatever the cells and the sums are, if the claim is true then
+
+    E_P[g] + E_Q[h] <= limit.
+
+For (epsilon, delta)-DP the cells are an event E and its complement, g = 1_E and
+h = -e^epsilon 1_E, and the limit is delta. For Renyi divergences, see
+:mod:`verification.estimators.renyi_witness`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verification.estimators.base import Array, Direction, ThresholdEvent
+
+Cells = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Witness:
+    """Cells, what is paid in each, and the limit under the claim.
+
+    Parameters
+    ----------
+    description : str
+        In words.
+    cell : callable
+        Maps scores, shape (n,), to the numbers of their cells, from 0 to k - 1.
+    payoffs_p, payoffs_q : ndarray, shape (k,)
+        What is paid for an output from P, and from Q, in each cell.
+    limit : float
+        The expected sum of both payoffs is at most this if the claim is true.
+    event : ThresholdEvent or None
+        The event, where the cells are one and its complement.
+    """
+
+    description: str
+    cell: Callable[[Array], Cells]
+    payoffs_p: Array
+    payoffs_q: Array
+    limit: float
+    event: ThresholdEvent | None = None
+
+    def counts(self, scores: Array) -> Cells:
+        """How many scores are in each cell, shape (k,)."""
+        return np.bincount(self.cell(scores), minlength=self.payoffs_p.size)
+
+
+def event_witness(event: ThresholdEvent, *, epsilon: float, delta: float) -> Witness:
+    """The payoffs of P(E) <= e^epsilon Q(E) + delta, in the event's direction."""
+    gain = np.array([0.0, 1.0])
+    loss = np.array([0.0, -math.exp(epsilon)])
+    forward = event.direction is Direction.P_OVER_Q
+
+    def cell(scores: Array) -> Cells:
+        return event.contains(scores).astype(np.int64)
+
+    return Witness(
+        description=f"{event.describe()}, at epsilon {epsilon:.6g} and delta {delta:.6g}",
+        cell=cell,
+        payoffs_p=gain if forward else loss,
+        payoffs_q=loss if forward else gain,
+        limit=delta,
+        event=event,
+    )
+
+
+__all__ = ["Cells", "Witness", "event_witness"]

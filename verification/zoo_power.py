@@ -1,0 +1,138 @@
+"""How often each mechanism of the zoo is caught, and how often a fixed one is accused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verification.estimators import clopper_pearson
+from verification.targets import target as find_target
+from verification.tested_claim import event_claim
+from verification.verify import verify
+from verification.zoo import FIXED
+
+POWER = 0.95
+"""A broken mechanism is to be caught with at least this probability."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """What came out for one mechanism.
+
+    Parameters
+    ----------
+    name : str
+        The mechanism.
+    repeats : int
+        How often it was verified.
+    rejected, named, caught : int
+        How often the claim was rejected, a mistake was named, and either.
+    nameable : bool
+        Whether a check can name the mistake.
+    median_runs, most_runs : int
+        Runs of the mechanism that one verification made.
+    seconds : float
+        That one verification took, on average and in one process.
+    false_alarm_rate : float
+        The stated one.
+    """
+
+    name: str
+    repeats: int
+    rejected: int
+    named: int
+    caught: int
+    nameable: bool
+    median_runs: int
+    most_runs: int
+    seconds: float
+    false_alarm_rate: float
+
+    @property
+    def as_it_should_be(self) -> bool:
+        """Caught often enough; or, for a fixed one, accused no oftener than chance explains."""
+        if not self.name.endswith(FIXED):
+            return self.caught >= POWER * self.repeats
+        surprising = clopper_pearson.lower_bound(
+            np.array([float(self.rejected)]), self.repeats, 1e-3
+        )
+        return self.named == 0 and float(surprising[0]) <= self.false_alarm_rate
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the time that it took."""
+        return {
+            "name": self.name,
+            "repeats": self.repeats,
+            "rejected": self.rejected,
+            "named": self.named,
+            "caught": self.caught,
+            "median_runs": self.median_runs,
+            "most_runs": self.most_runs,
+            "as_it_should_be": self.as_it_should_be,
+        }
+
+
+def measure(
+    name: str,
+    *,
+    repeats: int,
+    seed: int,
+    false_alarm_rate: float,
+    samples: int,
+    training: int | None,
+    jobs: int | None,
+) -> Power:
+    """Verify one mechanism of the zoo again and again, each time with another seed.
+
+    Parameters
+    ----------
+    name : str
+        The mechanism.
+    repeats : int
+        How often.
+    seed : int
+        The seeds come from it.
+    false_alarm_rate, samples, training
+        As for :func:`verification.verify.verify`.
+    jobs : int or None
+        Processes that share the repetitions.
+    """
+    from joblib import Parallel, delayed  # noqa: PLC0415 - only where it is needed
+
+    entry = find_target(name).entry
+    if entry is None:
+        raise ValueError(f"Expected a mechanism of the zoo, got {name!r}.")
+    # Computed here once, and not in every process.
+    claim = event_claim(entry.event, adjacency=entry.adjacency)
+    seeds = np.random.SeedSequence(entropy=seed).generate_state(repeats, np.uint32).tolist()
+    results = Parallel(n_jobs=jobs)(
+        delayed(verify)(
+            name,
+            claim=claim,
+            false_alarm_rate=false_alarm_rate,
+            samples=samples,
+            training=training,
+            seed=one,
+            jobs=1,
+        )
+        for one in seeds
+    )
+    runs = [result.runs for result in results]
+    return Power(
+        name=name,
+        repeats=repeats,
+        rejected=sum(result.rejected for result in results),
+        named=sum(bool(result.mistakes) for result in results),
+        caught=sum(result.failed for result in results),
+        nameable=bool(entry.mistakes),
+        median_runs=math.ceil(float(np.median(runs))),
+        most_runs=max(runs),
+        seconds=sum(result.seconds for result in results) / repeats,
+        false_alarm_rate=false_alarm_rate,
+    )
+
+
+__all__ = ["POWER", "Power", "measure"]
