@@ -41,7 +41,8 @@ _LARGE = 600.0
 _NEGLIGIBLE = -600.0
 # Below this, differences are summed as series.
 _SMALL = 0.1
-_POLISHING, _NUDGE = 3, 1e-5
+# The slope is a difference over this; the minimum is flat, so that this much of q is enough.
+_NUDGE, _SETTLED = 1e-5, 1e-11
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,14 +239,29 @@ def _stationary(a: float, rise: float, delta: float, end: float) -> float | None
         current = new
     if delta / q > _SMALL:
         return q
-    # Where p and q are close, that has lost digits: a few more steps in log q.
-    for _ in range(_POLISHING):
+    return _polished(a, rise, delta, end, q)
+
+
+def _polished(a: float, rise: float, delta: float, end: float, q: float) -> float:
+    """The stationary q where p and q are close: there :func:`_stationary` has lost its digits.
+
+    Its q is only a start, which may be off by a factor: Newton's method for the digits that
+    :func:`_rising` keeps, in log q, between a q where F falls and one where it rises.
+    """
+    low, high = 0.0, end
+    for _ in range(_STEPS):
         value = _rising(a, rise, delta, end, q)
+        if value > 0.0:
+            high = q
+        else:
+            low = q
         slope = (_rising(a, rise, delta, end, q * (1.0 + _NUDGE)) - value) / _NUDGE
-        step = value / slope if 0.0 < slope < math.inf else 0.0
-        if not 0.0 < q * (1.0 - step) < end:
+        new = q * (1.0 - value / slope) if 0.0 < slope < math.inf else math.nan
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        moved, q = abs(new - q), new
+        if moved <= _SETTLED * q:
             break
-        q *= 1.0 - step
     return q
 
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -24,11 +24,14 @@ EPSILONS = log_uniform(1e-6, 30.0)
 DELTAS = log_uniform(1e-12, 0.5)
 
 
+def forward(a, p, q):
+    """The divergence of (p, 1 - p) from (q, 1 - q)."""
+    return mp.log(p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)) / (a - 1)
+
+
 def region(a, p, q):
     """The smallest divergence that allows the pair, in both directions."""
-    forward = p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)
-    backward = q**a * p ** (1 - a) + (1 - q) ** a * (1 - p) ** (1 - a)
-    return mp.log(max(forward, backward)) / (a - 1)
+    return max(forward(a, p, q), forward(a, q, p))
 
 
 @pytest.mark.parametrize("entry", POSITIVE, ids=lambda e: f"{e['order']}-{e['rdp']}")
@@ -68,7 +71,25 @@ def test_the_point_is_on_the_line_and_has_the_divergence(order, epsilon, delta):
         q = mpf(found.q)
         p = mpf(delta) + mp.exp(mpf(epsilon)) * q
         assert abs(p / mpf(found.p) - 1) < mpf(10) ** -14
-        assert region(mpf(order), p, q) == pytest.approx(found.rdp, rel=1e-10)
+        # Forward decides up to the corner; backward there, a rounding of q is a large part of 1 - p.
+        assert forward(mpf(order), p, q) == pytest.approx(found.rdp, rel=1e-10)
+
+
+@settings(max_examples=150)
+@given(ORDERS, EPSILONS, DELTAS)
+@example(2.0, 2.2603294069810542e-06, 8.315287191035679e-07)
+def test_the_point_is_the_lowest_of_the_line(order, epsilon, delta):
+    """To either side F is larger, by more than the error of q, 1e-6 at most, can hide."""
+    found = touching(order, epsilon, delta)
+    with mp.workdps(60):
+
+        def value(q):
+            return forward(mpf(order), mpf(delta) + mp.exp(mpf(epsilon)) * q, q)
+
+        here = value(mpf(found.q))
+        assert here < value(mpf(found.q) * (1 - mpf(10) ** -5))
+        if not found.corner:
+            assert here < value(mpf(found.q) * (1 + mpf(10) ** -5))
 
 
 @settings(max_examples=100)
@@ -85,6 +106,7 @@ def test_slope_is_the_derivative(order, epsilon, delta):
 
 @settings(max_examples=60)
 @given(ORDERS, EPSILONS, DELTAS)
+@example(2.0, 2.2603294069810542e-06, 8.315287191035679e-07)
 def test_there_and_back(order, epsilon, delta):
     """The error of the divergence, 1e-10, grows by its share in epsilon."""
     found = touching(order, epsilon, delta)
