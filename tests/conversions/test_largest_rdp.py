@@ -71,7 +71,7 @@ def test_the_point_is_on_the_line_and_has_the_divergence(order, epsilon, delta):
         q = mpf(found.q)
         p = mpf(delta) + mp.exp(mpf(epsilon)) * q
         assert abs(p / mpf(found.p) - 1) < mpf(10) ** -14
-        # Forward decides up to the corner; backward there, a rounding of q is a large part of 1 - p.
+        # Forward decides up to the corner; backward there, q's rounding is a large part of 1 - p.
         assert forward(mpf(order), p, q) == pytest.approx(found.rdp, rel=1e-10)
 
 
