@@ -106,7 +106,8 @@ def test_any_configuration(z, q, steps, delta):
     expected = single(columns, 0).epsilon if q > 0.0 else 0.0
     assert found.epsilon.shape == ()
     assert float(found.epsilon) <= expected * (1.0 + 1e-4) + 1e-10
-    assert float(found.epsilon) >= expected * (1.0 - 1e-4) - 1e-10
+    # Either search may stop 1e-4 above the minimum, and only one of them did.
+    assert float(found.epsilon) >= expected * (1.0 - 3e-4) - 1e-10
 
 
 def test_fixed_size_replace_one():

@@ -250,8 +250,12 @@ def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
 
 
 def _on_the_line(orders: Array, z: float, q: float, step: float) -> Array:
-    """The rule on all nodes from 12 z below 0 to 12 z above the largest order, in blocks."""
-    first, last = math.floor(-12.0 * z / step), math.ceil((orders.max() + 12.0 * z) / step)
+    """The rule on all nodes from 12 z below 0 to 12 z above the largest order, in blocks.
+
+    At least to 12 z above 2: with hardly any sampling x stays below 1 there, and x^2 has its peak.
+    """
+    first = math.floor(-12.0 * z / step)
+    last = math.ceil((max(float(orders.max()), 2.0) + 12.0 * z) / step)
     result = np.full_like(orders, -np.inf)
     width = max(1, min(last - first + 1, _BLOCK // 4))
     height = max(1, _BLOCK // width)

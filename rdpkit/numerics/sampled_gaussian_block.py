@@ -33,6 +33,9 @@ LEAST_EXCESS_ORDER = 0.008
 
 # Cells of so many nodes are kept if they are within e^-45 of the highest.
 _CELL = 4
+# A wide cell is cut into so many.
+_SPLIT = 8
+_ENDS = np.arange(_SPLIT + 1)
 _VISIBLE = 45.0
 # Half-width of the nodes around every peak in units of z: e^{-9^2/2} is 3e-18.
 _REACH = 9.0
@@ -44,6 +47,8 @@ _FACTORIALS = np.exp(gammaln(_POWERS + 1.0))
 _SIGNS = (-1.0) ** _POWERS
 # Nodes, and what they cost in exponentials, above which an order is better off with its own cells.
 _LONG_LINE = 2_000
+# The nodes of the cells around two peaks, and of the wider cells that led there.
+_LOOKED_AT = 400.0
 # Blocks have about this many entries, so that they stay in the cache.
 _ENTRIES = 300_000
 # Far nodes below e^-600 of the near ones' scale are left out: at most 1e-50 of the sum.
@@ -71,45 +76,75 @@ def steps(z: Array) -> Array:
 def line(z: Array, top: Array) -> tuple[Array, Array]:
     """Nodes from below 0 to above ``top`` for each z (rows), and their logarithmic weights."""
     step = steps(z)
-    count = int(np.ceil((top + 2.0 * _REACH * z) / step).max()) + 1
+    count = int(line_length(z, top).max())
     nodes = (-_REACH * z)[:, None] + step[:, None] * np.arange(count)
     return nodes, _log_weights(nodes, z, step)
 
 
 def line_length(z: Array, top: Array) -> Array:
-    """How many nodes :func:`line` needs for each z."""
-    return np.asarray(np.ceil((top + 2.0 * _REACH * z) / steps(z)) + 1.0)
+    """How many nodes :func:`line` needs for each z.
+
+    With hardly any sampling x stays below 1 as far as Z = 2, where x^2 has its peak.
+    """
+    return np.asarray(np.ceil((np.maximum(top, 2.0) + 2.0 * _REACH * z) / steps(z)) + 1.0)
 
 
 def cells(orders: Array, z: Array, q: Array) -> tuple[Array, Array]:
     """Nodes of the parts of the line that matter, one row for each order.
 
-    The line is cut into cells of four steps. The second derivative of a log(1+x) - Z^2/(2 z^2) is
-    nowhere below -1/z^2, so within a cell of width w it exceeds its ends by w^2/(8 z^2) < 1 at
-    most: a cell whose ends are e^-45 below the highest can be left out.
+    The line is cut into few wide cells, and each that may matter into narrower ones, down to cells
+    of four steps: their number grows with the logarithm of the line's length. The second derivative
+    of a log(1+x) - Z^2/(2 z^2) is nowhere below -1/z^2, so within a cell of width w it exceeds its
+    ends by w^2/(8 z^2) at most; below 1 at the last. A cell that stays e^-45 below the highest end
+    can be left out.
     """
     step = steps(z)
-    width = _CELL * step
-    count = int(np.ceil((orders + 2.0 * _REACH * z) / width).max()) + 1
-    ends = (-_REACH * z)[:, None] + width[:, None] * np.arange(count + 1)
-    exponent = (ends - 0.5) / (z * z)[:, None]
-    big_l = np.logaddexp(np.log1p(-q)[:, None], np.log(q)[:, None] + exponent)
-    grown = orders[:, None] * big_l
+    finest = _CELL * step
+    count = float(line_length(z, orders).max()) / _CELL + 1.0
+    levels = max(0, math.ceil(math.log(count / _SPLIT, _SPLIT)))
     # Where a L is small the integrand is a b L^2 / 2 and not e^{a L}; L = 0 is no end of anything.
-    least = (0.1 * orders * q / (1.0 + z * z))[:, None]
-    height = np.where(grown > 1.0, grown, 2.0 * np.log(np.clip(np.abs(grown), least, 1.0)))
-    height -= ends * ends / (2.0 * z * z)[:, None]
-    height = np.maximum(height[:, :-1], height[:, 1:])
-    active = height > height.max(axis=1, keepdims=True) - _VISIBLE
-    kept = int(active.sum(axis=1).max())
-    # Active cells first, in their order; rows with fewer are filled up with cells of weight 0.
-    chosen = np.argsort(~active, axis=1, kind="stable")[:, :kept]
+    least = 0.1 * orders * q / (1.0 + z * z)
+    # So much may an end lie below its surroundings where L = 0 is near.
+    dip = 2.0 + 2.0 * np.log(10.0 * (1.0 + z * z))
+    chosen = np.zeros((orders.size, 1), dtype=np.int64)
+    active = np.ones(chosen.shape, dtype=bool)
+    best = np.full(orders.size, -np.inf)
+    for level in range(levels, -1, -1):
+        width = finest * float(_SPLIT) ** level
+        first = _SPLIT * chosen[:, :, None]
+        ends = (-_REACH * z)[:, None, None] + width[:, None, None] * (first + _ENDS)
+        height = _height(ends.reshape(orders.size, -1), orders, z, q, least).reshape(ends.shape)
+        height = np.maximum(height[:, :, :-1], height[:, :, 1:])
+        height = np.where(active[:, :, None], height, -np.inf).reshape(orders.size, -1)
+        best = np.maximum(best, height.max(axis=1))
+        hidden = 0.125 * (width / z) ** 2 + dip if level else 0.0
+        active = height > (best - hidden - _VISIBLE)[:, None]
+        kept = int(active.sum(axis=1).max())
+        # Active cells first, in their order; rows with fewer are filled up with cells of weight 0.
+        ranked = np.argsort(~active, axis=1, kind="stable")[:, :kept]
+        chosen = np.take_along_axis((first + _ENDS[:-1]).reshape(orders.size, -1), ranked, axis=1)
+        active = np.take_along_axis(active, ranked, axis=1)
     index = (_CELL * chosen[:, :, None] + np.arange(_CELL)).reshape(orders.size, -1)
     nodes = (-_REACH * z)[:, None] + step[:, None] * index
     weights = _log_weights(nodes, z, step)
-    filled = np.take_along_axis(active, chosen, axis=1)
-    np.copyto(weights, -np.inf, where=~np.repeat(filled, _CELL, axis=1))
+    np.copyto(weights, -np.inf, where=~np.repeat(active, _CELL, axis=1))
     return nodes, weights
+
+
+def cells_length(z: Array, orders: Array) -> Array:
+    """About how many nodes of a line :func:`cells` looks at; each order has two peaks at most."""
+    return np.asarray(np.minimum(line_length(z, orders), _LOOKED_AT))
+
+
+def _height(ends: Array, orders: Array, z: Array, q: Array, least: Array) -> Array:
+    """About the logarithm of the integrand at ``ends``, whose rows belong to the orders."""
+    exponent = (ends - 0.5) / (z * z)[:, None]
+    big_l = np.logaddexp(np.log1p(-q)[:, None], np.log(q)[:, None] + exponent)
+    grown = orders[:, None] * big_l
+    height = np.where(
+        grown > 1.0, grown, 2.0 * np.log(np.clip(np.abs(grown), least[:, None], 1.0))
+    )
+    return np.asarray(height - ends * ends / (2.0 * z * z)[:, None])
 
 
 def _log_weights(nodes: Array, z: Array, step: Array) -> Array:
@@ -119,20 +154,25 @@ def _log_weights(nodes: Array, z: Array, step: Array) -> Array:
 
 def log_excess_of_one(orders: Array, z: float, q: float) -> Array:
     """log(A - 1) at :func:`compatible` orders for one z and q."""
-    noise, top = np.array([z]), orders.max(keepdims=True)
-    length = float(line_length(noise, top)[0])
-    rows = max(1, int(_ENTRIES / length))
-    if orders.size <= rows:
-        if length * (orders.size + _LONG // 2) <= _LONG_LINE * orders.size:
-            nodes, weights = line(noise, top)
-            return np.asarray(log_excess(orders[None, :], noise, np.array([q]), nodes, weights)[0])
-        return np.asarray(log_excess_of_rows(orders[None, :], noise, np.array([q]))[0])
+    noise, probability = np.array([z]), np.array([q])
+    length = float(line_length(noise, orders.max(keepdims=True))[0])
+    if length * (orders.size + _LONG // 2) <= min(_LONG_LINE * orders.size, _ENTRIES):
+        nodes, weights = line(noise, orders.max(keepdims=True))
+        return np.asarray(log_excess(orders[None, :], noise, probability, nodes, weights)[0])
     # Ascending, so that a block's nodes end where its orders do.
     ranked = np.argsort(orders)
+    lengths = line_length(np.full(orders.size, z), orders[ranked])
+    shared = int(np.searchsorted(lengths, _LONG_LINE))
     result = np.empty_like(orders)
-    for start in range(0, orders.size, rows):
-        chosen = ranked[start : start + rows]
-        result[chosen] = log_excess_of_rows(orders[None, chosen], noise, np.array([q]))[0]
+    start = 0
+    while start < orders.size:
+        if start < shared:
+            stop = min(start + max(1, int(_ENTRIES / lengths[shared - 1])), shared)
+        else:
+            stop = orders.size
+        chosen = ranked[start:stop]
+        result[chosen] = log_excess_of_rows(orders[None, chosen], noise, probability)[0]
+        start = stop
     return result
 
 
@@ -160,7 +200,7 @@ def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
         a = orders[apart].ravel()
         noise, probability = np.repeat(z[apart], width), np.repeat(q[apart], width)
         found = np.empty_like(a)
-        for chosen in _blocks(np.arange(a.size), line_length(noise, a), 4):
+        for chosen in _blocks(np.arange(a.size), cells_length(noise, a), 4):
             nodes, weights = cells(a[chosen], noise[chosen], probability[chosen])
             values = log_excess(a[chosen, None], noise[chosen], probability[chosen], nodes, weights)
             found[chosen] = values[:, 0]

@@ -114,3 +114,24 @@ def test_half_the_step_changes_nothing(monkeypatch, z):
     monkeypatch.setattr(block, "steps", lambda noise: full(noise) / 2.0)
     finer = [block.log_excess_of_one(orders, z, q) for q in (1e-6, 0.1, 0.95)]
     assert_allclose(found, finer, rtol=1e-15, atol=1e-12)  # logarithms: up to 2e4, in ulps
+
+
+@pytest.mark.parametrize(
+    ("order", "z", "q"), [(1.02, 0.1054, 2.59e-77), (1.5, 0.15, 1e-40), (1.9, 0.3, 1e-20)]
+)
+def test_hardly_any_sampling_and_little_noise(order, z, q):
+    """There x^2 decides up to its peak at 2, beyond the order."""
+    orders = np.array([order])
+    found = rdp(sampled_gaussian.log_excess_quadrature(orders, z, q), orders)
+    # The relative error of log(A - 1), about -250 here, is one of 1e-15.
+    assert_allclose(found, exact(order, z, q), rtol=TOLERANCE)
+
+
+@pytest.mark.parametrize("z", [0.5, 2.0, 30.0])
+def test_orders_with_cells_of_their_own(z):
+    """Far above every shared line; the finite sum shares no code with the quadrature."""
+    orders = np.array([600.0, 2_049.0, 5_000.0, 20_000.0])
+    found = sampled_gaussian.log_excess_quadrature(orders, z, 0.01)
+    summed = sampled_gaussian.log_excess_integer(orders, z, 0.01)
+    # The sum's exponents hold logarithms of factorials, up to 1e4, whose roundings leave 1e-12.
+    assert_allclose(found, summed, rtol=1e-13, atol=3e-12)
