@@ -20,7 +20,7 @@ from rdpkit.numerics.sampled_gaussian_series import rdp_enclosure
 METHODS = ("quadrature", "series", "finite-sum")
 
 # Finite sums cost (orders x highest order); above this quadrature is as exact and cheaper.
-_LARGEST_SUM = 512.0
+_LARGEST_SUM = 4096.0
 
 
 def sampled_gaussian_rdp(
@@ -55,7 +55,7 @@ def sampled_gaussian_rdp(
     sampling_probability : float
         q, in [0, 1].
     method : {"quadrature", "series", "finite-sum"}
-        "quadrature" (default): the finite sum of positive terms at integer orders up to 512, the
+        "quadrature" (default): the finite sum of positive terms at integer orders up to 4096, the
         trapezoid rule at others. "series": the signed two-sided series in ball arithmetic, with its
         proven remainder; the float nearest to the middle of the ball. "finite-sum": integer orders
         only.

@@ -33,6 +33,10 @@ _BLOCK = 2_000_000
 # Binomials of up to this many orders' terms are kept for the next call.
 _REMEMBERED = 100_000
 _LITTLE_NOISE = 0.01
+# With more terms than this in all, orders above 128 look at cells of 64 terms first.
+_FEW_TERMS, _VISITED, _CELL = 30_000, 128, 64
+# Cells below e^-45 of the highest term are left out.
+_VISIBLE = 45.0
 
 
 def rdp_from_log_excess(log_excess: Array, orders: Array) -> Array:
@@ -93,6 +97,14 @@ def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Arr
     """
     whole = orders.astype(np.int64)
     rows = np.atleast_2d(terms)
+    high = whole > _VISITED
+    if high.any() and whole.sum() > _FEW_TERMS:
+        result = np.empty((rows.shape[0], orders.size))
+        for row, values in zip(result, rows, strict=True):
+            row[high] = _log_sums_of_visible(whole[high], values, rest)
+        if not high.all():
+            result[:, ~high] = log_sums_of_binomials(orders[~high], rows, rest)
+        return result[0] if terms.ndim == 1 else result
     result = np.empty((rows.shape[0], orders.size))
     ends = np.cumsum(whole)
     start = 0
@@ -116,6 +128,64 @@ def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Arr
             result[first : first + height, start:stop] = top + np.log(sums)
         start = stop
     return result[0] if terms.ndim == 1 else result
+
+
+def _log_sums_of_visible(orders: NDArray[np.int64], terms: Array, rest: float) -> Array:
+    """:func:`log_sums_of_binomials` where most terms are too small to be seen.
+
+    The terms t_k are cut into cells, and in each a line of slope s is taken off: log C(a, k) + s k
+    is concave in k, so its largest value is where (a-k) / (k+1) passes e^-s, and with the largest
+    t_k - s k it bounds the cell from above, for every order alike.
+    """
+    most = int(orders.max())
+    logs = gammaln(np.arange(most + 1) + 1.0)
+    count = -(-(most - 1) // _CELL)
+    padded = np.full(count * _CELL, -np.inf)
+    padded[: most - 1] = terms[: most - 1]
+    padded -= rest * np.arange(2.0, padded.size + 2.0)
+    table = padded.reshape(count, _CELL)
+    first = 2 + _CELL * np.arange(count)
+    last = np.minimum(first + _CELL - 1, most)
+    ends = padded[first - 2], padded[last - 2]
+    with np.errstate(invalid="ignore"):
+        slope = (ends[1] - ends[0]) / np.maximum(last - first, 1)
+    # Where a term is 0 there is no slope; any slope gives a bound.
+    slope = np.where(np.isfinite(slope), slope, 0.0)
+    bent = (table - slope[:, None] * (first[:, None] + np.arange(_CELL))).max(axis=1)
+    growth = np.exp(-np.clip(slope, -700.0, 700.0))
+    result = np.empty(orders.size)
+    ranked = np.argsort(orders, kind="stable")
+    start = 0
+    while start < ranked.size:
+        # Ascending, so that the largest order of a block is not far above the others.
+        stop = start + max(1, _BLOCK // (8 * (count + 4 * _CELL)))
+        chosen = ranked[start:stop]
+        a = orders[chosen, None]
+        cells = -(-(int(a.max()) - 1) // _CELL)
+        low, high = first[:cells], np.minimum(last[:cells], a)
+        turn = np.floor((a - growth[:cells]) / (1.0 + growth[:cells]))
+        bound = np.full((chosen.size, cells), -np.inf)
+        best = np.full(chosen.size, -np.inf)
+        for k in (turn, turn + 1.0):
+            at = np.clip(k, low, np.maximum(high, low)).astype(np.int64)
+            inside = at <= a
+            at = np.minimum(at, a)
+            binomial = logs[a] - logs[at] - logs[a - at]
+            np.copyto(binomial, -np.inf, where=~inside)
+            bound = np.maximum(bound, binomial + slope[:cells] * at)
+            best = np.maximum(best, (binomial + padded[at - 2]).max(axis=1))
+        active = bound + bent[:cells] > (best - _VISIBLE)[:, None]
+        kept = max(1, int(active.sum(axis=1).max()))
+        cell = np.argsort(~active, axis=1, kind="stable")[:, :kept]
+        k = first[cell][:, :, None] + np.arange(_CELL)
+        dropped = ~np.take_along_axis(active, cell, axis=1)[:, :, None] | (k > a[:, :, None])
+        k = np.minimum(k, a[:, :, None])
+        values = logs[a[:, :, None]] - logs[k] - logs[a[:, :, None] - k] + padded[k - 2]
+        np.copyto(values, -np.inf, where=dropped)
+        sums = log_row_sums(values.reshape(chosen.size, -1))
+        result[chosen] = sums + rest * orders[chosen]
+        start = stop
+    return result
 
 
 def log_row_sums(matrix: Array) -> Array:

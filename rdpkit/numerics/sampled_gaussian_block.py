@@ -141,9 +141,7 @@ def _height(ends: Array, orders: Array, z: Array, q: Array, least: Array) -> Arr
     exponent = (ends - 0.5) / (z * z)[:, None]
     big_l = np.logaddexp(np.log1p(-q)[:, None], np.log(q)[:, None] + exponent)
     grown = orders[:, None] * big_l
-    height = np.where(
-        grown > 1.0, grown, 2.0 * np.log(np.clip(np.abs(grown), least[:, None], 1.0))
-    )
+    height = np.where(grown > 1.0, grown, 2.0 * np.log(np.clip(np.abs(grown), least[:, None], 1.0)))
     return np.asarray(height - ends * ends / (2.0 * z * z)[:, None])
 
 

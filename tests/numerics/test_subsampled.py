@@ -6,9 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.special import logsumexp
 
 from rdpkit.numerics import pearson_vajda, subsampled
+from rdpkit.numerics.sampled_gaussian import log_binomials, log_sums_of_binomials
 
 
 def by_square(integers):
@@ -65,3 +69,26 @@ def test_sum_over_terms():
     weights = np.log([5.0, 7.0])
     found = subsampled.log_excess_at_integers(np.array([2.0, 3.0]), 0.5, weights)
     assert_allclose(np.exp(found), [0.25 * 5.0, 3 * 0.25 * 5.0 + 0.125 * 7.0], rtol=1e-13)
+
+
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 2**32),
+    steepness=st.floats(-3.0, 3.0),
+    curvature=st.floats(-0.01, 0.01),
+    roughness=st.floats(0.0, 50.0),
+    rest=st.floats(-5.0, 2.0),
+)
+def test_terms_out_of_sight_are_left_out_of_any_sum(seed, steepness, curvature, roughness, rest):
+    """Many high orders at once against the sum over all terms, for terms of any shape."""
+    rng = np.random.default_rng(seed)
+    orders = np.unique(np.append(rng.integers(2, 1500, 60), 1500)).astype(float)
+    k = np.arange(2.0, 1501.0)
+    terms = steepness * k + curvature * k * k + roughness * rng.standard_normal(k.size)
+    terms[rng.random(k.size) < 0.01] = -np.inf
+    found = log_sums_of_binomials(orders, terms, rest)
+    for order, value in zip(orders[::10], found[::10], strict=True):
+        part = k[: int(order) - 1]
+        every = log_binomials(np.array(order), part) + terms[: part.size] + (order - part) * rest
+        # Logarithms of up to 1e5, rounded.
+        assert value == pytest.approx(logsumexp(every), rel=1e-13, abs=1e-10)
