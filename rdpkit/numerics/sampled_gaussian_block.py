@@ -113,9 +113,9 @@ def cells(orders: Array, z: Array, q: Array) -> tuple[Array, Array]:
         width = finest * float(_SPLIT) ** level
         first = _SPLIT * chosen[:, :, None]
         ends = (-_REACH * z)[:, None, None] + width[:, None, None] * (first + _ENDS)
-        height = _height(ends.reshape(orders.size, -1), orders, z, q, least).reshape(ends.shape)
-        height = np.maximum(height[:, :, :-1], height[:, :, 1:])
-        height = np.where(active[:, :, None], height, -np.inf).reshape(orders.size, -1)
+        at_ends = _height(ends.reshape(orders.size, -1), orders, z, q, least).reshape(ends.shape)
+        inside = np.maximum(at_ends[:, :, :-1], at_ends[:, :, 1:])
+        height = np.where(active[:, :, None], inside, -np.inf).reshape(orders.size, -1)
         best = np.maximum(best, height.max(axis=1))
         hidden = 0.125 * (width / z) ** 2 + dip if level else 0.0
         active = height > (best - hidden - _VISIBLE)[:, None]

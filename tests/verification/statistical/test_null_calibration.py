@@ -88,7 +88,7 @@ def test_fixed_size_test(case, record_property):
 
 @pytest.mark.parametrize("case", CASES)
 def test_sequential_test(case, record_property):
-    """False alarms at a rate of 0.05, at any time. Fails by chance with probability at most 1e-6."""
+    """False alarms at a rate of 0.05, at any time. Fails by chance at a rate of 1e-6 at most."""
     shift, claim = CASES[case]
     alarms = 0
     for seed in range(RUNS):
