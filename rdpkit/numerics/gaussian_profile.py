@@ -22,6 +22,8 @@ _BLOCK = 2_000_000
 _NODES = 16
 # Above this many panels for the whole range, each order visits those only that matter to it.
 _FEW_PANELS = 150
+# Above this many, with noise far below any use, the bound is said to be infinite.
+_MOST_PANELS = 4_000_000
 _VISIBLE = 60.0
 
 
@@ -72,6 +74,9 @@ def log_excess_of_sampled_profile(orders: Array, z: float, gamma: float) -> Arra
     result = np.empty_like(orders)
     for i, order in enumerate(orders):
         count = math.ceil(((float(order) - 0.5) / z + 12.0 + 1.5 / z) / width)
+        if count > _MOST_PANELS:
+            result[i] = np.inf
+            continue
         height = _log_integrand(orders[i : i + 1], width * np.arange(count + 1.0), z, gamma)[0]
         height = np.maximum(height[:-1], height[1:])
         visible = np.flatnonzero(height > height.max() - _VISIBLE)

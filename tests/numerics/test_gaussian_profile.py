@@ -82,3 +82,8 @@ def test_no_peak_is_missed(monkeypatch, ratio, gamma):
     monkeypatch.setattr(gaussian_profile, "_FEW_PANELS", 10**9)
     # The two sums differ in what is left out, e^-59 of each panel, and in rounding of e^(4e4).
     assert_allclose(some, log_excess_of_sampled_profile(orders, z, gamma), rtol=1e-14, atol=1e-9)
+
+
+def test_noise_far_below_any_use_gives_infinity_and_not_an_endless_array():
+    orders = np.array([1.5, 2.0, 256.0])
+    assert np.all(np.isinf(log_excess_of_sampled_profile(orders, 1e-9, 0.1)))
