@@ -1,0 +1,186 @@
+"""``rdpkit evaluate``: run an experiment, or go on with it, and print what it came to."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from mechanisms.experiments import shipped
+from mechanisms.experiments.progress_bar import progress_bar
+from rdpkit.cli.output import as_json, format_option, one_line_errors, printable, rounded_up
+
+if TYPE_CHECKING:
+    from mechanisms.experiments.experiment import Cell
+    from mechanisms.experiments.rows import Summary
+    from mechanisms.experiments.runner import Runner
+
+
+@click.command()
+@click.argument("experiment", required=False)
+@click.option("--list", "list_them", is_flag=True, help="List the experiments of the package.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results"),
+    show_default=True,
+    help="The folder of results; runs that it has already are not repeated.",
+)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="Run only so many of the experiment's seeds."
+)
+@click.option(
+    "--release",
+    "release_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.json",
+    help="Evaluate this release with the experiment's data, model and training; nothing is kept.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Also write all rows to a CSV or Parquet file.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Also draw accuracy against what the experiment varies, to an SVG or PNG file.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The data directory.  [default: RDPKIT_DATA_DIR]",
+)
+@click.option("--device", help="cpu or cuda.  [default: cuda where there is one]")
+@format_option
+@one_line_errors
+def evaluate(
+    *,
+    experiment: str | None,
+    list_them: bool,
+    results: Path,
+    seeds: int | None,
+    release_file: Path | None,
+    output: Path | None,
+    plot: Path | None,
+    data_dir: Path | None,
+    device: str | None,
+    output_format: str,
+) -> None:
+    """Run EXPERIMENT: release, train, test, for every setting and seed.
+
+    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). Every finished
+    run is kept at once; run the same command again after an interruption, and it goes on.
+    """
+    if list_them:
+        names = shipped.names()
+        click.echo(as_json(names) if output_format == "json" else "\n".join(names))
+        return
+    if experiment is None:
+        raise ValueError("Expected EXPERIMENT: a TOML file, or a name that --list shows.")
+    found = shipped.find_experiment(experiment)
+    if seeds is not None:
+        if seeds > len(found.seeds):
+            raise ValueError(f"Expected --seeds to be at most {len(found.seeds)}, got {seeds}.")
+        found = replace(found, seeds=found.seeds[:seeds])
+    from mechanisms.experiments import plots, rows  # noqa: PLC0415
+    from mechanisms.experiments.runner import Runner  # noqa: PLC0415  (it imports torch)
+    from mechanisms.training import best_device  # noqa: PLC0415
+    from rdpkit.cli import tables  # noqa: PLC0415
+
+    # A wrong ending is found out before hours of work, not after.
+    if output is not None:
+        tables.check_suffix(output)
+    if plot is not None:
+        plots.check_format(plot)
+    with progress_bar() as report:
+        runner = Runner(directory=data_dir, device=device or best_device(), report=report)
+        if release_file is not None:
+            _one_release(runner, found.cells[0], release_file, found.seeds, output_format)
+            return
+        outcome = runner.run(found, results)
+    summaries = rows.summarise(outcome.rows)
+    if output is not None:
+        rows.write_table(output, outcome.rows)
+    if plot is not None:
+        plots.draw_accuracy(plot, summaries, title=found.title or found.name)
+    if output_format == "json":
+        click.echo(
+            as_json(
+                {
+                    "experiment": found.name,
+                    "runs": len(outcome.rows),
+                    "resumed": outcome.resumed,
+                    "settings": [summary.as_dict() for summary in summaries],
+                }
+            )
+        )
+        return
+    print_summaries(summaries, title=found.title or found.name)
+
+
+def _one_release(
+    runner: Runner, cell: Cell, path: Path, seeds: Sequence[int], output_format: str
+) -> None:
+    """Train and test on a release that was saved before."""
+    from mechanisms.release import load_release  # noqa: PLC0415
+
+    made = load_release(path)
+    values = [float(runner.evaluate(cell, made, seed)["accuracy"]) for seed in seeds]
+    mean = statistics.fmean(values)
+    std = statistics.stdev(values) if len(values) > 1 else None
+    if output_format == "json":
+        described = {
+            "release": str(path),
+            "private": made.manifest.private,
+            "seeds": len(values),
+            "mean_accuracy": mean,
+            "std_accuracy": std,
+        }
+        click.echo(as_json(described))
+        return
+    spread = "" if std is None else f" +- {std:.4f}"
+    click.echo(printable(f"{path}: accuracy {mean:.4f}{spread} over {len(values)} seeds"))
+
+
+def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
+    """A table for people."""
+    table = Table(title=printable(title), title_justify="left")
+    columns = ("data set", "mechanism", "setting", "epsilon", "delta", "adjacency", "model",
+               "seeds", "accuracy", "published")  # fmt: skip
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for summary in summaries:
+        table.add_row(*(printable(text) for text in line(summary)))
+    width = None if Console().is_terminal else 200
+    Console(width=width).print(table)
+
+
+def line(summary: Summary) -> tuple[str, ...]:
+    """One line of the table: numbers as people read them, epsilon rounded up."""
+    from mechanisms.experiments.rows import short  # noqa: PLC0415  (it needs no torch, but numpy)
+
+    row = summary.row
+    epsilon = row.get("epsilon")
+    varied = ", ".join(f"{k.split('.')[-1]}={short(v)}" for k, v in row["varied"].items())
+    spread = "" if summary.std is None else f" +- {summary.std:.4f}"
+    return (
+        str(row["dataset"]),
+        str(row["mechanism"]),
+        varied,
+        "none" if epsilon is None else rounded_up(epsilon),
+        "" if epsilon is None else f"{row['delta']:g}",
+        "" if epsilon is None else str(row["adjacency"]),
+        str(row["model"]),
+        str(summary.seeds),
+        f"{summary.mean:.4f}{spread}",
+        "" if summary.published is None else f"{summary.published:g}",
+    )

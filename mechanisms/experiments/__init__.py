@@ -1,0 +1,1 @@
+"""Experiments as TOML files: what is released, how it is judged, and how often."""

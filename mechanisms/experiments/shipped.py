@@ -1,0 +1,40 @@
+"""The experiments that come with the package, and files of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mechanisms.experiments.experiment import Experiment, load_experiment
+
+FOLDER = Path(__file__).parent / "files"
+
+
+def names() -> list[str]:
+    """Names of the experiments that come with the package."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def find_experiment(given: str) -> Experiment:
+    """An experiment by its name, or from a file.
+
+    Parameters
+    ----------
+    given : str
+        The name of one that comes with the package, or the path of a TOML file.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or the file is not accepted.
+    OSError
+        If the file cannot be read.
+    """
+    path = Path(given)
+    if path.suffix != ".toml" and not path.exists():
+        if given not in names():
+            raise ValueError(
+                f"Expected EXPERIMENT to be a TOML file or one of {', '.join(names())}, "
+                f"got {given!r}."
+            )
+        path = FOLDER / f"{given}.toml"
+    return load_experiment(path)

@@ -1,0 +1,194 @@
+"""Images and labels as the heavier mechanisms take them: checked once, then split by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rdpkit import _validate
+
+Floats = NDArray[np.float32]
+Labels = NDArray[np.int64]
+Progress = Callable[[int, int], None]
+"""Called with the number of finished steps and the number of all."""
+
+
+EXACT_SIZES = (
+    "class sizes are the data's exact counts, taken as public: the guarantee does not cover the "
+    "counts themselves, which the manifest shows"
+)
+
+
+def nothing(done: int, total: int) -> None:
+    """Report no progress."""
+
+
+def check_shape(image_shape: object) -> tuple[int, int, int]:
+    """Channels, height and width, each at least 1."""
+    if not isinstance(image_shape, (tuple, list)) or len(image_shape) != 3:
+        raise _validate.fail("image_shape", "to be (channels, height, width)", image_shape)
+    channels, height, width = (
+        _validate.integer(f"image_shape[{i}]", side) for i, side in enumerate(image_shape)
+    )
+    return channels, height, width
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledImages:
+    """Images of shape (n, channels, height, width), in [-1, 1], and their classes.
+
+    Parameters
+    ----------
+    images : float32 array of shape (n, channels, height, width)
+    labels : int64 array of shape (n,)
+        Each in 0, ..., classes - 1.
+    classes : int
+        Number of classes: public, not counted in the labels.
+    record_shape : tuple of int
+        Shape in which a record was given, and in which synthetic ones are returned.
+    """
+
+    images: Floats
+    labels: Labels
+    classes: int
+    record_shape: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
+        _, channels, height, width = self.images.shape
+        return channels, height, width
+
+    def of_class(self, label: int) -> Floats:
+        """The images of one class, of shape (n_c, channels, height, width)."""
+        found: Floats = self.images[self.labels == label]
+        return found
+
+    def class_sizes(self) -> tuple[int, ...]:
+        """Number of records of each class.
+
+        Raises
+        ------
+        ValueError
+            If a class has none: no sampling probability is defined for it.
+        """
+        sizes = np.bincount(self.labels, minlength=self.classes)
+        if (sizes == 0).any():
+            raise _validate.fail(
+                "labels",
+                f"to hold each of 0, ..., {self.classes - 1}",
+                f"no record of class {int(np.argmin(sizes))}",
+            )
+        return tuple(int(size) for size in sizes)
+
+    def public_sizes(
+        self, class_sizes: Sequence[int] | None
+    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Class sizes for sampling probabilities, and what the manifest should note about them.
+
+        Parameters
+        ----------
+        class_sizes : sequence of int, optional
+            Public numbers, one a class. By default the data's own.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many as classes, or the data's own are wanted and a class is empty.
+        """
+        if class_sizes is None:
+            return self.class_sizes(), (EXACT_SIZES,)
+        sizes = _validate.integers("class_sizes", class_sizes)
+        if len(sizes) != self.classes:
+            raise _validate.fail("class_sizes", f"to be {self.classes} integers", class_sizes)
+        return sizes, ()
+
+    def as_given(self, synthetic: NDArray[np.floating]) -> Floats:
+        """Synthetic images in the shape in which records came, as float32."""
+        return synthetic.astype(np.float32).reshape(len(synthetic), *self.record_shape)
+
+
+def labelled_images(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    classes: int,
+    image_shape: tuple[int, int, int] | None = None,
+) -> LabelledImages:
+    """Check images and labels.
+
+    Parameters
+    ----------
+    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
+        Pixels in [-1, 1]: scaled by constants, never by statistics of the data.
+    labels : integer array of shape (n,)
+        Each in 0, ..., classes - 1.
+    classes : int
+        Number of classes.
+    image_shape : (int, int, int), optional
+        Channels, height and width of flat records.
+
+    Raises
+    ------
+    ValueError
+        If an array has another shape, a pixel is outside of [-1, 1], or a label is no class.
+    """
+    _validate.integer("classes", classes, minimum=2)
+    pixels = np.asarray(features)
+    if pixels.dtype.kind not in "fiu" or pixels.ndim < 2 or len(pixels) == 0:
+        raise _validate.fail(
+            "features",
+            "to be numbers of shape (n, channels, height, width) or (n, d), n >= 1",
+            f"{pixels.dtype} of shape {pixels.shape}",
+        )
+    record_shape = pixels.shape[1:]
+    if image_shape is not None:
+        shape = check_shape(image_shape)
+    elif pixels.ndim == 4:
+        shape = (int(record_shape[0]), int(record_shape[1]), int(record_shape[2]))
+    else:
+        raise _validate.fail("image_shape", f"for records of shape {record_shape}", image_shape)
+    if int(np.prod(record_shape)) != int(np.prod(shape)):
+        raise _validate.fail("features", f"to have {int(np.prod(shape))} pixels each", pixels.shape)
+    images = pixels.astype(np.float32).reshape(len(pixels), *shape)
+    # Written so that NaN fails too.
+    if not bool((np.abs(images) <= 1.0).all()):
+        low, high = float(images.min()), float(images.max())
+        raise _validate.fail("features", "in [-1, 1]", f"values from {low} to {high}")
+    chosen = np.asarray(labels)
+    if chosen.dtype.kind not in "iu" or chosen.shape != (len(pixels),):
+        raise _validate.fail(
+            "labels",
+            f"to be integers of shape ({len(pixels)},)",
+            f"{chosen.dtype} of shape {chosen.shape}",
+        )
+    if int(chosen.min()) < 0 or int(chosen.max()) >= classes:
+        raise _validate.fail(
+            "labels",
+            f"in 0, ..., {classes - 1}",
+            f"values from {int(chosen.min())} to {int(chosen.max())}",
+        )
+    return LabelledImages(
+        images=images, labels=chosen.astype(np.int64), classes=classes, record_shape=record_shape
+    )
+
+
+def balanced_labels(classes: int, samples_per_class: int) -> Labels:
+    """Class 0 ``samples_per_class`` times, then class 1, and so on: nothing private in it."""
+    return np.repeat(np.arange(classes, dtype=np.int64), samples_per_class)
+
+
+__all__ = [
+    "EXACT_SIZES",
+    "Floats",
+    "LabelledImages",
+    "Labels",
+    "Progress",
+    "balanced_labels",
+    "check_shape",
+    "labelled_images",
+    "nothing",
+]

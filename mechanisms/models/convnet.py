@@ -1,0 +1,80 @@
+"""ConvNet of dataset condensation: three blocks of convolution, instance norm, ReLU and pooling."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from mechanisms.models.shapes import Size, check_images, flat_width, normalise_each_channel
+from rdpkit import _validate
+
+
+class ConvNet(nn.Module):
+    """Blocks of 3x3 convolution, group normalisation, ReLU and average pooling; one linear layer.
+
+    Normalisation is within one image and one channel, so that the representation of a record does
+    not depend on the other records of its batch: NDPDC's account needs that.
+
+    Parameters
+    ----------
+    channels : int
+        Channels of an image. With one channel the first convolution pads by 3 pixels, which makes
+        a 28 x 28 image 32 x 32.
+    size : int or (int, int)
+        Height and width of an image in pixels, each at least ``2 ** depth``.
+    classes : int
+        Number of labels.
+    width : int
+        Channels of every convolution.
+    depth : int
+        Number of blocks.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the image is too small for the blocks.
+
+    Source
+    ------
+    Zhao and Bilen, Dataset Condensation with Distribution Matching (2021), and its public code;
+    Zheng and Li, Differentially Private Dataset Condensation (2023), Section 4.1.
+    """
+
+    def __init__(
+        self, *, channels: int, size: Size, classes: int, width: int = 128, depth: int = 3
+    ) -> None:
+        super().__init__()
+        _validate.integer("width", width)
+        _validate.integer("depth", depth, maximum=16)
+        shape = check_images(channels, size, classes, model="convnet", smallest=2**depth)
+        blocks: list[nn.Module] = []
+        for block in range(depth):
+            padding = 3 if channels == 1 and block == 0 else 1
+            blocks += [
+                nn.Conv2d(channels if block == 0 else width, width, 3, padding=padding),
+                normalise_each_channel(width),
+                nn.ReLU(),
+                nn.AvgPool2d(2),
+            ]
+        self.features = nn.Sequential(*blocks)
+        self.embedding_size = flat_width(self.features, channels, shape)
+        self.classifier = nn.Linear(self.embedding_size, classes)
+
+    def embed(self, images: torch.Tensor) -> torch.Tensor:
+        """Representations before the last layer.
+
+        Parameters
+        ----------
+        images : tensor of shape (n, channels, height, width)
+
+        Returns
+        -------
+        tensor of shape (n, embedding_size)
+        """
+        representations: torch.Tensor = self.features(images).flatten(1)
+        return representations
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Logits, of shape (n, classes)."""
+        logits: torch.Tensor = self.classifier(self.embed(images))
+        return logits

@@ -1,0 +1,172 @@
+"""``rdpkit synthesize``: make the release that an experiment describes, and save it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mechanisms.experiments import shipped
+from mechanisms.experiments.progress_bar import progress_bar
+from rdpkit.cli.output import as_json, format_option, guarantee_lines, one_line_errors, printable
+
+if TYPE_CHECKING:
+    from mechanisms.experiments.experiment import Cell, Experiment
+    from mechanisms.experiments.runner import Runner
+
+_COLUMNS = 10
+
+
+@click.command()
+@click.argument("experiment", required=False)
+@click.option("--list", "list_them", is_flag=True, help="List the experiments of the package.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.npz",
+    help="Where to save the release: .npz or .safetensors, and its manifest beside it as .json.",
+)
+@click.option(
+    "--setting",
+    type=click.IntRange(min=1),
+    help="Which of the experiment's settings to release, counted from 1, where it varies keys.",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(["system", "seeded"]),
+    help="Instead of what the file says: system entropy, or a seed, which is not private.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="[default: the experiment's first]")
+@click.option(
+    "--grid",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Also draw images of every setting beside originals, to an SVG or PNG file.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The data directory.  [default: RDPKIT_DATA_DIR]",
+)
+@click.option("--device", help="cpu or cuda.  [default: cuda where there is one]")
+@format_option
+@one_line_errors
+def synthesize(
+    *,
+    experiment: str | None,
+    list_them: bool,
+    output: Path | None,
+    setting: int | None,
+    noise: str | None,
+    seed: int | None,
+    grid: Path | None,
+    data_dir: Path | None,
+    device: str | None,
+    output_format: str,
+) -> None:
+    """Make the release that EXPERIMENT describes, with its guarantee.
+
+    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). The grid of
+    samples shows private records: it is for experiments on public data.
+    """
+    if list_them:
+        names = shipped.names()
+        click.echo(as_json(names) if output_format == "json" else "\n".join(names))
+        return
+    if experiment is None:
+        raise ValueError("Expected EXPERIMENT: a TOML file, or a name that --list shows.")
+    if output is None and grid is None:
+        raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
+    found = shipped.find_experiment(experiment)
+    from mechanisms.experiments.runner import (  # noqa: PLC0415  (it imports torch)
+        Runner,
+        guarantee_of,
+    )
+    from mechanisms.training import best_device  # noqa: PLC0415
+
+    chosen = found.seeds[0] if seed is None else seed
+    with progress_bar() as report:
+        runner = Runner(directory=data_dir, device=device or best_device(), report=report)
+        if grid is not None:
+            _draw(grid, found, runner, chosen)
+        if output is None:
+            return
+        cell = _with_noise(_one_of(found, setting), noise)
+        made = runner.synthesize(cell, chosen)
+        made.save(output)
+    described: dict[str, Any] = {"file": str(output), **guarantee_of(made)}
+    if output_format == "json":
+        click.echo(as_json(described))
+        return
+    lines = [f"{len(made.features)} records in {output}"]
+    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
+    if not made.manifest.private:
+        lines.append("NOT PRIVATE: see the manifest")
+    lines += [f"note       {note}" for note in made.manifest.notes]
+    click.echo("\n".join(printable(line) for line in lines))
+
+
+def _one_of(experiment: Experiment, setting: int | None) -> Cell:
+    count = len(experiment.cells)
+    if setting is None and count > 1:
+        listed = "; ".join(f"{i}: {dict(c.varied)}" for i, c in enumerate(experiment.cells, 1))
+        raise ValueError(f"Expected --setting, one of {listed[:600]}.")
+    number = setting or 1
+    if number > count:
+        raise ValueError(f"Expected --setting to be in [1, {count}], got {number}.")
+    return experiment.cells[number - 1]
+
+
+def _with_noise(cell: Cell, noise: str | None) -> Cell:
+    from dataclasses import replace  # noqa: PLC0415
+
+    if noise is None:
+        return cell
+    kind: Any = noise
+    return replace(cell, privacy=replace(cell.privacy, noise=kind))
+
+
+def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None:
+    import numpy as np  # noqa: PLC0415
+
+    from mechanisms.experiments import plots  # noqa: PLC0415
+    from mechanisms.experiments.preparation import training_records  # noqa: PLC0415
+    from mechanisms.experiments.rows import short  # noqa: PLC0415
+
+    plots.check_format(path)
+    rows: dict[str, Any] = {}
+    shapes: dict[str, tuple[int, int, int]] = {}
+    for number, cell in enumerate(experiment.cells):
+        scaled = runner.data(cell)
+        if scaled.data.image_shape is None:
+            raise ValueError("Expected images for --grid, got records of a table.")
+        name = cell.dataset["name"]
+        if name not in shapes:
+            firsts = [
+                int(np.flatnonzero(scaled.data.train_labels == label)[0])
+                for label in range(min(len(scaled.data.classes), _COLUMNS))
+            ]
+            shapes[name] = scaled.data.image_shape
+            rows[f"{name} original"] = scaled.train[firsts]
+        made = runner.synthesize(cell, seed)
+        records = training_records(cell, made)
+        if records.shape[1] != scaled.train.shape[1]:
+            raise ValueError(f"Expected images for --grid, but {cell.mechanism} releases none.")
+        hard = made.labels if made.labels.ndim == 1 else made.labels.argmax(axis=1)
+        picks = [
+            int(np.flatnonzero(hard == label)[0])
+            for label in range(min(len(scaled.data.classes), _COLUMNS))
+            if (hard == label).any()
+        ]
+        words = ", ".join(f"{k.split('.')[-1]} {short(v)}" for k, v in cell.varied.items())
+        label = f"{name} {words or cell.mechanism}"
+        rows[label if label not in rows else f"{label} ({number + 1})"] = records[picks]
+    if len(set(shapes.values())) > 1:
+        raise ValueError("Expected images of one size for --grid: draw each data set on its own.")
+    plots.draw_samples(
+        path,
+        rows,
+        image_shape=next(iter(shapes.values())),
+        title=experiment.title or experiment.name,
+    )

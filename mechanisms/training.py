@@ -1,0 +1,383 @@
+"""Training a classifier on released records, and its accuracy on real ones.
+
+Everything here is post-processing of a release: no private record is touched, save the test
+records that an accuracy is measured on.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from rdpkit import _validate
+
+Augment = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
+"""Changes a batch of images at random, drawing from the generator."""
+
+Progress = Callable[[int, int], None]
+"""Called with the number of epochs done and of all epochs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """How a classifier is trained.
+
+    Parameters
+    ----------
+    epochs, batch_size : int
+        Passes over the records; records a step.
+    optimizer : {"adam", "sgd"}
+        Adam with its usual moments, or stochastic gradient descent with ``momentum``.
+    learning_rate : float
+        At the start.
+    momentum, weight_decay : float
+        Of the optimizer; momentum of "sgd" alone.
+    schedule : {"constant", "step", "cosine"}
+        "step" multiplies the learning rate by ``step_factor`` after every ``step_epochs`` epochs;
+        "cosine" lets it fall to zero.
+    step_epochs : int
+        For "step".
+    step_factor : float
+        For "step".
+    loss : {"cross-entropy", "kl"}
+        "kl" takes soft labels: negative ones count as 0, and rows are divided by their sum.
+    validation_fraction : float
+        Share of the *released* records that is held back to choose the best epoch; 0 for none.
+    patience : int, optional
+        Stop after so many epochs without a better validation accuracy. Whenever records are held
+        back, the weights of the best epoch are kept.
+    augmentation : {"none", "dsa"}
+        "dsa": differentiable siamese augmentation.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range, or ``patience`` is given without validation records.
+    """
+
+    epochs: int
+    batch_size: int
+    optimizer: Literal["adam", "sgd"] = "adam"
+    learning_rate: float = 1e-3
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    schedule: Literal["constant", "step", "cosine"] = "constant"
+    step_epochs: int = 10
+    step_factor: float = 0.5
+    loss: Literal["cross-entropy", "kl"] = "cross-entropy"
+    validation_fraction: float = 0.0
+    patience: int | None = None
+    augmentation: Literal["none", "dsa"] = "none"
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "step_epochs"):
+            _validate.integer(name, getattr(self, name))
+        _validate.choice("optimizer", self.optimizer, ("adam", "sgd"))
+        _validate.choice("schedule", self.schedule, ("constant", "step", "cosine"))
+        _validate.choice("loss", self.loss, ("cross-entropy", "kl"))
+        _validate.choice("augmentation", self.augmentation, ("none", "dsa"))
+        _validate.positive("learning_rate", self.learning_rate)
+        _validate.positive("step_factor", self.step_factor)
+        _validate.non_negative("weight_decay", self.weight_decay)
+        if not 0.0 <= _validate.non_negative("momentum", self.momentum) < 1.0:
+            raise _validate.fail("momentum", "in [0, 1)", self.momentum)
+        if _validate.non_negative("validation_fraction", self.validation_fraction) >= 1.0:
+            raise _validate.fail("validation_fraction", "in [0, 1)", self.validation_fraction)
+        if self.patience is not None:
+            _validate.integer("patience", self.patience)
+            if self.validation_fraction == 0.0:
+                raise _validate.fail(
+                    "patience", "only where validation_fraction is above 0", self.patience
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trained:
+    """What training did.
+
+    Parameters
+    ----------
+    epochs : int
+        Epochs run; fewer than asked for if training stopped early.
+    best_epoch : int
+        The epoch, counted from 1, whose weights the model has.
+    losses : tuple of float
+        Mean training loss of each epoch.
+    """
+
+    epochs: int
+    best_epoch: int
+    losses: tuple[float, ...]
+
+
+@contextmanager
+def seeded(seed: int, device: str = "cpu") -> Iterator[None]:
+    """Make torch's own randomness (initial weights, dropout) depend on a seed, for a while."""
+    devices = [torch.device(device)] if device.startswith("cuda") else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield
+
+
+def best_device() -> str:
+    """The name of the device to train on: "cuda" where torch finds a GPU, otherwise "cpu"."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def soft_labels(labels: NDArray[Any], classes: int) -> NDArray[np.float32]:
+    """Labels as distributions: integers as one-hot rows, rows without negatives, summing to one.
+
+    Parameters
+    ----------
+    labels : array of int, shape (n,), or of float, shape (n, classes)
+        Noisy rows may be negative or sum to anything; one without any positive value becomes
+        uniform.
+
+    Returns
+    -------
+    array of float32, shape (n, classes)
+
+    Raises
+    ------
+    ValueError
+        If a value is NaN, or the shape is another one.
+    """
+    if labels.ndim == 1:
+        rows = np.zeros((len(labels), classes), np.float32)
+        rows[np.arange(len(labels)), labels.astype(np.int64)] = 1.0
+        return rows
+    if labels.ndim != 2 or labels.shape[1] != classes or np.isnan(labels).any():
+        raise _validate.fail("labels", f"to be numbers of shape (n, {classes})", labels.shape)
+    rows = np.maximum(labels.astype(np.float32), 0.0)
+    total = rows.sum(axis=1, keepdims=True)
+    uniform = np.float32(1.0 / classes)
+    shares: NDArray[np.float32] = np.where(total > 0, rows / np.where(total > 0, total, 1), uniform)
+    return shares
+
+
+def train(
+    model: nn.Module,
+    images: NDArray[np.float32],
+    labels: NDArray[Any],
+    *,
+    settings: Training,
+    classes: int,
+    seed: int,
+    device: str = "cpu",
+    augment: Augment | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train a model in place.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Maps (n, channels, height, width) to logits; moved to ``device``.
+    images : array of float32, shape (n, channels, height, width)
+        Released records.
+    labels : array of int, shape (n,), or of float, shape (n, classes)
+        With the loss "cross-entropy" rows are replaced by the place of their largest value.
+    settings : Training
+        Everything that is chosen.
+    classes : int
+        Number of labels.
+    seed : int
+        Of the split, the order of records and augmentation; enclose the call and the model's
+        construction in :func:`seeded` for the rest.
+    device : str
+        "cpu", "cuda" or "cuda:0" and the like.
+    augment : callable, optional
+        Required where ``settings.augmentation`` is not "none".
+    progress : callable, optional
+        Called after each epoch.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    ValueError
+        If shapes don't fit, a value is not finite, too few records are left to train on, or the
+        loss becomes NaN.
+    """
+    if images.ndim != 4 or len(images) != len(labels) or not len(images):
+        raise _validate.fail(
+            "images", f"to be ({len(labels)}, channels, height, width)", images.shape
+        )
+    if not np.isfinite(images).all():
+        raise _validate.fail("images", "to be finite", "NaN or infinity among them")
+    if settings.augmentation != "none" and augment is None:
+        raise _validate.fail("augment", f"to do {settings.augmentation!r}", augment)
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.from_numpy(np.ascontiguousarray(images))
+    y = _targets(labels, classes, settings.loss)
+    order = torch.randperm(len(x), generator=generator)
+    held = round(len(x) * settings.validation_fraction)
+    if settings.validation_fraction > 0.0 and not 1 <= held < len(x):
+        raise _validate.fail(
+            "validation_fraction",
+            f"to leave records on both sides of {len(x)}",
+            settings.validation_fraction,
+        )
+    x, y = x.to(device), y.to(device)
+    validation, training = order[:held].to(device), order[held:]
+    model.to(device)
+    optimizer = _optimizer(model, settings)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _rate(settings))
+    losses: list[float] = []
+    best: tuple[float, int, dict[str, Any] | None] = (-1.0, 0, None)
+    for epoch in range(1, settings.epochs + 1):
+        model.train()
+        losses.append(
+            _epoch(
+                model, x, y, training, optimizer=optimizer, settings=settings, generator=generator,
+                augment=augment,
+            )
+        )  # fmt: skip
+        schedule.step()
+        if progress is not None:
+            progress(epoch, settings.epochs)
+        if held:
+            accuracy = _share_right(model, x[validation], y[validation], settings.batch_size)
+            if accuracy > best[0]:
+                best = (accuracy, epoch, copy.deepcopy(model.state_dict()))
+            elif settings.patience is not None and epoch - best[1] >= settings.patience:
+                break
+    if best[2] is not None:
+        model.load_state_dict(best[2])
+    return Trained(epochs=len(losses), best_epoch=best[1] or len(losses), losses=tuple(losses))
+
+
+def accuracy(
+    model: nn.Module,
+    images: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    *,
+    device: str = "cpu",
+    batch_size: int = 500,
+) -> float:
+    """Share of records whose largest logit is at their label.
+
+    Parameters
+    ----------
+    images : array of float32, shape (n, channels, height, width)
+        Records, prepared as those that the model was trained on.
+    labels : array of int, shape (n,)
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there are no records, or the model's logits are NaN.
+    """
+    if not len(images) or len(images) != len(labels):
+        raise _validate.fail("images", f"to be {len(labels)} records, at least one", images.shape)
+    model.to(device)
+    x = torch.from_numpy(np.ascontiguousarray(images))
+    return _share_right(model, x, torch.from_numpy(labels), batch_size, device=device)
+
+
+def _targets(labels: NDArray[Any], classes: int, loss: str) -> torch.Tensor:
+    if loss == "kl":
+        return torch.from_numpy(soft_labels(labels, classes))
+    hard = labels.argmax(axis=1) if labels.ndim == 2 else labels
+    if hard.ndim != 1 or hard.dtype.kind not in "iu" or hard.min() < 0 or hard.max() >= classes:
+        raise _validate.fail("labels", f"to be integers in [0, {classes - 1}]", hard)
+    return torch.from_numpy(hard.astype(np.int64))
+
+
+def _optimizer(model: nn.Module, settings: Training) -> torch.optim.Optimizer:
+    if settings.optimizer == "adam":
+        return torch.optim.Adam(
+            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
+    return torch.optim.SGD(
+        model.parameters(),
+        lr=settings.learning_rate,
+        momentum=settings.momentum,
+        weight_decay=settings.weight_decay,
+    )
+
+
+def _rate(settings: Training) -> Callable[[int], float]:
+    """The learning rate of an epoch, counted from 0, over that of the first."""
+
+    def factor(epoch: int) -> float:
+        if settings.schedule == "step":
+            return float(settings.step_factor ** (epoch // settings.step_epochs))
+        if settings.schedule == "cosine":
+            return 0.5 * (1.0 + math.cos(math.pi * epoch / settings.epochs))
+        return 1.0
+
+    return factor
+
+
+def _epoch(
+    model: nn.Module,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    records: torch.Tensor,
+    *,
+    optimizer: torch.optim.Optimizer,
+    settings: Training,
+    generator: torch.Generator,
+    augment: Augment | None,
+) -> float:
+    shuffled = records[torch.randperm(len(records), generator=generator)].to(x.device)
+    total, seen = 0.0, 0
+    for start in range(0, len(shuffled), settings.batch_size):
+        batch = shuffled[start : start + settings.batch_size]
+        # Batch normalisation has no variance of a single record; such a rest joins no batch.
+        if len(batch) == 1 and len(shuffled) > 1:
+            continue
+        images = x[batch]
+        if augment is not None:
+            images = augment(images, generator)
+        logits = model(images)
+        if settings.loss == "kl":
+            loss = nn.functional.kl_div(
+                nn.functional.log_softmax(logits, dim=1), y[batch], reduction="batchmean"
+            )
+        else:
+            loss = nn.functional.cross_entropy(logits, y[batch])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        total += float(loss.detach()) * len(batch)
+        seen += len(batch)
+    if not math.isfinite(total):
+        raise ValueError(
+            "Expected the training loss to stay finite, got NaN or infinity: "
+            "lower the learning rate, or scale the records."
+        )
+    return total / seen
+
+
+def _share_right(
+    model: nn.Module, x: torch.Tensor, y: torch.Tensor, batch_size: int, device: str | None = None
+) -> float:
+    model.eval()
+    right = 0
+    with torch.no_grad():
+        for start in range(0, len(x), batch_size):
+            images, labels = x[start : start + batch_size], y[start : start + batch_size]
+            logits = model(images if device is None else images.to(device)).cpu()
+            if bool(torch.isnan(logits).any()):
+                raise ValueError("Expected the model's logits to be numbers, got NaN.")
+            expected = labels.cpu() if labels.ndim == 1 else labels.cpu().argmax(dim=1)
+            right += int((logits.argmax(dim=1) == expected).sum())
+    return right / len(x)

@@ -1,0 +1,187 @@
+"""What the heavier mechanisms release of the records, as callables that ``rdpkit verify`` can run.
+
+Their synthetic records are post-processing of noisy sums or gradients. Those are tested, since they
+say most, made by the functions that ``synthesize`` calls, on images of a few pixels. A test of each
+mechanism shows that ``synthesize`` sees nothing else.
+
+    rdpkit verify mechanisms.verify_baselines:ndpdc --event ndpdc.toml --adjacency add_or_remove_one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+import torch
+
+from mechanisms import dp_hp as hermite_module
+from mechanisms import dp_merf as fourier_module
+from mechanisms import dp_sinkhorn as sinkhorn_module
+from mechanisms import linear_matching as linear_module
+from mechanisms import ndpdc as ndpdc_module
+from mechanisms.labelled_images import LabelledImages, labelled_images
+from mechanisms.mean_embedding import FeatureMap, noisy_sums
+from mechanisms.noise import NoiseSource
+from mechanisms.random_extractor import random_convnet
+from mechanisms.sampling import poisson_sample
+from mechanisms.streaming import Batch
+from mechanisms.verify_targets import DataSet, Runner, VerifyTarget
+from rdpkit import NDPDC, Adjacency, Event, Gaussian, PoissonSampledGaussian
+
+_CLASSES = 2
+_PIXELS = 4
+_SHAPE = (1, 2, 2)
+_BOTH = np.arange(_CLASSES)
+
+
+def _images(dataset: DataSet, shape: tuple[int, int, int] = _SHAPE) -> LabelledImages:
+    return labelled_images(dataset.features, dataset.labels, classes=_CLASSES, image_shape=shape)
+
+
+def _ndpdc(event: NDPDC) -> Callable[[DataSet], Runner]:
+    """One iteration: a noisy sum of clipped representations for each class."""
+    extractor = random_convnet(1, shape=_SHAPE, width=2, depth=1)
+
+    def prepare(dataset: DataSet) -> Runner:
+        data = _images(dataset)
+        by_class = [data.of_class(label) for label in range(_CLASSES)]
+
+        def run(noise: NoiseSource) -> list[Batch]:
+            sums = []
+            for images, size in zip(by_class, event.class_sizes, strict=True):
+                chosen = poisson_sample(len(images), event.group_size / size, noise=noise)
+                sums.append(
+                    ndpdc_module.noisy_sum(
+                        images[chosen],
+                        extractor=extractor,
+                        augmentation=None,
+                        clip_norm=event.clip_norm,
+                        noise_std=event.noise_std,
+                        noise=noise,
+                    )
+                )
+            return [(np.stack(sums), _BOTH)]
+
+        return run
+
+    return prepare
+
+
+def _embedding(event: Gaussian, feature_map: FeatureMap) -> Callable[[DataSet], Runner]:
+    """Noisy class-wise sums of features."""
+
+    def prepare(dataset: DataSet) -> Runner:
+        data = _images(dataset)
+        return lambda noise: [
+            (
+                noisy_sums(data, feature_map, noise_std=event.noise_std, noise=noise, device="cpu"),
+                _BOTH,
+            )
+        ]
+
+    return prepare
+
+
+def _sinkhorn(event: PoissonSampledGaussian) -> Callable[[DataSet], Runner]:
+    """One noisy gradient on one image at the origin; its norm is at most half the record norm."""
+    image, label = torch.zeros(1, 1, 1, 1), torch.tensor([0])
+    cost = {"regularisation": 0.1, "steps": 5, "l1_weight": 0.0, "label_weight": 0.0}
+
+    def prepare(dataset: DataSet) -> Runner:
+        data = _images(dataset, (1, 1, 1))
+
+        def run(noise: NoiseSource) -> list[Batch]:
+            chosen = poisson_sample(len(data.images), event.sampling_probability, noise=noise)
+            gradient = sinkhorn_module.noisy_gradient(
+                image,
+                label,
+                data.images[chosen],
+                data.labels[chosen],
+                clip_norm=event.record_norm / 2.0,
+                noise_std=event.noise_std,
+                noise=noise,
+                cost=cost,
+            )
+            return [(gradient.reshape(1, -1), np.zeros(1, dtype=np.int64))]
+
+        return run
+
+    return prepare
+
+
+def _linear(samples_per_class: int) -> Callable[[DataSet], Runner]:
+    """The synthetic records themselves."""
+
+    def prepare(dataset: DataSet) -> Runner:
+        def run(noise: NoiseSource) -> list[Batch]:
+            made = linear_module.synthesize(
+                dataset.features,
+                dataset.labels,
+                classes=_CLASSES,
+                delta=1e-3,
+                adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+                noise=noise,
+                samples_per_class=samples_per_class,
+                image_shape=(1, 1, 2),
+            )
+            return [(made.features.astype(np.float64), made.labels)]
+
+        return run
+
+    return prepare
+
+
+_GENERATOR = torch.Generator().manual_seed(0)
+_FOURIER = fourier_module.RandomFourierFeatures(
+    size=6, dimension=_PIXELS, squared_length_scale=0.5, generator=_GENERATOR
+)
+_HERMITE = hermite_module.HermiteFeatures(
+    dimension=_PIXELS,
+    order=3,
+    rho=0.6,
+    product_order=0,
+    product_rho=0.5,
+    product_pixels=1,
+    products=0,
+    product_weight=0.0,
+    generator=_GENERATOR,
+)
+_NDPDC = NDPDC(class_sizes=(4, 4), group_size=3.0, iterations=1, noise_std=1.0, clip_norm=1.0)
+_SUMS = Gaussian(noise_std=1.0, record_norm=1.0)
+_GRADIENT = PoissonSampledGaussian(
+    noise_std=1.0, record_norm=1.0, record_diameter=1.0, sampling_probability=0.9
+)
+_LINEAR_SAMPLES = 2
+_LINEAR: Event = linear_module.mean_event((4, 4), samples_per_class=_LINEAR_SAMPLES, dimension=2)
+
+
+def _target(
+    event: Event, prepare: Callable[[DataSet], Runner], dimension: int = _PIXELS
+) -> VerifyTarget:
+    return VerifyTarget(
+        event=event,
+        adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+        prepare=prepare,
+        dimension=dimension,
+    )
+
+
+TARGETS: Mapping[str, VerifyTarget] = MappingProxyType(
+    {
+        "ndpdc": _target(_NDPDC, _ndpdc(_NDPDC)),
+        "dp_merf": _target(_SUMS, _embedding(_SUMS, _FOURIER)),
+        "dp_hp": _target(_SUMS, _embedding(_SUMS, _HERMITE)),
+        "dp_sinkhorn": _target(_GRADIENT, _sinkhorn(_GRADIENT), 1),
+        "linear_matching": _target(_LINEAR, _linear(_LINEAR_SAMPLES), 2),
+    }
+)
+"""Mechanisms that must not be rejected."""
+
+ndpdc = TARGETS["ndpdc"]
+dp_merf = TARGETS["dp_merf"]
+dp_hp = TARGETS["dp_hp"]
+dp_sinkhorn = TARGETS["dp_sinkhorn"]
+linear_matching = TARGETS["linear_matching"]
+
+__all__ = ["TARGETS"]

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from mechanisms.data import Dataset
+
+
+def dataset(**changes):
+    arguments = {
+        "name": "d",
+        "train_features": np.array([[0, 255], [51, 102], [0, 0]], np.uint8),
+        "train_labels": np.array([0, 1, 1]),
+        "test_features": np.array([[0, 1]], np.uint8),
+        "test_labels": np.array([0]),
+        "classes": ("a", "b", "c"),
+        "value_range": (0.0, 255.0),
+    }
+    return Dataset(**(arguments | changes))
+
+
+def test_scaling_uses_the_public_range_not_the_data():
+    data = dataset()
+    # float32 rounding of k / 255: half a unit in the last place of 1.
+    np.testing.assert_allclose(data.scaled("train"), [[0, 1], [0.2, 0.4], [0, 0]], atol=1e-7)
+    np.testing.assert_allclose(data.scaled("test", low=-1.0), [[-1, 2 / 255 - 1]], atol=1e-7)
+    assert data.scaled("train", low=-1.0).min() >= -1.0
+    assert data.scaled("train").dtype == np.float32
+    assert data.class_sizes == (1, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"train_labels": np.array([0, 1])}, "Expected train_labels to be integers of shape"),
+        ({"train_labels": np.array([0.0, 1, 1])}, "Expected train_labels to be integers"),
+        ({"test_labels": np.array([3])}, r"Expected test_labels to be in \[0, 2\]"),
+        ({"test_features": np.zeros((1, 3), np.uint8)}, "Expected test_features to have 2 columns"),
+        ({"image_shape": (1, 2, 2)}, "Expected image_shape to hold 2 values"),
+        ({"value_range": (0.0, 100.0)}, r"Expected train_features to be in \[0, 100\]"),
+        ({"value_range": (1.0, 1.0)}, "Expected value_range"),
+        ({"train_features": np.zeros((0, 2))}, "Expected train_features to be a non-empty array"),
+        ({"test_features": np.array([[np.nan, 0.0]])}, "Expected test_features to be in"),
+    ],
+)
+def test_parts_must_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        dataset(**changes)
+
+
+def test_bad_scales_are_errors():
+    with pytest.raises(ValueError, match="Expected part to be one of 'train', 'test'"):
+        dataset().scaled("validation")
+    with pytest.raises(ValueError, match="Expected low to be below high"):
+        dataset().scaled("train", low=2.0)

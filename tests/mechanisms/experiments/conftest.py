@@ -1,0 +1,49 @@
+import pytest
+import torch
+
+DIGITS = """
+title = "Small"
+seeds = [0, 1]
+[dataset]
+name = "digits"
+[mechanism]
+name = "dpcda"
+samples_per_class = 30
+order_of_mixture = 16
+clip_norm = 1.0
+[privacy]
+adjacency = "replace_one"
+delta = 1e-5
+noise = "seeded"
+[model]
+name = "mlp"
+inputs = "standardised"
+[training]
+epochs = 5
+batch_size = 32
+[vary]
+"privacy.target_epsilon" = [5.0, 50.0]
+"""
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def digits(tmp_path):
+    """Writes the small experiment, with changes, and returns its path."""
+
+    def write(*changes, name="small.toml"):
+        text = DIGITS
+        for before, after in changes:
+            assert before in text, before
+            text = text.replace(before, after)
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return write

@@ -1,0 +1,110 @@
+import pytest
+
+from mechanisms.experiments import shipped
+from mechanisms.experiments.experiment import load_experiment
+from mechanisms.experiments.mechanisms import MECHANISMS
+from rdpkit import Adjacency
+
+
+def test_a_file_becomes_cells_and_runs(digits):
+    found = load_experiment(digits())
+    assert (found.name, found.title, found.seeds) == ("small", "Small", (0, 1))
+    assert [cell.privacy.target_epsilon for cell in found.cells] == [5.0, 50.0]
+    assert found.cells[0].privacy.adjacency is Adjacency.REPLACE_ONE
+    assert [(c.privacy.target_epsilon, s) for c, s in found.runs()] == [
+        (5.0, 0), (50.0, 0), (5.0, 1), (50.0, 1),
+    ]  # fmt: skip
+
+
+def test_keys_change_with_everything_that_a_result_depends_on(digits):
+    cell = load_experiment(digits()).cells[0]
+    keys = {cell.key(0), cell.key(1)}
+    for change in (
+        ("epochs = 5", "epochs = 6"),
+        ("delta = 1e-5", "delta = 1e-6"),
+        ("clip_norm = 1.0", "clip_norm = 2.0"),
+        ('inputs = "standardised"', 'inputs = "as-released"'),
+        ("[5.0, 50.0]", "[6.0, 50.0]"),
+        ('noise = "seeded"', 'noise = "system"'),
+    ):
+        keys.add(load_experiment(digits(change)).cells[0].key(0))
+    assert len(keys) == 8
+    # What is not part of the run does not make it run again.
+    assert load_experiment(digits(("Small", "Other"))).cells[0].key(0) == cell.key(0)
+
+
+def test_tables_of_keys_vary_together(digits):
+    pairs = (
+        'mechanism = [{name = "ldpdc", samples_per_class = 2, group_size = 5.0, value_bound = 1.0},'
+        '{name = "dpcda", samples_per_class = 4, order_of_mixture = 8, clip_norm = 2.0}]'
+    )
+    path = digits(
+        ("[5.0, 50.0]", f"[5.0, 50.0]\n{pairs}"),
+        ('[mechanism]\nname = "dpcda"\nsamples_per_class = 30\norder_of_mixture = 16', ""),
+        ("clip_norm = 1.0\n", ""),
+    )
+    cells = load_experiment(path).cells
+    assert [c.mechanism for c in cells] == ["ldpdc", "dpcda"] * 2
+    assert cells[1].options == {"samples_per_class": 4, "order_of_mixture": 8, "clip_norm": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('name = "digits"', 'name = "minst"'), r"\[dataset\]: Expected name to be one of digits"),
+        (('name = "dpcda"', 'name = "dpcd"'), r"\[mechanism\]: Expected mechanism to be one of"),
+        (("clip_norm = 1.0", "clipnorm = 1.0"), r"unknown option 'clipnorm' of 'dpcda'; accepted:"),
+        (("clip_norm = 1.0", ""), "Expected the option clip_norm of 'dpcda': missing"),
+        (("delta = 1e-5", "delta = 1.5"), r"\[privacy\]: Expected delta in \(0, 1\), got 1\.5"),
+        (("delta = 1e-5", ""), r"\[privacy\]: Expected the key delta, which is missing"),
+        (('adjacency = "replace_one"', ""), "Expected the key adjacency, which is missing"),
+        (('noise = "seeded"', 'noise = "weak"'), "Expected noise to be one of 'seeded', 'system'"),
+        (('name = "mlp"', 'name = "mpl"'), r"\[model\]: Expected name to be one of 'dpcda-cnn'"),
+        (("epochs = 5", "epochs = 0"), r"\[training\]: Expected epochs to be an integer >= 1"),
+        (("epochs = 5", "epoch = 5"), r"\[training\]: unknown key 'epoch'; accepted: .*epochs"),
+        (("batch_size = 32", ""), r"\[training\]: Expected the key batch_size, which is missing"),
+        (("[5.0, 50.0]", "[]"), r"\[vary\]: Expected privacy.target_epsilon to be a list"),
+        (("[5.0, 50.0]", "[5.0, -1.0]"), "Expected target_epsilon to be a finite number > 0"),
+        (("seeds = [0, 1]", "seeds = [0, 0]"), r"Expected seeds to be different, got \[0, 0\]"),
+        (("seeds = [0, 1]", "seeds = true"), "Expected seeds to be an integer or a list"),
+        (('title = "Small"', "seed = 3"), "unknown key 'seed'; accepted: "),
+        (("[model]", "[modle]"), "Expected the key model, which is missing"),
+        (("[model]", "[model"), "not a TOML file"),
+        (("clip_norm = 1.0", "clip_norm = 1.0\nfeature_noise = 1.0"), "noise or target_eps"),
+        (('"privacy.target_epsilon"', '"privacy.delta.x"'), "lead to a value"),
+        (('"privacy.target_epsilon"', "privacy"), "Expected every key to name a table and a key"),
+        (
+            ("clip_norm = 1.0", 'clip_norm = 1.0\npreprocessing = "exact-z-score"'),
+            "no sound guarantee covers",
+        ),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_one_error_with_file_key_and_what_is_accepted(digits, change, message):
+    path = digits(change)
+    with pytest.raises(ValueError, match=message) as error:
+        load_experiment(path)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("name", shipped.names())
+def test_every_experiment_of_the_package_is_accepted(name):
+    found = shipped.find_experiment(name)
+    assert found.title
+    assert found.source
+    assert len({cell.key(0) for cell in found.cells}) == len(found.cells)
+
+
+def test_what_is_no_experiment_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="Expected EXPERIMENT to be a TOML file or one of"):
+        shipped.find_experiment("no-such-experiment")
+    with pytest.raises(FileNotFoundError):
+        shipped.find_experiment(str(tmp_path / "absent.toml"))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_is_there_and_its_noises_are_options(name):
+    mechanism = MECHANISMS[name]
+    options = mechanism.options()
+    assert set(mechanism.noise) <= set(options)
+    assert (mechanism.event is not None) == bool(mechanism.noise)
+    assert set(mechanism.fixed) <= set(mechanism.arguments())

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from mechanisms.experiments import plots
+from mechanisms.experiments.rows import Summary
+
+pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+
+
+def summary(varied, mean, published=None):
+    return Summary(row={"varied": varied}, seeds=3, mean=mean, std=0.01, published=published)
+
+
+def drawn(path, summaries):
+    plots.draw_accuracy(path, summaries, title="T")
+    return path.read_bytes()
+
+
+def test_lines_by_what_else_varies_and_the_same_bytes_every_time(tmp_path):
+    summaries = [
+        summary({"privacy.target_epsilon": e, "mechanism.order_of_mixture": l}, 0.5 + l / 100, 0.4)
+        for e in (1.0, 10.0)
+        for l in (1, 2, 4, 16)
+    ]
+    one, two = drawn(tmp_path / "a.svg", summaries), drawn(tmp_path / "b.svg", summaries)
+    assert one == two
+    assert one.startswith(b"<?xml")
+    assert drawn(tmp_path / "a.png", summaries).startswith(b"\x89PNG")
+    assert one != drawn(tmp_path / "c.svg", summaries[:-1])
+
+
+def test_keys_that_vary_together_are_one_axis(tmp_path):
+    both = [
+        summary({"mechanism": {"feature_noise": s, "label_noise": s}}, 0.5) for s in (0.1, 0.2, 0.3)
+    ]
+    assert plots._label(both[0], "mechanism.feature_noise") == ""
+    drawn(tmp_path / "a.svg", both)
+
+
+def test_nothing_to_draw_against_and_other_endings_are_errors(tmp_path):
+    with pytest.raises(ValueError, match="Expected a number that the experiment varies"):
+        drawn(tmp_path / "a.svg", [summary({"dataset.name": "mnist"}, 0.5)])
+    with pytest.raises(ValueError, match=r"to end in \.svg or \.png, got '\.pdf'"):
+        drawn(tmp_path / "a.pdf", [])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_samples_are_drawn_row_by_row(tmp_path, channels):
+    rng = np.random.default_rng(0)
+    rows = {
+        "original": rng.random((4, channels * 12)).astype(np.float32),
+        "few": rng.random((2, channels * 12)).astype(np.float32),
+        "flat": np.zeros((3, channels * 12), np.float32),
+    }
+    plots.draw_samples(tmp_path / "g.png", rows, image_shape=(channels, 3, 4), title="T")
+    assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_images_of_two_channels_cannot_be_drawn(tmp_path):
+    with pytest.raises(ValueError, match="Expected images of 1 or 3 channels"):
+        plots.draw_samples(tmp_path / "g.png", {}, image_shape=(2, 3, 4), title="T")

@@ -1,0 +1,37 @@
+"""The package itself: public names, and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import mechanisms
+
+
+def test_public_names():
+    assert mechanisms.__all__ == [
+        "Manifest",
+        "NoiseSource",
+        "Release",
+        "check_arrays",
+        "load_manifest",
+        "load_release",
+    ]
+    for name in mechanisms.__all__:
+        assert getattr(mechanisms, name).__name__ == name
+        assert name in dir(mechanisms)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        mechanisms.nothing  # noqa: B018
+
+
+def test_the_light_mechanisms_import_no_torch():
+    code = (
+        "import mechanisms, sys\n"
+        "assert 'numpy' not in sys.modules\n"
+        "import mechanisms.dpcda, mechanisms.dpmix, mechanisms.ldpdc, mechanisms.verify_targets\n"
+        "loaded = {'torch', 'sklearn', 'matplotlib', 'verification'} & set(sys.modules)\n"
+        "assert not loaded, loaded\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
