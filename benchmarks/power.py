@@ -5,6 +5,9 @@
 Every run draws scores (the output along the changed record) for both data sets, feeds them to the
 sequential test in portions, and stops when the claim is rejected or the samples are spent. A first
 look, which counts as samples but is not tested, decides how portions are shared between the sides.
+
+For DP-Auditorium, which no package index has, the number follows from its decision rules: what they
+need at least, with the best event known from the start and normal approximations.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from verification.estimators.sequential import SequentialTest
 
 RATE = 0.05
 PART = 0.9
+_POWER = 0.95
 _FIRST_LOOK, _PORTION = 5_000, 10_000
 ORDERS = np.array([1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0])
 _EPSILONS = np.array([0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0])
@@ -92,6 +96,34 @@ def measure(
     }
 
 
+def hoeffding_samples(epsilon: float, at: float) -> int:
+    """Samples of DP-Auditorium's hockey-stick tester, both sides and both halves together.
+
+    It bounds the accuracy of a classifier on one half of the samples by Hoeffding's inequality; the
+    other half trains it. Here the classifier is the best there is.
+    """
+    noise = PART * needed_noise(epsilon, at)
+    slope = math.exp(epsilon)
+    accuracy = (slope + delta(epsilon, noise)) / (1.0 + slope)
+    gap = (delta(epsilon, noise) - at) / (1.0 + slope)
+    width = math.sqrt(0.5 * math.log(1.0 / RATE))
+    spread = norm.ppf(_POWER) * math.sqrt(accuracy * (1.0 - accuracy))
+    return math.ceil(4.0 * ((width + spread) / gap) ** 2)
+
+
+def histogram_samples(epsilon: float, at: float) -> int:
+    """Samples of DP-Auditorium's histogram tester, both sides, with the two best bins."""
+    noise = PART * needed_noise(epsilon, at)
+    slope = math.exp(epsilon)
+    p = float(norm.cdf(0.5 / noise - epsilon * noise))
+    q = float(norm.cdf(-0.5 / noise - epsilon * noise))
+    roots = [math.sqrt(x) + math.sqrt(1.0 - x) for x in (p, q)]
+    width = 2.0 * (roots[0] + slope * roots[1])
+    width += 6.0 * (1.0 + slope) * math.sqrt(0.5 * math.log(4.0 / RATE))
+    spread = norm.ppf(_POWER) * math.sqrt(p * (1.0 - p) + slope**2 * q * (1.0 - q))
+    return math.ceil(2.0 * ((width + spread) / (delta(epsilon, noise) - at)) ** 2)
+
+
 @click.command()
 @click.option("--runs", type=click.IntRange(min=1), default=100, show_default=True)
 def main(runs: int) -> None:
@@ -102,6 +134,12 @@ def main(runs: int) -> None:
             row = measure(name, claim, shift=shift, most=most, runs=runs)
             click.echo(json.dumps({"mechanism": f"({epsilon:g}, {at:g})"} | row))
             sys.stdout.flush()
+        for name, least in (
+            ("DP-Auditorium, hockey stick", hoeffding_samples(epsilon, at)),
+            ("DP-Auditorium, histogram", histogram_samples(epsilon, at)),
+        ):
+            row = {"mechanism": f"({epsilon:g}, {at:g})", "rule": name, "samples_at_least": least}
+            click.echo(json.dumps(row))
 
 
 if __name__ == "__main__":

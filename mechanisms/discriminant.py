@@ -22,7 +22,7 @@ from rdpkit import DPCDA, _validate
 
 Array = NDArray[np.float64]
 
-# Directions whose variance is less than this share of the average one are given that much.
+# Variances are at least this share of the average one before the noise is taken out.
 _LEAST_SHARE = 1e-3
 _ROWS = 4096
 
@@ -156,8 +156,8 @@ def fit_discriminant(
     spread, directions = np.linalg.eigh(pooled)
     basis = directions[:, dimension - width :]
     left = spread[: dimension - width] - average_noise
-    average = max(float(spread.mean()) - average_noise, np.finfo(float).tiny)
-    least = _LEAST_SHARE * average
+    # Not of what is left after the correction: with much noise that may be nothing.
+    least = _LEAST_SHARE * float(spread.mean())
     rest = max(float(left.mean()) if left.size else least, least)
 
     common = basis.T @ pooled @ basis - average_noise * np.eye(width)

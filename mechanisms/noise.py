@@ -8,7 +8,6 @@ import os
 from typing import Any, NoReturn
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from rdpkit import _validate
@@ -109,6 +108,13 @@ class NoiseSource:
         return source
 
     def _restart(self, key: bytes) -> None:
+        # Here, because checking a release's arrays needs no noise, and no such library.
+        from cryptography.hazmat.primitives.ciphers import (  # noqa: PLC0415
+            Cipher,
+            algorithms,
+            modes,
+        )
+
         self._process = os.getpid()
         self._stream = Cipher(algorithms.AES(key[:32]), modes.CTR(key[32:])).encryptor()
 

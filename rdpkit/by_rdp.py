@@ -29,6 +29,7 @@ from rdpkit.order_search import (
     on_grid,
     order_limits,
     spread,
+    valleys,
 )
 from rdpkit.valleys import Valley, lowest
 
@@ -369,6 +370,7 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
     if math.isnan(epsilon) or not 0.0 < epsilon < LARGEST_EPSILON:
         return None
     order = 1.0 + math.exp(float(grid[int(np.argmin(values))]))
+    places: Array | None = None
     for _ in range(_ROUNDS):
 
         def score(places: Array, epsilon: float = epsilon) -> Array:
@@ -377,8 +379,11 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
             with np.errstate(divide="ignore"):
                 return np.asarray(np.log(curve(orders)) - np.log(room))
 
-        # Beyond the grid, too: the optimal conversion likes orders close to 1, Balle's does not.
-        found = lowest(score, spread(score, span), span, _accepted, _certain)
+        scores = None if places is None else score(places)
+        if places is None or scores is None or int(np.argmin(scores)) in (0, scores.size - 1):
+            # Beyond the grid, too: the optimal conversion likes orders close to 1, unlike Balle's.
+            places, scores = spread(score, span)
+        found = lowest(score, (places, scores), span, _accepted, _certain)
         if found.best >= 0.0:
             break
         order = 1.0 + math.exp(found.place)
@@ -388,6 +393,8 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
         epsilon = optimal_epsilon(order, rdp, delta)[0]
         if epsilon == 0.0 or found.best > -_SETTLED:
             break
+        # Dearest of all is the conversion: only where it may decide.
+        places = _still_possible(places, scores)
     # Bounds that interpolate between integers have their minima there.
     for near in (math.floor(order), math.ceil(order)):
         if low <= near <= high:
@@ -396,6 +403,25 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
             if math.isfinite(rdp) and value < epsilon:
                 epsilon, order = value, float(near)
     return BestOrder(value=epsilon, order=order, note=edge_note(order, low, high))
+
+
+def _still_possible(places: Array, scores: Array) -> Array:
+    """The places that may be best, or next to the best, at a smaller epsilon.
+
+    R falls with epsilon, so that every score rises, and the best one stays at or below 0: where a
+    score is above 0 already, it will not be the best. Nor will a place between such ones, unless
+    they are a valley that may reach below 0; on a slope that goes on it falls no farther than it
+    has come.
+    """
+    kept = scores <= 0.0
+    padded = np.concatenate([scores[:1], scores, scores[-1:]])
+    for k in valleys(scores).tolist():
+        kept[k] |= 2.0 * scores[k] <= max(padded[k], padded[k + 2])
+    kept[int(np.argmin(scores))] = True
+    beside = kept.copy()
+    beside[1:] |= kept[:-1]
+    beside[:-1] |= kept[1:]
+    return places[beside]
 
 
 def _accepted(score: float) -> float:

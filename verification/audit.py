@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
-from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee
+from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee, _validate
 from rdpkit.analysis import (
     BEST,
     BEST_RDP,
@@ -24,114 +23,59 @@ from rdpkit.analysis import (
     upper_rdp,
 )
 from rdpkit.conversions import EPSILON
-from rdpkit.guarantee import plain
 from rdpkit.loss import Alternative, NoLossDistributionError
 from rdpkit.pairs import pair_of
 from rdpkit.pairs_synthesis import WeightedRows, attained_pair
+from verification.agreement import agrees, agrees_rounded, rounded
+from verification.audit_cache import AuditCache, DamagedCacheWarning
 from verification.claims import Claim
+from verification.findings import Finding, Reproduction, Side, Soundness
+from verification.in_processes import in_processes
 
-# Claims that a process takes at a time, and below which one process does.
-_CLAIMS_AT_ONCE = 12
+__all__ = [
+    "AuditCache",
+    "Bounds",
+    "DamagedCacheWarning",
+    "Finding",
+    "Reproduction",
+    "Side",
+    "Soundness",
+    "agrees",
+    "agrees_rounded",
+    "audit",
+    "audit_one",
+]
 
 # A lower bound from floating-point sums refutes a claim only if it exceeds it by this part of it.
 _MARGIN = 1e-6
 
-
-class Reproduction(StrEnum):
-    """Whether the published formula with the stated parameters gives the claimed number."""
-
-    EXACT = "exact"
-    DIFFERS = "differs"
-    UNDERSPECIFIED = "underspecified"
+_ONLY_RDP = (
+    "only Renyi divergences were asked for: a privacy loss distribution may prove the claim or "
+    "refute it"
+)
 
 
-class Soundness(StrEnum):
-    """Whether the claim is true."""
+class Bounds(StrEnum):
+    """Which bounds an audit computes.
 
-    SOUND = "sound"
-    REFUTED = "refuted"
-    UNPROVEN = "unproven"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One side of a claim: a number, and the theorem that it comes from.
-
-    ``epsilon`` is a Renyi divergence where the claim is about one order, else an epsilon at the
-    claim's delta.
+    ``ALL``: every one, so that each claim stands between a lower and the best upper bound.
+    ``NEEDED``: certified Renyi bounds, and privacy loss distributions for the claims that those do
+    not prove. ``RDP``: certified Renyi bounds alone, which prove claims and refute none.
     """
 
-    bound: str
-    epsilon: float
-    order: float | None = None
-    enclosure: tuple[float, float] | None = None
-    rigorous: bool = False
-    assumptions: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        found: dict[str, Any] = {"bound": self.bound, "epsilon": plain(self.epsilon)}
-        if self.order is not None:
-            found["order"] = plain(self.order)
-        if self.enclosure is not None:
-            found["enclosure"] = [plain(value) for value in self.enclosure]
-            found["rigorous"] = self.rigorous
-        if self.assumptions:
-            found["assumptions"] = list(self.assumptions)
-        return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What the audit found about one claim.
-
-    ``pair`` describes the two data sets of the lower bound; ``refutation`` adds delta at the
-    claimed epsilon, where the lower bound exceeds the claim.
-    """
-
-    claim: Claim
-    published: Side | None
-    upper: Side | None
-    lower: Side | None
-    reproduction: Reproduction
-    soundness: Soundness
-    slack: float | None
-    scenarios: tuple[tuple[str, Side], ...]
-    notes: tuple[str, ...]
-    refutation: tuple[str, ...] = ()
-    pair: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the keys of the command line's contract."""
-        claim = self.claim
-        return {
-            "id": claim.id,
-            "source": claim.source,
-            "mechanism": claim.mechanism,
-            "adjacency": claim.adjacency.value,
-            "delta": claim.delta,
-            "order": claim.order,
-            "claimed_epsilon": None if claim.epsilon is None else plain(float(claim.epsilon)),
-            "published": None if self.published is None else self.published.as_dict(),
-            "upper": None if self.upper is None else self.upper.as_dict(),
-            "lower": None if self.lower is None else self.lower.as_dict(),
-            "reproduction": self.reproduction.value,
-            "soundness": self.soundness.value,
-            "slack": None if self.slack is None else plain(self.slack),
-            "missing": list(claim.missing),
-            "scenarios": [
-                {"description": text, "published": side.as_dict()} for text, side in self.scenarios
-            ],
-            "refutation": list(self.refutation),
-            "notes": list(self.notes),
-        }
+    ALL = "all"
+    NEEDED = "needed"
+    RDP = "rdp"
 
 
 def audit(
     claims: Iterable[Claim],
     *,
     on_claim: Callable[[Claim], None] | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
+    bounds: str = Bounds.ALL,
+    cache: AuditCache | str | Path | None = None,
+    backend: str | None = None,
 ) -> Iterator[Finding]:
     """Audit claims, in their order.
 
@@ -141,42 +85,86 @@ def audit(
         What to audit.
     on_claim : callable, optional
         Called with each claim before its finding is waited for, for progress.
-    workers : int
-        Processes to share the work between; with 1 everything happens in this one.
+    workers : int or None
+        Processes to share the work between, as in joblib: -1 for all cores; with 1 everything
+        happens in this one. None: what joblib's context says (``joblib.parallel_config``, with
+        which a Dask or Ray cluster takes over), and without one this process.
+    bounds : {"all", "needed", "rdp"}
+        Which bounds to compute, see :class:`Bounds`.
+    cache : AuditCache, str or Path, optional
+        Where findings are kept as they come, and looked up before anything is computed, so that
+        an audit that was killed goes on where it was. A path is opened here, and what is damaged
+        in the file is named in a :class:`DamagedCacheWarning`; an :class:`AuditCache` lists it.
+    backend : str, optional
+        A joblib backend: "loky", "threading", or one that is registered, like "dask".
 
     Raises
     ------
     ValueError
-        If a claim names a bound that does not apply to its event.
+        If an argument is not among what is accepted, a claim names a bound that does not apply
+        to its event, or ``cache`` is a file that no audit wrote.
     ArithmeticError
         If a number cannot be computed; it is never replaced by a guess.
     """
-    every = list(claims)
-    if workers <= 1 or len(every) <= _CLAIMS_AT_ONCE:
-        for claim in every:
-            if on_claim is not None:
-                on_claim(claim)
-            yield _named(claim)
-        return
-    # Neighbouring claims are often about one event, whose numbers a process keeps.
-    with ProcessPoolExecutor(max_workers=workers) as pool:
-        findings = pool.map(_named, every, chunksize=_CLAIMS_AT_ONCE)
-        for claim in every:
-            if on_claim is not None:
-                on_claim(claim)
-            yield next(findings)
+    # At once, not when the first finding is asked for.
+    which = Bounds(_validate.choice("bounds", str(bounds), [str(b) for b in Bounds]))
+    if workers is not None and (isinstance(workers, bool) or workers == 0):
+        raise _validate.fail("workers", "to be an integer other than 0, or None", workers)
+    if isinstance(cache, str | Path):
+        cache = AuditCache(cache)
+        if cache.damaged:
+            warnings.warn(
+                "; ".join(cache.damaged) + ": computed again.", DamagedCacheWarning, stacklevel=2
+            )
+    return _audit(list(claims), on_claim, cache, workers=workers, bounds=which, backend=backend)
 
 
-def _named(claim: Claim) -> Finding:
+def _audit(
+    claims: list[Claim],
+    on_claim: Callable[[Claim], None] | None,
+    cache: AuditCache | None,
+    *,
+    workers: int | None,
+    bounds: Bounds,
+    backend: str | None,
+) -> Iterator[Finding]:
+    known = [cache is not None and cache.has(claim, bounds=bounds) for claim in claims]
+    missing = [claim for claim, found in zip(claims, known, strict=True) if not found]
+    one = functools.partial(_named, bounds=bounds)
+    computed = in_processes(one, missing, workers, backend)
+    for claim, found in zip(claims, known, strict=True):
+        if on_claim is not None:
+            on_claim(claim)
+        if not found:
+            finding = next(computed)
+            if cache is not None:
+                cache.put(finding, bounds=bounds)
+            yield finding
+            continue
+        assert cache is not None
+        remembered = cache.get(claim, bounds=bounds)
+        # Changed on the disk since it was looked at.
+        yield _named(claim, bounds) if remembered is None else remembered
+
+
+def _named(claim: Claim, bounds: Bounds) -> Finding:
     """Audit one claim; an error says which."""
     try:
-        return audit_one(claim)
+        return audit_one(claim, bounds=bounds)
     except (ValueError, ArithmeticError) as error:
         raise type(error)(f"{claim.origin}: claim {claim.id!r}: {error}") from None
 
 
-def audit_one(claim: Claim) -> Finding:
-    """Audit one claim."""
+def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
+    """Audit one claim.
+
+    Parameters
+    ----------
+    claim : Claim
+        What to audit.
+    bounds : {"all", "needed", "rdp"}
+        Which bounds to compute, see :class:`Bounds`.
+    """
     notes = list(claim.notes)
     if claim.missing or claim.event is None:
         scenarios = tuple(_scenarios(claim))
@@ -197,14 +185,19 @@ def audit_one(claim: Claim) -> Finding:
         )
     assert claim.epsilon is not None
     event = claim.event
+    claimed = float(claim.epsilon)
     published = _published(claim, event, claim.delta)
-    upper = _upper(event, claim.delta, claim.order, claim.adjacency)
+    everything = bounds == Bounds.ALL
+    route = BEST if everything else BEST_RDP
+    upper = _upper(event, claim.delta, claim.order, claim.adjacency, route)
+    if bounds == Bounds.NEEDED and upper.epsilon > claimed:
+        everything = True
+        upper = _upper(event, claim.delta, claim.order, claim.adjacency, BEST)
+    lower, pair, refutation = _lower(claim, event, claimed) if everything else (None, (), ())
     reproduction = (
         Reproduction.EXACT if agrees(published.epsilon, claim.epsilon) else (Reproduction.DIFFERS)
     )
     notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
-    claimed = float(claim.epsilon)
-    lower, pair, refutation = _lower(claim, event, claimed)
     slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
     # The claim as the nearest float: a printed 0.04 is not refused for the 8e-19 between the two.
     if upper.epsilon <= claimed:
@@ -214,6 +207,8 @@ def audit_one(claim: Claim) -> Finding:
     else:
         soundness = Soundness.UNPROVEN
         notes += _unproven_notes(event, upper, claim.epsilon)
+        if bounds == Bounds.RDP:
+            notes.append(_ONLY_RDP)
     return Finding(
         claim=claim,
         published=published,
@@ -288,38 +283,12 @@ def _unproven_notes(event: Event, upper: Side, printed: Decimal) -> Iterator[str
         )
 
 
-def agrees(computed: float, printed: Decimal) -> bool:
-    """Whether ``printed`` is ``computed`` at the printed precision, rounded either way."""
-    if math.isinf(computed) or not printed.is_finite():
-        return math.isinf(computed) and not printed.is_finite()
-    if computed > 0.0 and printed == 0:
-        return False  # "no loss at all" is no rounding of a loss
-    return printed in {
-        _rounded(computed, printed, mode) for mode in (ROUND_HALF_EVEN, ROUND_CEILING, ROUND_FLOOR)
-    }
-
-
-def agrees_rounded(computed: float, printed: Decimal) -> bool:
-    """Whether ``computed`` exceeds ``printed`` by less than one unit in its last digit."""
-    if math.isinf(computed) or not printed.is_finite():
-        return False
-    return _rounded(computed, printed, ROUND_FLOOR) == printed
-
-
-def _rounded(computed: float, printed: Decimal, mode: str) -> Decimal:
-    exponent = printed.as_tuple().exponent
-    assert isinstance(exponent, int)
-    # Digits left of the point are printed even where an exponent hides them.
-    unit = Decimal(1).scaleb(min(exponent, 0))
-    return Decimal(computed).quantize(unit, rounding=mode, context=Context(prec=1200))
-
-
 def _reproduction_notes(
     computed: float, printed: Decimal, reproduction: Reproduction
 ) -> Iterator[str]:
     if reproduction is Reproduction.DIFFERS:
         yield f"the published formula gives {computed:.8g}, not {printed}"
-    elif math.isfinite(computed) and _rounded(computed, printed, ROUND_HALF_EVEN) > printed:
+    elif math.isfinite(computed) and rounded(computed, printed, ROUND_HALF_EVEN) > printed:
         yield (f"printed {printed}, rounded down: the published formula gives {computed:.8g}")
 
 
@@ -354,10 +323,12 @@ def _at_one_order(claim: Claim, rdp: float, delta: float) -> float:
     return float(convert(np.array([claim.order]), np.array([rdp]), delta)[0])
 
 
-def _upper(event: Event, delta: float | None, order: float | None, adjacency: Adjacency) -> Side:
-    """The best sound number for what is claimed."""
+def _upper(
+    event: Event, delta: float | None, order: float | None, adjacency: Adjacency, bound: str
+) -> Side:
+    """The best sound number for what is claimed; ``bound`` says from what."""
     if delta is not None:
-        return _side(_epsilon(event, delta, adjacency, BEST, None))
+        return _side(_epsilon(event, delta, adjacency, bound, None))
     assert order is not None
     value, bound = upper_rdp(event, order=order, adjacency=adjacency)
     return Side(bound=bound, epsilon=value, order=order)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,29 +18,23 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit import Adjacency, Event, event_from_parameters
+from rdpkit.cli.output import rounded_up
 from rdpkit.events import MECHANISMS, check_given_parameters
-
-UNMODELLED = "unmodelled"
-"""Mechanism of a claim about something that the library has no event for."""
-
-_KEYS = (
-    "id",
-    "source",
-    "mechanism",
-    "adjacency",
-    "epsilon",
-    "delta",
-    "order",
-    "bound",
-    "conversion",
-    "parameters",
-    "missing",
-    "scenario",
-    "notes",
+from verification.claims_keys import (
+    CLAIM_KEYS,
+    CODE_KEYS,
+    CONVERSIONS,
+    FORMAT,
+    NEIGHBOURS,
+    SCENARIO_KEYS,
+    UNMODELLED,
 )
+from verification.claims_lines import claim_lines
+
 # Decimal exponents beyond this are no privacy budgets, and slow to compute with.
 _LARGEST = 300
-_SCENARIO_KEYS = ("description", "parameters", "delta")
+_TIME_BUDGET = 60.0
+_FALSE_ALARM_RATE = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +44,43 @@ class Scenario:
     description: str
     event: Event
     delta: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeTest:
+    """The code that a claim is about, and how long to test it. Reading it runs nothing.
+
+    Parameters
+    ----------
+    callable : str
+        ``module:callable``, called as ``callable(dataset, rng)``.
+    time_budget : float
+        Seconds.
+    false_alarm_rate : float
+        How often a true claim may be rejected.
+    neighbours : {"worst", "random"}
+        The data sets: the worst-case pair of the event, or the clearest of random ones.
+    dimension : int
+        Features of a record.
+    records : int or None
+        Records of the larger data set.
+    record_norm : float or None
+        Largest L2 norm of a record, for random neighbours.
+    samples : int or None
+        The most runs of the code.
+    seed : int or None
+        None: from the operating system.
+    """
+
+    callable: str
+    time_budget: float
+    false_alarm_rate: float
+    neighbours: str
+    dimension: int
+    records: int | None = None
+    record_norm: float | None = None
+    samples: int | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +117,12 @@ class Claim:
         Remarks for the reader.
     origin : str
         The file.
+    line : int
+        The line of the file at which the claim begins.
+    release : str or None
+        The manifest of the release that the claim is about.
+    code : CodeTest or None
+        The code that the claim is about.
     """
 
     id: str
@@ -101,6 +139,9 @@ class Claim:
     scenarios: tuple[Scenario, ...] = ()
     notes: tuple[str, ...] = ()
     origin: str = field(default="", compare=False)
+    line: int = field(default=1, compare=False)
+    release: str | None = None
+    code: CodeTest | None = None
 
 
 def shipped_files() -> list[Path]:
@@ -110,7 +151,7 @@ def shipped_files() -> list[Path]:
 
 
 def load_files(paths: Iterable[str | Path]) -> list[Claim]:
-    """Read claims from files.
+    """Read claims from files: TOML, or the manifest of a release if the name ends in .json.
 
     Raises
     ------
@@ -122,7 +163,7 @@ def load_files(paths: Iterable[str | Path]) -> list[Claim]:
     claims: list[Claim] = []
     seen: dict[str, str] = {}
     for path in paths:
-        for claim in loads(Path(path).read_bytes(), origin=str(path)):
+        for claim in _from_file(Path(path)):
             if claim.id in seen:
                 raise ValueError(
                     f"{path}: claim {claim.id!r}: expected id to be unique, but "
@@ -133,8 +174,25 @@ def load_files(paths: Iterable[str | Path]) -> list[Claim]:
     return claims
 
 
-def loads(content: bytes | str, *, origin: str = "<claims>") -> list[Claim]:
+def _from_file(path: Path) -> list[Claim]:
+    if path.suffix == ".json":
+        return [claim_of_release(path)]
+    return loads(path.read_bytes(), origin=str(path), folder=path.parent)
+
+
+def loads(
+    content: bytes | str, *, origin: str = "<claims>", folder: Path | None = None
+) -> list[Claim]:
     """Read claims from the text of one file.
+
+    Parameters
+    ----------
+    content : bytes or str
+        The text.
+    origin : str
+        What to call it in errors.
+    folder : Path, optional
+        Where releases that claims point at are looked for; without it such claims are refused.
 
     Raises
     ------
@@ -148,12 +206,19 @@ def loads(content: bytes | str, *, origin: str = "<claims>") -> list[Claim]:
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{origin}: not a TOML file: {error}") from None
     for key in document:
-        if key != "claim":
+        if key not in ("claim", "format"):
             raise ValueError(f"{origin}: unknown key {key!r}; a claims file holds [[claim]] only.")
+    version = document.get("format", FORMAT)
+    if isinstance(version, bool) or version != FORMAT:
+        raise ValueError(
+            f"{origin}: expected format to be {FORMAT}, the version of the format that this "
+            f"program reads, got {_shown(version)}."
+        )
     tables = document.get("claim")
     if not isinstance(tables, list) or not tables:
         raise ValueError(f"{origin}: expected at least one [[claim]].")
     claims = []
+    lines = claim_lines(text, len(tables))
     for number, table in enumerate(tables, start=1):
         label = f"{origin}: claim {number}"
         if not isinstance(table, dict):
@@ -162,22 +227,62 @@ def loads(content: bytes | str, *, origin: str = "<claims>") -> list[Claim]:
         if isinstance(identifier, str) and identifier:
             label = f"{origin}: claim {identifier!r}"
         try:
-            claims.append(_claim(table, origin))
+            claims.append(_claim(table, origin, lines[number - 1], folder))
         except RecursionError:
             raise ValueError(f"{label}: its tables are nested too deeply.") from None
         except ValueError as error:
             raise ValueError(f"{label}: {error}") from None
-    identifiers = [claim.id for claim in claims]
-    for claim in claims:
-        if identifiers.count(claim.id) > 1:
-            raise ValueError(f"{origin}: claim {claim.id!r}: expected id to be unique.")
+    for identifier, count in Counter(claim.id for claim in claims).items():
+        if count > 1:
+            raise ValueError(f"{origin}: claim {identifier!r}: expected id to be unique.")
     return claims
 
 
-def _claim(table: Mapping[str, Any], origin: str) -> Claim:
-    _known_keys(table, _KEYS)
+def claim_of_release(path: Path) -> Claim:
+    """What the manifest of a release claims: the epsilon of its guarantee, rounded up.
+
+    Parameters
+    ----------
+    path : Path
+        The manifest, a JSON file.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or guarantees nothing.
+    OSError
+        If it cannot be read.
+    """
+    # Only where a release is named: reading claims needs no mechanism.
+    from mechanisms.manifest import load_manifest  # noqa: PLC0415
+
+    manifest = load_manifest(path)
+    guarantee = manifest.guarantee
+    if manifest.event is None or guarantee is None or math.isinf(guarantee.epsilon):
+        raise ValueError(f"{path}: the manifest of {manifest.mechanism!r} guarantees nothing.")
+    by_loss = guarantee.bound == "pld-upper"
+    return Claim(
+        id=path.stem,
+        source=str(path),
+        mechanism=manifest.event.mechanism,
+        adjacency=guarantee.adjacency,
+        epsilon=Decimal(rounded_up(guarantee.epsilon, digits=8)),
+        delta=guarantee.delta,
+        order=None,
+        bound=guarantee.bound if by_loss else "best-rdp",
+        conversion=None if by_loss else guarantee.conversion,
+        event=manifest.event,
+        notes=manifest.notes,
+        origin=str(path),
+        release=str(path),
+    )
+
+
+def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None) -> Claim:
+    _known_keys(table, tuple(CLAIM_KEYS))
     missing = _texts(table, "missing")
-    mechanism = _text(table, "mechanism")
+    release = _release(table, folder) if "release" in table else None
+    mechanism = release[1].mechanism if release else _text(table, "mechanism")
     parameters = table.get("parameters", {})
     if not isinstance(parameters, dict):
         raise ValueError("expected parameters to be a table, [claim.parameters].")
@@ -188,7 +293,12 @@ def _claim(table: Mapping[str, Any], origin: str) -> Claim:
         raise ValueError(
             "expected delta in (0, 1), or order > 1 for a claim about one Renyi order."
         )
-    event, scenarios = _what_was_released(mechanism, parameters, missing, table, delta)
+    code = _code(table, mechanism, delta)
+    event, scenarios = (
+        (release[1], ())
+        if release
+        else _what_was_released(mechanism, parameters, missing, table, delta)
+    )
     return Claim(
         id=_text(table, "id"),
         source=_text(table, "source"),
@@ -204,6 +314,81 @@ def _claim(table: Mapping[str, Any], origin: str) -> Claim:
         scenarios=scenarios,
         notes=_texts(table, "notes"),
         origin=origin,
+        line=line,
+        release=release[0] if release else None,
+        code=code,
+    )
+
+
+def _release(table: Mapping[str, Any], folder: Path | None) -> tuple[str, Event]:
+    """The manifest that a claim points at, and the event in it."""
+    for key in ("parameters", "missing", "scenario"):
+        if key in table:
+            raise ValueError(f"expected no {key} beside release: the manifest has them.")
+    name = _text(table, "release")
+    if folder is None or Path(name).is_absolute():
+        raise ValueError(
+            f"expected release to be a path relative to the claims file, got {_shown(name)}."
+        )
+    path = folder / name
+    # Only where a release is named: reading claims needs no mechanism.
+    from mechanisms.manifest import load_manifest  # noqa: PLC0415
+
+    try:
+        if not path.is_file():
+            raise ValueError(f"expected release to be a manifest, a file, got {_shown(name)}.")
+        manifest = load_manifest(path)
+    except (OSError, ArithmeticError) as error:
+        raise ValueError(f"release {_shown(name)} cannot be read: {error}") from None
+    if manifest.event is None:
+        raise ValueError(f"release {_shown(name)} guarantees nothing: it has no event.")
+    if table.get("mechanism", manifest.event.mechanism) != manifest.event.mechanism:
+        raise ValueError(
+            f"expected mechanism to be {manifest.event.mechanism!r}, as the release says, or to be "
+            f"left out, got {_shown(table['mechanism'])}."
+        )
+    return str(path), manifest.event
+
+
+def _code(table: Mapping[str, Any], mechanism: str, delta: float | None) -> CodeTest | None:
+    """The code that a claim points at; it is neither imported nor looked for here."""
+    if "code" not in table:
+        return None
+    given = table["code"]
+    if not isinstance(given, dict):
+        raise ValueError("expected code to be a table, [claim.code].")
+    _known_keys(given, tuple(CODE_KEYS))
+    name = _text(given, "callable")
+    module, _, path = name.partition(":")
+    if not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
+        raise ValueError(f"expected callable to be module:callable, got {_shown(name)}.")
+    worst = "random" if mechanism == UNMODELLED else "worst"
+    neighbours = given.get("neighbours", worst)
+    if neighbours not in NEIGHBOURS or (neighbours == "worst" and mechanism == UNMODELLED):
+        accepted = "'random'" if mechanism == UNMODELLED else f"one of {NEIGHBOURS}"
+        raise ValueError(f"expected neighbours to be {accepted}, got {_shown(neighbours)}.")
+    if delta is None or "order" in table or table.get("epsilon") is None or table.get("missing"):
+        raise ValueError(
+            "expected epsilon, delta, no order and nothing missing in a claim about code."
+        )
+    norm = _optional_number(given, "record_norm", lambda v: 0.0 < v < math.inf, "> 0 and finite")
+    if neighbours == "random" and norm is None:
+        raise ValueError("expected record_norm > 0 in [claim.code], with random neighbours.")
+    budget = _optional_number(given, "time_budget", lambda v: 0.0 < v <= 86400.0, "in (0, 86400]")
+    rate = _optional_number(given, "false_alarm_rate", lambda v: 0.0 < v < 1.0, "in (0, 1)")
+    dimension = _optional_integer(given, "dimension", 1)
+    if dimension is None:
+        raise ValueError("expected dimension, the features of a record, in [claim.code].")
+    return CodeTest(
+        callable=name,
+        time_budget=_TIME_BUDGET if budget is None else budget,
+        false_alarm_rate=_FALSE_ALARM_RATE if rate is None else rate,
+        neighbours=neighbours,
+        dimension=dimension,
+        records=_optional_integer(given, "records", 1),
+        record_norm=norm,
+        samples=_optional_integer(given, "samples", 200),
+        seed=_optional_integer(given, "seed", 0),
     )
 
 
@@ -218,7 +403,7 @@ def _what_was_released(
     if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
         raise ValueError("expected scenario to be a list of tables, [[claim.scenario]].")
     if mechanism == UNMODELLED:
-        if not missing or tables or parameters:
+        if not (missing or "code" in table) or tables or parameters:
             raise ValueError(
                 f"a claim with mechanism {UNMODELLED!r} lists what is missing, and has neither "
                 "parameters nor scenarios."
@@ -234,7 +419,7 @@ def _what_was_released(
     check_given_parameters(mechanism, _plain(parameters))
     scenarios = []
     for item in tables:
-        _known_keys(item, _SCENARIO_KEYS)
+        _known_keys(item, tuple(SCENARIO_KEYS))
         given = item.get("parameters", {})
         if not isinstance(given, dict):
             raise ValueError("expected a scenario's parameters to be a table.")
@@ -286,9 +471,8 @@ def _conversion(table: Mapping[str, Any]) -> str | None:
     if "conversion" not in table:
         return None
     value = table["conversion"]
-    accepted = ("mironov2017", "balle2020", "optimal")
-    if value not in accepted:
-        raise ValueError(f"expected conversion to be one of {accepted}, got {_shown(value)}.")
+    if value not in CONVERSIONS:
+        raise ValueError(f"expected conversion to be one of {CONVERSIONS}, got {_shown(value)}.")
     return str(value)
 
 
@@ -321,6 +505,17 @@ def _optional_number(
     if math.isnan(number) or not accepts(number):
         raise ValueError(f"expected {key} {condition}, got {_shown(value)}.")
     return number
+
+
+def _optional_integer(table: Mapping[str, Any], key: str, minimum: int) -> int | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= 10**9:
+        raise ValueError(
+            f"expected {key} to be an integer in [{minimum}, 10^9], got {value!r:.80}."
+        )
+    return value
 
 
 def _shown(value: Any) -> str:

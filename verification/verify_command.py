@@ -531,13 +531,14 @@ def _print_power(found: list[Any]) -> None:
         console = Console(width=120)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("mechanism", no_wrap=True)
-    for heading in ("rejected", "named", "median runs", "most runs", "seconds"):
+    for heading in ("rejected", "named", "caught, 95 %", "median runs", "most runs", "seconds"):
         table.add_column(heading, justify="right", no_wrap=True)
     for power in found:
         table.add_row(
             Text(power.name, style="" if power.as_it_should_be else "bold red"),
             f"{power.rejected} of {power.repeats}",
             f"{power.named} of {power.repeats}" if power.nameable else "",
+            f"{power.interval.lower:.3f} to {power.interval.upper:.3f}",
             str(power.median_runs),
             str(power.most_runs),
             f"{power.seconds:.2f}",

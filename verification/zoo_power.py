@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from verification.estimators import clopper_pearson
+from verification.estimators.base import Interval
 from verification.targets import target as find_target
 from verification.tested_claim import event_claim
 from verification.verify import verify
@@ -34,8 +35,8 @@ class Power:
         Whether a check can name the mistake.
     median_runs, most_runs : int
         Runs of the mechanism that one verification made.
-    seconds : float
-        That one verification took, on average and in one process.
+    seconds, most_seconds : float
+        That one verification took in one process: the median, and the longest.
     false_alarm_rate : float
         The stated one.
     """
@@ -49,7 +50,15 @@ class Power:
     median_runs: int
     most_runs: int
     seconds: float
+    most_seconds: float
     false_alarm_rate: float
+
+    @property
+    def interval(self) -> Interval:
+        """The probability of being caught or accused, with confidence 0.95 (Clopper-Pearson)."""
+        return clopper_pearson.clopper_pearson(
+            successes=self.caught, trials=self.repeats, confidence=0.95
+        )
 
     @property
     def as_it_should_be(self) -> bool:
@@ -69,6 +78,7 @@ class Power:
             "rejected": self.rejected,
             "named": self.named,
             "caught": self.caught,
+            "interval": self.interval.as_dict(),
             "median_runs": self.median_runs,
             "most_runs": self.most_runs,
             "as_it_should_be": self.as_it_should_be,
@@ -130,7 +140,8 @@ def measure(
         nameable=bool(entry.mistakes),
         median_runs=math.ceil(float(np.median(runs))),
         most_runs=max(runs),
-        seconds=sum(result.seconds for result in results) / repeats,
+        seconds=float(np.median([result.seconds for result in results])),
+        most_seconds=max(result.seconds for result in results),
         false_alarm_rate=false_alarm_rate,
     )
 

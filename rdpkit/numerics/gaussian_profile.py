@@ -23,7 +23,7 @@ _NODES = 16
 # Above this many panels for the whole range, each order visits those only that matter to it.
 _FEW_PANELS = 150
 # Above this many, with noise far below any use, the bound is said to be infinite.
-_MOST_PANELS = 4_000_000
+_MOST_PANELS = 8_000_000
 _VISIBLE = 60.0
 
 

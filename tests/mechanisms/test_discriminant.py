@@ -79,6 +79,16 @@ def test_corrected_covariances_beat_those_of_the_mixtures():
     assert corrected.accuracy(rows, labels) > naive.accuracy(rows, labels) + 0.02
 
 
+def test_noise_that_hides_the_classes_widths_leaves_their_means():
+    """Then the rule is close to that of the nearest mean, and nothing overflows."""
+    rng = np.random.default_rng(7)
+    labels = np.repeat(np.arange(3), 400)
+    centres = 5.0 * np.eye(3, 5)
+    found = centres[labels] + rng.normal(size=(1_200, 5))
+    fitted = fit_discriminant(found, labels, event=event(20, 1.2, 2_000, 400))
+    assert fitted.accuracy(centres, np.arange(3)) == 1.0
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import random
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.verification.claim_files import PARAMETERS, SCENARIO, text
-from verification.claims import loads
+from verification.audit import audit_one
+from verification.claims import loads, shipped_files
+from verification.findings import Soundness
 
 SCALARS = (
     "0 1 -1 2 1.0 -0.0 0.5 1e-5 1e400 1e-400 inf -inf nan true false '' 'x' 'gaussian' 'repeated'"
@@ -19,6 +23,7 @@ SCALARS = (
 NAMES = (
     "id source mechanism adjacency epsilon delta order bound conversion missing notes scenario"
     " parameters events event count orders values class_sizes group_size noise_std x"
+    " release code"
 )
 scalars = st.sampled_from(SCALARS.split()) | st.integers(-(10**30), 10**30).map(str)
 values = scalars | st.sampled_from(
@@ -27,6 +32,11 @@ values = scalars | st.sampled_from(
         "[{mechanism='gaussian', noise_std=5.0, record_norm=1.0}]",
         "{mechanism='repeated', count=1, event={mechanism='gaussian'}}",
         "[5421, 6000]",
+        "{callable='a:b', dimension=2}",
+        "{callable='a:b', dimension=2, neighbours='random', record_norm=1.0, time_budget=1e-3}",
+        "'claims.toml'",
+        "'../x.json'",
+        "'/dev/stdin'",
     ]
 )
 names = st.sampled_from(NAMES.split())
@@ -54,7 +64,7 @@ def read(content):
     """Nothing but claims or a ValueError of one line that names the file."""
     found, message = [], ""
     try:
-        found = loads(content, origin="f.toml")
+        found = loads(content, origin="f.toml", folder=Path("tests"))
     except ValueError as problem:
         message = str(problem)
     assert bool(found) is not message.startswith("f.toml: ")
@@ -64,7 +74,10 @@ def read(content):
         assert claim.delta is None or 0.0 < claim.delta < 1.0
         assert claim.order is None or 1.0 < claim.order < math.inf
         assert claim.epsilon is None or claim.epsilon >= 0
-        assert claim.missing or None not in (claim.event, claim.epsilon)
+        assert claim.missing or claim.epsilon is not None
+        assert claim.missing or claim.event is not None or claim.code is not None
+        assert claim.code is None or (claim.delta is not None and claim.epsilon is not None)
+        assert claim.line >= 1
 
 
 def fuzz(examples):
@@ -86,3 +99,77 @@ def test_any_file_is_claims_or_a_value_error(content):
 @given(any_file)
 def test_any_file_at_length(content):
     read(content)
+
+
+# What is put into a file where something breaks, besides any character and pieces of the file.
+DAMAGE = (
+    *("nan", "inf", "-1", "1e400", "true", "[]", "{}", "''", "\x00", "[[claim]]", "[claim.code]"),
+    *("=", "\n", '"""', "'''", "1979-05-27", "\ufeff", "\u00e9", "\\", "9" * 400),
+)
+
+
+def mutated(rng, seeds):
+    """One of the seeds with one to four places broken."""
+    content = rng.choice(seeds)
+    for _ in range(rng.randint(1, 4)):
+        place, gone = rng.randrange(len(content) + 1), rng.choice((0, 0, 1, 2, 5, 20))
+        kind = rng.random()
+        if kind < 0.5:
+            inserted = rng.choice(DAMAGE)
+        elif kind < 0.75:
+            inserted = chr(rng.randrange(1, 0x250))
+        else:
+            start = rng.randrange(len(content) + 1)
+            inserted = content[start : start + rng.randint(0, 30)]
+        content = content[:place] + inserted + content[place + gone :]
+    return content.encode() if rng.random() < 0.3 else content
+
+
+def claims_of_papers():
+    """The shipped claims, one a file, and ones that point at code."""
+    shipped = (path.read_text() for path in shipped_files())
+    found = ["[[claim]]" + part for content in shipped for part in content.split("[[claim]]")[1:]]
+    return [*found, text(after='[claim.code]\ncallable = "a:b"\ndimension = 2\n'), text()]
+
+
+def test_mutated_files():
+    rng, seeds = random.Random(1), claims_of_papers()
+    for _ in range(1000):
+        read(mutated(rng, seeds))
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_mutated_files():
+    rng, seeds = random.Random(2), claims_of_papers()
+    for _ in range(100_000):
+        read(mutated(rng, seeds))
+
+
+def judge(content):
+    """Whatever is read is judged, or one error says why not; nonsense is never called sound."""
+    try:
+        found = loads(content, origin="f.toml")
+    except ValueError:
+        return
+    for claim in found:
+        try:
+            finding = audit_one(claim, bounds="rdp")
+        except (ValueError, ArithmeticError):
+            continue
+        if finding.soundness is Soundness.SOUND:
+            assert finding.upper.epsilon <= float(claim.epsilon)
+            assert not claim.missing
+
+
+@fuzz(60)
+@given(any_file)
+@example(text())
+def test_what_is_read_is_judged(content):
+    judge(content)
+
+
+@pytest.mark.slow
+@fuzz(3_000)
+@given(any_file)
+def test_what_is_read_is_judged_at_length(content):
+    judge(content)

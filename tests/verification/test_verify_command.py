@@ -127,6 +127,13 @@ def test_the_replay_of_ones_own_mechanism(folder, mechanism):
     assert "--time-budget" not in found["replay"]
     again = invoke(*shlex.split(found["replay"])[2:], "--format", "json")
     assert json.loads(again.stdout) == found
+
+
+@pytest.mark.usefixtures("one_process")
+@pytest.mark.parametrize("mechanism", ["weak", "good", "Holder.inner"])
+def test_the_verdict_on_ones_own_mechanism(folder, mechanism):
+    options = [*WORST, "--records", "3", "--samples", "20000", "--seed", "1", "--format", "json"]
+    found = json.loads(invoke(f"{folder}:{mechanism}", *options).stdout)
     assert found["verdict"] == ("rejected" if mechanism == "weak" else "not rejected")
 
 
@@ -282,6 +289,9 @@ def test_the_zoo(monkeypatch):
     assert [row["name"] for row in found["zoo"]] == list(few)
     assert [row["caught"] for row in found["zoo"]] == [3, 0, 3]
     assert [row["named"] for row in found["zoo"]] == [0, 0, 3]
+    # Clopper-Pearson with 3 of 3 and confidence 0.95: the lower end solves p^3 = 0.025.
+    assert found["zoo"][0]["interval"]["lower"] == pytest.approx(0.025 ** (1 / 3), rel=1e-12)
+    assert found["zoo"][1]["interval"]["lower"] == 0.0
     assert found["replay"] == "rdpkit verify --zoo --repeats 3 --seed 1 --samples 20000"
     text = invoke(*options)
     assert "3 of 3" in text.stdout

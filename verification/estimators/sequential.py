@@ -37,6 +37,8 @@ _LOOKS = 4
 _CLEARING_FAILURE = 0.01
 # The first look that may clear a claim; earlier ones could not.
 _FIRST_CLEARING = 2000
+# Scores between two computations of the bet, where batches are smaller than that.
+_BET_AGAIN = 32
 
 
 class SequentialTest:
@@ -84,6 +86,8 @@ class SequentialTest:
         self._witness: Witness | None = None
         # All scores so far, counted in the cells of the witness.
         self._counts: tuple[Cells, Cells] | None = None
+        self._bet: Bet | None = None
+        self._next_bet = 0
         self._next_lesson = 0
         self._clearing_looks = 0
         self._stop: Stop | None = None
@@ -165,7 +169,7 @@ class SequentialTest:
 
     def _look_at(self, p: Array, q: Array) -> None:
         if self._witness is not None:
-            bet = self._bet(p.size / q.size)
+            bet = self._best_bet(p.size / q.size)
             p_counts, q_counts = self._witness.counts(p), self._witness.counts(q)
             if bet.share > 0.0:
                 self._log_capital += bet.log_factor(self._witness, p_counts, q_counts)
@@ -181,10 +185,16 @@ class SequentialTest:
         if size >= max(_FIRST, self._next_lesson):
             self._learn(size)
 
-    def _bet(self, ratio: float) -> Bet:
+    def _best_bet(self, ratio: float) -> Bet:
+        """The bet on the next scores; kept for a while, as it was made before any of them."""
         assert self._witness is not None
         assert self._counts is not None
-        return best_bet(self._witness, *self._counts, ratio=ratio, boldness=_BOLDNESS)
+        size = min(self._p.size, self._q.size)
+        # A bet is fair for one ratio of the sizes only.
+        if self._bet is None or size >= self._next_bet or self._bet.ratio != ratio:
+            self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=_BOLDNESS)
+            self._next_bet = size + _BET_AGAIN
+        return self._bet
 
     def _learn(self, size: int) -> None:
         ratio = self._p.size / self._q.size
@@ -193,6 +203,7 @@ class SequentialTest:
             self._witness.counts(self._p.scores),
             self._witness.counts(self._q.scores),
         )
+        self._bet = None
         self._next_lesson = math.ceil(_GROWTH * size)
         if size >= _FIRST_CLEARING:
             self._clear()

@@ -3,7 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from verification.estimators import sequential
 from verification.estimators.base import DiagnosticKind, Stop
+from verification.estimators.bets import best_bet
 from verification.estimators.claimed_dp import DpClaim
 from verification.estimators.claimed_profile import ProfileClaim
 from verification.estimators.claimed_rdp import RdpClaim
@@ -125,3 +127,29 @@ def test_wrong_arguments_raise():
         SequentialTest(DpClaim(epsilon=1.0, delta=0.0), false_alarm_rate=0.0)
     with pytest.raises((ValueError, TypeError), match="claim"):
         SequentialTest("DP", false_alarm_rate=0.1)
+
+
+def test_small_batches_share_a_bet(monkeypatch):
+    """A bet is computed once for some thirty scores, and again with every new witness."""
+    made = []
+
+    def counted(*args, **kwargs):
+        made.append(kwargs["ratio"])
+        return best_bet(*args, **kwargs)
+
+    monkeypatch.setattr(sequential, "best_bet", counted)
+    test = _run(TRUE["dp"], 1, shift=0.5, most=2000, batch=1)
+    assert sum(test.samples) == 4000
+    # 1750 scores a side after the first lesson, and a lesson at each growth by 1.3.
+    assert 1750 // 32 <= len(made) <= 1750 // 32 + 10
+
+
+def test_a_bet_is_made_for_the_sizes_of_its_batch():
+    """The capital is the product of fair factors whatever the sizes: here they change each time."""
+    rng = np.random.default_rng(1)
+    test = SequentialTest(TRUE["dp"], false_alarm_rate=0.01)
+    for turn in range(600):
+        sizes = (1 + turn % 3, 1 + turn % 5)
+        if test.update(rng.normal(2.0, 1.0, sizes[0]), rng.normal(0.0, 1.0, sizes[1])):
+            break
+    assert test.outcome().rejected

@@ -99,6 +99,19 @@ def test_sequential_test(case, record_property):
     _judge(f"sequential, {case}", alarms, RATE, record_property)
 
 
+def test_sequential_test_on_small_batches(record_property):
+    """False alarms with a few scores at a time. Fails by chance at a rate of 1e-6 at most."""
+    claim = DpClaim(epsilon=0.0, delta=0.0)
+    alarms = 0
+    for seed in range(RUNS):
+        p, q = _pair(seed, 500, 0.0)
+        test = SequentialTest(claim, false_alarm_rate=RATE)
+        for start in range(0, 500, 5):
+            test.update(p[start : start + 5], q[start : start + 5])
+        alarms += test.outcome().rejected
+    _judge("sequential, five scores at a time", alarms, RATE, record_property)
+
+
 def test_lower_bound_of_the_fixed_size_test(record_property):
     """Above the true epsilon at a rate of 0.05. Fails by chance with probability at most 1e-6.
 

@@ -1,0 +1,52 @@
+"""The walk in docs/continuous.md, literally, in an empty repository."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "continuous.md"
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_the_walk_begins_with_an_installation():
+    assert len(BLOCKS) == 6
+    assert 'pip install "$RDPKIT" pytest' in BLOCKS[0]
+    assert not any("pip install" in block for block in BLOCKS[1:])
+
+
+@pytest.mark.slow
+def test_the_walk_ends_red(tmp_path):
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+    }
+    done = [
+        subprocess.run(
+            ["bash", "-e", "-c", block],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for block in BLOCKS[1:]
+    ]
+    assert [one.returncode for one in done] == [0, 0, 1, 0, 0], [one.stderr for one in done]
+    new, green, red, rules, baseline = (one.stdout for one in done)
+    assert "privacy.claims.toml: epsilon 0.7256 at delta 1e-05" in new
+    assert "1 passed" in green
+    for line in (
+        "epsilon 0.5 at delta 1e-05 (add_or_remove_one) is refuted: two neighbouring data sets ",
+        "  upper      0.725525 by pld-upper",
+        "  change     claim epsilon = 0.726, or add noise: rdpkit calibrate finds how much",
+    ):
+        assert line in red
+        assert line in PAGE.read_text()
+    assert rules.endswith("as it should\n")
+    assert baseline.endswith("nothing moved\n")

@@ -1,0 +1,91 @@
+"""The summary in Markdown: verdicts, a row a claim, and text that stays text."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
+from verification.baseline import Change, Comparison, Moved
+from verification.judgement import DEFAULT, FailOn
+from verification.outputs import summary
+from verification.outputs.markdown import escape
+
+
+def rows(text):
+    return [line for line in text.splitlines() if line.startswith("| :")]
+
+
+def test_a_row_a_claim_those_that_fail_first():
+    text = summary(one_of_each(), DEFAULT)
+    assert "**1 of 4 fail.**" in text
+    found = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows(text)]
+    assert [(row[0], row[1]) for row in found] == [
+        (":x:", "r"),
+        (":white_check_mark:", "a"),
+        (":warning:", "u"),
+        (":warning:", "m"),
+    ]
+    assert found[0][2:] == ["0.5", "0.9900", "1.000", "0.5", "differs", "refuted"]
+
+
+def test_a_failure_says_where_it_is_and_what_to_change():
+    text = html.unescape(summary([refuted()], DEFAULT))
+    assert "### r" in text
+    assert "folder/a b.claims.toml, line 7" in text
+    assert "- epsilon 0.5 at delta 1e-05 (replace_one) is refuted" in text
+    assert "- what to change: claim epsilon = 1.0, or add noise" in text
+
+
+def test_all_pass():
+    assert "All pass." in summary([finding()], DEFAULT)
+    assert "All pass." in summary(one_of_each(), FailOn.parse(["nothing"]))
+
+
+def test_hostile_text_is_text():
+    text = summary(hostile(), DEFAULT)
+    assert len(rows(text)) == len(HOSTILE)
+    for row in rows(text):
+        assert row.count("|") == 9
+    assert "<" not in text
+    assert "](" not in text
+    assert "\x1b" not in text
+    assert "@" not in text
+    assert "www." not in text
+    assert "://" not in text
+    assert not re.search(r"(?<!:x):x:(?! \|)", text)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_is_escaped_reads_the_same(text):
+    shown = html.unescape(escape(text))
+    expected = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    assert shown == expected
+
+
+def test_long_text_is_cut():
+    assert len(escape("x" * 5000)) == 300
+
+
+def test_very_many_claims_fit_into_a_summary():
+    text = summary([finding(f"claim {n}") for n in range(5000)], DEFAULT)
+    assert len(text.encode()) < 200_000
+    assert "And 4700 more." in text
+    many = summary([refuted(f"r{n}") for n in range(5000)], DEFAULT)
+    assert len(many.encode()) < 1_000_000
+    assert "more that fail" in many
+
+
+def test_what_moved_is_a_table():
+    moved = Moved(what="upper", before="1", now="2", worse=True)
+    text = summary(
+        [finding()],
+        DEFAULT,
+        comparison=Comparison(changes=(Change(id="<b>", moved=(moved,)),)),
+    )
+    assert "**Worse than the baseline.**" in text
+    assert "| &#60;b&#62; | :x: upper | 1 | 2 |" in text
+    nothing = summary([finding()], DEFAULT, comparison=Comparison(changes=()))
+    assert "Not worse than the baseline." in nothing

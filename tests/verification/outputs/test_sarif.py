@@ -1,0 +1,125 @@
+"""SARIF: valid, stable, at the right line, and text that stays text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.verification.finding_examples import (
+    HOSTILE,
+    finding,
+    hostile,
+    one_of_each,
+    refuted,
+    unproven,
+)
+from verification.judgement import DEFAULT, FailOn
+from verification.outputs import sarif
+
+
+def log(findings, fail_on=DEFAULT, **options):
+    return json.loads(sarif(findings, fail_on, **options))
+
+
+def results(findings, fail_on=DEFAULT, **options):
+    (run,) = log(findings, fail_on, **options)["runs"]
+    return run["results"]
+
+
+def check(document):
+    """The schema of SARIF 2.1.0, as classes made of it that accept no other key."""
+    model = pytest.importorskip(
+        "pydantic_sarif.model", reason="pydantic-sarif holds the SARIF schema"
+    )
+    model.StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate(document)
+
+
+@pytest.mark.parametrize(
+    "findings", [[], one_of_each(), hostile()], ids=["none", "each", "hostile"]
+)
+def test_the_log_follows_the_schema(findings):
+    check(log(findings, FailOn.parse(["refuted", "slack>1.05"])))
+
+
+def test_the_schema_is_strict():
+    document = log(one_of_each())
+    document["runs"][0]["results"][0]["claims"] = 1
+    with pytest.raises(ValueError, match="claims"):
+        check(document)
+
+
+def test_rule_ids_are_stable():
+    (run,) = log([])["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [
+        "claim-refuted",
+        "claim-unproven",
+        "claim-differs",
+        "claim-underspecified",
+        "claim-slack",
+    ]
+    for result in results(one_of_each(), FailOn.parse(["slack>1.05"])):
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_a_sound_claim_is_no_result_and_a_broken_one_is_one_for_each_rule():
+    assert results([finding()]) == []
+    assert [(r["ruleId"], r["level"]) for r in results(one_of_each())] == [
+        ("claim-refuted", "error"),
+        ("claim-differs", "error"),
+        ("claim-unproven", "warning"),
+        ("claim-unproven", "warning"),
+        ("claim-underspecified", "note"),
+    ]
+    levels = [r["level"] for r in results([unproven()], FailOn.parse(["unproven"]))]
+    assert levels == ["error"]
+
+
+def test_the_message_has_the_numbers_and_what_to_change():
+    text = results([refuted()])[0]["message"]["text"]
+    for part in (
+        "Claim 'r'",
+        "upper: 1.00000 by pld-upper",
+        "lower: 0.990000 by",
+        "claim epsilon = 1.0,",
+    ):
+        assert part in text
+
+
+def test_the_place_is_relative_to_the_repository(tmp_path):
+    inside = tmp_path / "a folder" / "x#1.claims.toml"
+    found = results([refuted(origin=str(inside), line=12)], root=tmp_path)
+    place = found[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {
+        "uri": "a%20folder/x%231.claims.toml",
+        "uriBaseId": "%SRCROOT%",
+    }
+    assert place["region"] == {"startLine": 12}
+    outside = results([refuted(origin=str(inside))], root=tmp_path / "other")
+    place = outside[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": inside.as_uri()}
+
+
+def test_a_result_stays_the_same_where_only_its_place_or_its_number_moved():
+    def prints(*findings):
+        return [r["partialFingerprints"] for r in results(list(findings))]
+
+    before = prints(refuted())
+    assert len(before) == 2
+    assert before[0] != before[1]
+    assert before == prints(refuted(line=70, origin="other.toml", slack=0.4))
+    assert before != prints(refuted("another"))
+
+
+def test_text_is_neither_a_link_nor_the_place_of_an_argument():
+    for result in results(hostile()):
+        assert "](" not in result["message"]["text"]
+    (braces,) = {
+        r["message"]["text"] for r in results([refuted(HOSTILE[3])]) if "refuted" in r["ruleId"]
+    }
+    assert "{{0}} {{1}}" in braces
+
+
+def test_a_file_of_a_name_that_is_no_path_is_named_all_the_same():
+    assert results([refuted(origin="")], root=Path("/"))

@@ -1,0 +1,122 @@
+"""Markdown for the summary of a step or the comment of a bot: verdicts first, then details."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from rdpkit.cli.output import rounded_down, rounded_up
+from verification.baseline import Comparison
+from verification.findings import Finding
+from verification.judgement import FailOn, advice, broken_rules, claimed, failures, headline
+
+# A step's summary holds a mebibyte; a reader fewer rows.
+_ROWS = 300
+_DETAILS = 30
+_LONGEST = 300
+_MARKUP = re.compile(r"[!-+/:-@\[-`{-~]")
+
+
+def summary(
+    findings: Sequence[Finding], fail_on: FailOn, *, comparison: Comparison | None = None
+) -> str:
+    """The findings as a page of Markdown.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        In the order of their claims.
+    fail_on : FailOn
+        What counts as a failure.
+    comparison : Comparison, optional
+        What moved since a baseline.
+
+    Returns
+    -------
+    str
+        The page. Failing claims come first; of very many claims the rest is counted.
+    """
+    failing = [finding for finding in findings if failures(finding, fail_on)]
+    counts = Counter(finding.soundness.value for finding in findings)
+    verdicts = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+    lines = ["## Privacy claims", "", f"{len(findings)} claims: {verdicts or 'none'}.", ""]
+    if comparison is None:
+        lines += [f"**{len(failing)} of {len(findings)} fail.**" if failing else "All pass.", ""]
+    else:
+        lines += [*_comparison(comparison), ""]
+    rest = [finding for finding in findings if not failures(finding, fail_on)]
+    rows = [*failing, *rest]
+    lines += [
+        "| | claim | claimed | lower | upper | slack | reproduction | soundness |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- | --- |",
+    ]
+    lines += [_row(finding, fail_on) for finding in rows[:_ROWS]]
+    if len(rows) > _ROWS:
+        lines += ["", f"And {len(rows) - _ROWS} more."]
+    for finding in failing[:_DETAILS]:
+        rules = failures(finding, fail_on)
+        lines += ["", f"### {escape(finding.claim.id)}", ""]
+        lines.append(f"{escape(finding.claim.origin)}, line {finding.claim.line}")
+        lines.append("")
+        lines += [f"- {escape(headline(finding, rule))}" for rule in rules]
+        lines += [f"- what to change: {escape(advice(finding, rule))}" for rule in rules]
+    if len(failing) > _DETAILS:
+        lines += ["", f"And {len(failing) - _DETAILS} more that fail."]
+    return "\n".join(lines) + "\n"
+
+
+def _row(finding: Finding, fail_on: FailOn) -> str:
+    mark = ":x:" if failures(finding, fail_on) else ""
+    if not mark and broken_rules(finding, slack_above=fail_on.slack_above):
+        mark = ":warning:"
+    lower, upper = finding.lower, finding.upper
+    cells = (
+        mark or ":white_check_mark:",
+        escape(finding.claim.id),
+        escape(claimed(finding.claim)),
+        "" if lower is None else rounded_down(lower.epsilon),
+        "" if upper is None else rounded_up(upper.epsilon),
+        "" if finding.slack is None else f"{finding.slack:.3g}",
+        finding.reproduction.value,
+        finding.soundness.value,
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _comparison(comparison: Comparison) -> list[str]:
+    lines = ["**Worse than the baseline.**" if comparison.worse else "Not worse than the baseline."]
+    if comparison.changes:
+        lines += ["", "| claim | | before | now |", "| --- | --- | --- | --- |"]
+    for change in comparison.changes[:_ROWS]:
+        for moved in change.moved:
+            worse = ":x: " if moved.worse else ""
+            lines.append(
+                f"| {escape(change.id)} | {worse}{moved.what} | {escape(moved.before)} "
+                f"| {escape(moved.now)} |"
+            )
+    return lines
+
+
+def escape(text: str) -> str:
+    """Text of which Markdown and HTML see nothing but letters.
+
+    Parameters
+    ----------
+    text : str
+        Anything.
+
+    Returns
+    -------
+    str
+        One line; every character that could be markup is an entity.
+    """
+    one_line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if len(one_line) > _LONGEST:
+        one_line = one_line[: _LONGEST - 3] + "..."
+    entities = _MARKUP.sub(lambda match: f"&#{ord(match.group())};", one_line)
+    # Addresses become links without any markup.
+    return re.sub(r"(?i)www\.", lambda match: match.group()[:3] + "&#46;", entities)
+
+
+__all__ = ["escape", "summary"]

@@ -1,0 +1,176 @@
+"""pytest collects ``*.claims.toml``: each claim is a test, and a claim about code a second one.
+
+Everything but pytest is imported when the first claims file is collected, so that a run without
+claims does not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from verification.claims import Claim
+    from verification.findings import Finding
+    from verification.judgement import FailOn
+
+SUFFIX = ".claims.toml"
+_FAIL_ON = "claims_fail_on"
+_MARKERS = (
+    "claim: a privacy claim, from a *.claims.toml file",
+    "statistical: a test that fails by chance, at a stated rate",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of claims."""
+    group = parser.getgroup("claims", "privacy claims (*.claims.toml)")
+    group.addoption(
+        "--claims-fail-on",
+        action="append",
+        metavar="RULE",
+        help="what makes a claim fail: refuted, unproven, differs, underspecified, slack>N, or "
+        "nothing; may be repeated. By default refuted and differs.",
+    )
+    group.addoption(
+        "--allow-code",
+        action="store_true",
+        help="run the code that claims point at; without it such tests are skipped.",
+    )
+    group.addoption("--no-claims", action="store_true", help="do not collect claims files.")
+    parser.addini(_FAIL_ON, "as --claims-fail-on, which overrules it", type="args", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers."""
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ClaimsFile | None:
+    """Take claims files, whatever folder they are in."""
+    if not file_path.name.endswith(SUFFIX) or parent.config.getoption("--no-claims"):
+        return None
+    return ClaimsFile.from_parent(parent, path=file_path)
+
+
+class ClaimsFile(pytest.File):
+    """One file of claims."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """A test for each claim, and one for the code that it points at."""
+        # Only now: pytest without claims starts as fast as ever.
+        from rdpkit.cli.output import printable  # noqa: PLC0415
+        from verification.claims import load_files  # noqa: PLC0415
+        from verification.judgement import DEFAULT, FailOn  # noqa: PLC0415
+
+        words = self.config.getoption("--claims-fail-on") or self.config.getini(_FAIL_ON)
+        try:
+            fail_on = FailOn.parse(words) if words else DEFAULT
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+        try:
+            claims = load_files([self.path])
+        except (ValueError, ArithmeticError, OSError) as error:
+            raise self.CollectError(str(error)) from None
+        for claim in claims:
+            name = printable(claim.id)
+            yield ClaimItem.from_parent(self, name=name, claim=claim, fail_on=fail_on)
+            if claim.code is not None:
+                yield CodeItem.from_parent(self, name=f"{name}[code]", claim=claim, fail_on=fail_on)
+
+
+class ClaimFailedError(Exception):
+    """A claim that does not hold; its text is what is shown."""
+
+
+class ClaimItem(pytest.Item):
+    """Whether a claim holds, by theorems and by the release on the disk."""
+
+    def __init__(self, *, claim: Claim, fail_on: FailOn, **options: Any) -> None:
+        super().__init__(**options)
+        self.claim = claim
+        self.fail_on = fail_on
+        self.add_marker("claim")
+
+    def runtest(self) -> None:
+        """Audit the claim.
+
+        Raises
+        ------
+        ClaimFailedError
+            If it breaks a rule that makes it fail.
+        """
+        from verification.audit import audit_one  # noqa: PLC0415 - as in collect
+        from verification.evidence import with_release  # noqa: PLC0415
+
+        try:
+            finding = with_release(audit_one(self.claim))
+        except (ValueError, ArithmeticError, OSError) as error:
+            raise ClaimFailedError(f"claim {self.claim.id!r}: {error}") from None
+        self.judge(finding)
+
+    def judge(self, finding: Finding) -> None:
+        """Fail with a readable text, if there is a reason."""
+        from verification.judgement import failures, report  # noqa: PLC0415 - as in collect
+
+        self.user_properties += [
+            ("reproduction", finding.reproduction.value),
+            ("soundness", finding.soundness.value),
+        ]
+        broken = failures(finding, self.fail_on)
+        if broken:
+            raise ClaimFailedError("\n".join(report(finding, broken)))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The text alone: a traceback through this file helps nobody."""
+        if isinstance(excinfo.value, ClaimFailedError):
+            return self._printable(str(excinfo.value))
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """File, line from 0, and heading."""
+        return self.path, self.claim.line - 1, self._printable(f"claim {self.name}")
+
+    def _printable(self, text: str) -> str:
+        from rdpkit.cli.output import printable  # noqa: PLC0415 - as in collect
+
+        return "\n".join(printable(line) for line in text.split("\n"))
+
+
+class CodeItem(ClaimItem):
+    """Whether the code that a claim points at is what the claim says."""
+
+    def __init__(self, *, claim: Claim, fail_on: FailOn, **options: Any) -> None:
+        super().__init__(claim=claim, fail_on=fail_on, **options)
+        self.add_marker("statistical")
+
+    def runtest(self) -> None:
+        """Run the code on neighbouring data sets, if that is allowed.
+
+        Raises
+        ------
+        ClaimFailedError
+            If the claim is rejected, or the code does not run.
+        """
+        assert self.claim.code is not None
+        if not self.config.getoption("--allow-code"):
+            pytest.skip(f"{self.claim.code.callable!r} runs only with --allow-code")
+        from verification.evidence import run_code  # noqa: PLC0415 - as in collect
+        from verification.judgement import Rule, at, claimed  # noqa: PLC0415 - as in collect
+
+        try:
+            outcome = run_code(self.claim)
+        except (ValueError, ArithmeticError, OSError) as error:
+            raise ClaimFailedError(f"claim {self.claim.id!r}: {error}") from None
+        self.user_properties.append(("code", outcome.summary))
+        if outcome.problems and Rule.REFUTED in self.fail_on.rules:
+            lines = [
+                f"epsilon {claimed(self.claim)}{at(self.claim)} is not what the code keeps:",
+                *(f"  {text}" for text in outcome.problems),
+                "  change     the code, or the claim",
+            ]
+            raise ClaimFailedError("\n".join(lines))
