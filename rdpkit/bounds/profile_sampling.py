@@ -34,6 +34,7 @@ divergences", NeurIPS 2018, Theorems 2 and 11 (arXiv 1807.01647v2); Sason and Ve
 
 from __future__ import annotations
 
+import functools
 import math
 from itertools import pairwise
 from typing import Any
@@ -70,11 +71,17 @@ def rdp_ball(order: float, z: float, gamma: arb, *, bits: int = 60) -> arb:
         a, s = arb(order), 1 / arb(z)
         root = arb(2).sqrt()
 
-        def integrand(x: acb, analytic: bool) -> acb:
+        def integrand(x: acb, analytic: bool, *, beyond: bool) -> acb:
             # In t = z eps - 1/(2z): the arguments of the two error functions stay moderate.
             epsilon = (x + s / 2) * s
             delta = (x / root).erfc() / 2 - epsilon.exp() * ((x + s) / root).erfc() / 2
-            grown = (1 + gamma * epsilon.expm1()).log(analytic)
+            # Beyond the bend e^eps comes out of the logarithm, whose branch cuts otherwise run
+            # along the line at a distance of pi z and would be met by every box wider than that.
+            if beyond:
+                rest = 1 + (1 - gamma) / gamma * (-epsilon).exp()
+                grown = gamma.log() + epsilon + rest.log(analytic)
+            else:
+                grown = (1 + gamma * epsilon.expm1()).log(analytic)
             bracket = ((a - 2) * grown).exp() + (-(a + 1) * grown).exp()
             return bracket * delta * epsilon.exp() * s
 
@@ -87,8 +94,10 @@ def rdp_ball(order: float, z: float, gamma: arb, *, bits: int = 60) -> arb:
         total = arb(0)
         # Cutting the range where the integrand changes character helps the integrator.
         cuts = [start, *[arb(float(c)) for c in _cuts(order, z, gamma, float(end.mid()))], end]
+        bend = _bend(z, gamma)
         for left, right in pairwise(cuts):
-            total += acb.integral(integrand, left, right).real
+            part = functools.partial(integrand, beyond=float(left.mid()) >= bend)
+            total += acb.integral(part, left, right).real
         tail = 2 * s * (2 * arb.pi()).sqrt() * ((a + 1) * (a + 2) * s * s / 2).exp()
         tail *= ((end - (a + 1) * s) / root).erfc() / 2
         total += tail.union(arb(0))
@@ -97,9 +106,14 @@ def rdp_ball(order: float, z: float, gamma: arb, *, bits: int = 60) -> arb:
     return to_relative_accuracy(compute, bits=bits, start=128)
 
 
+def _bend(z: float, gamma: arb) -> float:
+    """Where gamma (e^eps - 1) is 1, in t = z eps - 1/(2z)."""
+    return z * math.log1p(1.0 / float(gamma.mid())) - 0.5 / z
+
+
 def _cuts(order: float, z: float, gamma: arb, end: float) -> list[float]:
     """Where the integrand has its peaks and its bend, and 8 to either side of them."""
-    bend = z * math.log1p(1.0 / float(gamma.mid())) - 0.5 / z
+    bend = _bend(z, gamma)
     peaks = [1.0 / z, bend, (order - 1.0) / z]
     points = {p + shift for p in peaks for shift in (-8.0, 0.0, 8.0)}
     return sorted(p for p in points if -0.5 / z + 1e-3 < p < end - 1e-3)
