@@ -38,7 +38,8 @@ from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
-from scipy.special import gammaln, logsumexp
+from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
@@ -55,6 +56,20 @@ HIGHEST_ORDER = 512.0
 """Above this order the bound claims nothing: its cost grows with the square of the order."""
 
 _DEEPEST = EXPANSIONS[-1]
+_LENGTHS = np.array(EXPANSIONS)
+# Every k = p + j of the derivatives, j from 0 to k, one k after another.
+_SPLIT_K = np.concatenate([np.full(k + 1, k) for k in range(3, _DEEPEST)])
+_SPLIT_J = np.concatenate([np.arange(k + 1) for k in range(3, _DEEPEST)])
+_SPLIT_P = _SPLIT_K - _SPLIT_J
+_SPLIT_STARTS = np.flatnonzero(_SPLIT_J == 0)
+_SPLIT_BINOMIALS = np.array(
+    [float(math.comb(int(k), int(j))) for k, j in zip(_SPLIT_K, _SPLIT_J, strict=True)]
+)
+# Log C(m, j) for the lengths m (rows) and j = 0 .. 16, -inf for j > m.
+_LOG_BINOMIALS = np.array(
+    [[math.log(math.comb(m, j)) if j <= m else -math.inf for j in range(_DEEPEST + 1)]
+     for m in EXPANSIONS]
+)  # fmt: skip
 # Beyond these noise multipliers 1/z^2 leaves the range of floats.
 _LEAST_NOISE, _MOST_NOISE = 1e-150, 1e150
 _BITS = 60
@@ -97,19 +112,18 @@ def log_excess(orders: Array, z: float, sample_size: int, population_size: int) 
 
     rate = np.array([0.5 / z / z])
     second = float((rate + log_expm1(rate))[0])
-    total = 2.0 * log_q + np.log(orders) + np.log(orders - 1.0) + second
-    result = np.empty((len(EXPANSIONS), orders.size))
-    log_complement = _log_complement(sample_size, population_size)
-    for m in range(3, _DEEPEST + 1):
-        if m in EXPANSIONS:
-            remainder = _log_remainder(
-                m, orders, moments, tails, log_q=log_q, log_complement=log_complement
-            )
-            result[EXPANSIONS.index(m)] = np.logaddexp(total, remainder)
-        if m < _DEEPEST:
-            term = _log_derivative(m, orders) + moments[m] + m * log_q - log_factorial[m]
-            total = np.logaddexp(total, term)
-    return result
+    leading = 2.0 * log_q + np.log(orders) + np.log(orders - 1.0) + second
+    k = np.arange(3, _DEEPEST)
+    derivatives = _log_derivatives(orders) + (moments[k] + k * log_q - log_factorial[k])[:, None]
+    sums = np.logaddexp.accumulate(np.vstack([leading, derivatives]), axis=0)
+    remainders = _log_remainders(
+        orders,
+        moments,
+        tails,
+        log_q=log_q,
+        log_complement=_log_complement(sample_size, population_size),
+    )
+    return np.asarray(np.logaddexp(sums[_LENGTHS - 3], remainders))
 
 
 def _log_complement(sample_size: int, population_size: int) -> float:
@@ -129,28 +143,27 @@ def log_moments(highest: int, z: float) -> Array:
     return result
 
 
-def _log_derivative(k: int, orders: Array) -> Array:
-    """Log F_k / B(k).
+def _log_derivatives(orders: Array) -> Array:
+    """Log F_k / B(k) for k = 3 .. 15 (rows) and every order (columns).
 
     Of the factors of R_kj exactly one is 1 - 1/a for j = 0 or j = k, and at least one otherwise; it
     is cancelled against a/(a-1), so that nothing is lost near a = 1.
     """
     a = orders
-    ones = np.ones_like(a)
-    falling = [ones, ones]  # prod_{i=1}^{j-1} (1 - i/a) for j = 0 .. k
-    for j in range(2, k + 1):
-        falling.append(falling[-1] * (1.0 - (j - 1) / a))
-    rising = [ones, ones]  # prod_{i=1}^{p-1} (1 + (i-1)/a) for p = 0 .. k
-    for p in range(2, k + 1):
-        rising.append(rising[-1] * (1.0 + (p - 2) / a))
-    last = ones  # prod_{i=2}^{k-1} (1 - i/a)
-    for i in range(2, k):
-        last = last * (1.0 - i / a)
-    bracket = np.full_like(a, 4.0 if k % 2 == 0 else 3.0)
-    for j in range(k + 1):
-        ratio = last if j == k else falling[j] * rising[k - j]
-        bracket += math.comb(k, j) * np.abs(ratio - 1.0)
-    return np.asarray(np.log(a - 1.0) + (k - 1) * np.log(a) + np.log(bracket))
+    i = np.arange(1.0, _DEEPEST - 1.0)[:, None]
+    ones = np.ones((2, a.size))
+    # prod_{i=1}^{j-1} (1 - i/a) for j = 0, 1, ...; prod_{i=1}^{p-1} (1 + (i-1)/a) for p = 0, 1, ...
+    falling = np.vstack([ones, np.cumprod(1.0 - i / a, axis=0)])
+    rising = np.vstack([ones, np.cumprod(1.0 + (i - 1.0) / a, axis=0)])
+    k = np.arange(3, _DEEPEST)
+    ratios = falling[_SPLIT_J] * rising[_SPLIT_P]
+    # prod_{i=2}^{k-1} (1 - i/a), for j = k.
+    last = np.cumprod(1.0 - np.arange(2.0, _DEEPEST - 1.0)[:, None] / a, axis=0)
+    ratios[_SPLIT_P == 0] = last
+    distances = _SPLIT_BINOMIALS[:, None] * np.abs(ratios - 1.0)
+    bracket = np.add.reduceat(distances, _SPLIT_STARTS, axis=0)
+    bracket += np.where(k % 2 == 0, 4.0, 3.0)[:, None]
+    return np.asarray(np.log(a - 1.0) + (k - 1.0)[:, None] * np.log(a) + np.log(bracket))
 
 
 class _Tails:
@@ -180,9 +193,8 @@ class _Tails:
         for m in range(_DEEPEST - 1, 2, -1):
             self.logs[m] = np.logaddexp(self.logs[m + 1], terms[:, m])
 
-    def at(self, m: int, lengths: Array) -> Array:
-        """The sum for each p in ``lengths``."""
-        p = lengths.astype(np.int64)
+    def at(self, m: NDArray[np.int64], p: NDArray[np.int64]) -> Array:
+        """The sum for each m and p, of shapes that fit each other."""
         found = self.logs[m, np.searchsorted(self.totals, p + m)]
         logs = self.log_factorial
         return np.asarray(found + logs[m] + logs[p] - logs[p + m] - m * self.log_q)
@@ -196,34 +208,32 @@ def _log_row_sums(terms: Array) -> Array:
         return np.asarray(shift + np.log(np.exp(terms - shift[:, None]).sum(axis=1)))
 
 
-def _log_remainder(
-    m: int,
-    orders: Array,
-    moments: Array,
-    tails: _Tails,
-    *,
-    log_q: float,
-    log_complement: float,
+def _log_remainders(
+    orders: Array, moments: Array, tails: _Tails, *, log_q: float, log_complement: float
 ) -> Array:
-    """Log E_m for every order."""
-    a = orders[:, None]
-    j = np.arange(m + 1.0)[None, :]
-    i = np.arange(float(m))[None, :]
-    zero = np.zeros_like(a)
+    """Log E_m for every length m (rows) and every order (columns)."""
+    a = orders[None, :, None]
+    m = _LENGTHS[:, None, None]
+    j = np.arange(_DEEPEST + 1)[None, None, :]
+    i = np.arange(float(_DEEPEST))
+    zero = np.zeros((orders.size, 1))
     with np.errstate(divide="ignore"):  # a factor a - i is 0 at integer orders below j
-        falling = np.hstack([zero, np.cumsum(np.log(np.abs(a - i)), axis=1)])
-    rising = np.hstack([zero, np.cumsum(np.log((a - 1.0) + i), axis=1)])[:, ::-1]
-    binomials = np.log([float(math.comb(m, int(k))) for k in j[0]])
+        falling = np.cumsum(np.log(np.abs(orders[:, None] - i)), axis=1)
+    rising = np.cumsum(np.log((orders[:, None] - 1.0) + i), axis=1)
+    falling, rising = np.hstack([zero, falling]), np.hstack([zero, rising])
     short = a <= j
-    lengths = np.where(short, 1.0, np.ceil(a) - j)
+    lengths = np.where(short, 1.0, np.ceil(a) - j).astype(np.int64)
     integral = np.where(
         short,
         (a - j) * log_complement + moments[m],
         np.logaddexp(moments[m], tails.at(m, lengths)),
     )
-    terms = binomials + falling + rising - (a + (m - 1.0) - j) * log_complement + integral
-    constant = m * log_q - float(gammaln(m + 1.0))
-    return np.asarray(constant + logsumexp(terms, axis=1))
+    others = np.moveaxis(rising[:, np.maximum(m[:, 0] - j[0], 0)], 0, 1)
+    terms = _LOG_BINOMIALS[:, None, :] + falling + others
+    terms = terms - (a + (m - 1.0) - j) * log_complement + integral
+    constant = _LENGTHS * log_q - gammaln(_LENGTHS + 1.0)
+    sums = _log_row_sums(terms.reshape(-1, _DEEPEST + 1)).reshape(terms.shape[:2])
+    return np.asarray(constant[:, None] + sums)
 
 
 def rdp_ball(

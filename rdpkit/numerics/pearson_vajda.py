@@ -15,6 +15,7 @@ The theorems use even m only. For odd m the sum above is E_Q[(1 - P/Q)^m], which
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from flint import arb, fmpz
@@ -32,8 +33,10 @@ _VISIBLE = 45.0
 _LARGEST_SHARE = 0.5
 
 
+# Several theorems ask for the same moments, one after the other.
+@lru_cache(maxsize=16)
 def log_even_moments(highest: int, z: float) -> Array:
-    """Log B(0), log B(2), ..., log B(highest); ``highest`` is even. B(0) is 1.
+    """Log B(0), log B(2), ..., log B(highest), read-only; ``highest`` is even. B(0) is 1.
 
     Where e^{i(i-1)/(2 z^2)} grows so fast in i that the last term of the alternating sum dominates
     it, the sum is evaluated from that end; elsewhere by quadrature.
@@ -49,6 +52,7 @@ def log_even_moments(highest: int, z: float) -> Array:
     logs[:split] = _log_moments_by_quadrature(2 * (split - 1), z)
     if split < even.size:
         logs[split:] = _log_moments_by_last_terms(even[split:], s)
+    logs.setflags(write=False)
     return logs
 
 

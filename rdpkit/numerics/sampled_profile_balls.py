@@ -1,16 +1,12 @@
-r"""The moment of a sampled Gaussian profile in ball arithmetic, by an integral of powers alone.
+r"""The moment of a sampled Gaussian profile in ball arithmetic.
 
-The profile bound's hockey-stick integral (theory page "Profile sampling") can be integrated once
-more. With Q = N(0, z^2), w the ratio of N(1, z^2) to it and S = 1 + gamma (w - 1), the profile at
-g >= 1 is E_Q[(S - g)_+], and exchanging expectation and integral
+The integral of :mod:`rdpkit.numerics.sampled_profile`,
 
-    A - 1 = a (a-1) Integral_1^inf [g^(a-2) + g^(-a-1)] E_Q[(S - g)_+] dg
-          = E_Q[ S^a + S^(1-a) - S - 1;  S >= 1 ] = E_Q[ (S^a - 1) (1 - S^(1-a));  t >= 1/2 ],
+    A - 1 = Integral_0^inf phi(v + s/2) (L^a - 1) (1 - L^(1-a)) dv,   L = 1 + gamma (e^(vs) - 1),
 
-S >= 1 being t >= 1/2 in the variable of Q. Nothing but exponentials and logarithms is left.
-
-Beyond t > a the integrand is at most that of S^a, whose logarithm falls there at least as fast as
-that of a Gaussian around a (:mod:`rdpkit.numerics.sampled_gaussian_trapezoid`).
+s = 1/z, by Arb's rigorous integrator up to some end. (log L)' is at most s, so the logarithm of
+phi(v + s/2) L^a falls beyond the end at least as fast as that of a Gaussian around (a - 1/2) s:
+the rest is at most its value at the end over the distance to there.
 """
 
 from __future__ import annotations
@@ -18,13 +14,19 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import numpy as np
 from flint import acb, arb
 
 from rdpkit.numerics.balls import to_relative_accuracy
+from rdpkit.numerics.sampled_profile import log_excess
 
-# Bits that are kept beyond what the integral is to be good to.
-_GUARD = 16
-_SPARE = 32
+# Bits that the tail and the integrator's goal are below what is asked for.
+_TAIL_BITS = 16
+_GOAL_BITS = 6
+# Below this noise multiplier, with epsilon above 1e9, a wide ball is given and nothing integrated.
+_LEAST_NOISE = 1e-5
+# Bits for the roundings of the evaluation, beside those lost to large exponents and small factors.
+_SPARE = 24
 
 
 def excess(order: float, z: float, gamma: arb, *, bits: int) -> arb:
@@ -39,42 +41,68 @@ def excess(order: float, z: float, gamma: arb, *, bits: int) -> arb:
     bits : int
         About how many bits of A - 1 are asked for; the ball says how many it has.
     """
-    a = arb(order)
-    square = arb(z) * arb(z)
-    half = 1 / (2 * square)
+    a, s = arb(order), 1 / arb(z)
+    log_gamma, odds = gamma.log(), (1 - gamma) / gamma
+    peak, height = (a - arb(0.5)) * s, a * (a - 1) * s * s / 2
 
-    def integrand(t: acb, analytic: bool) -> acb:
-        log_s = (1 + gamma * ((2 * t - 1) * half).expm1()).log(analytic)
-        return (a * log_s).expm1() * -((1 - a) * log_s).expm1() * (-t * t * half).exp()
+    def before(v: acb, analytic: bool) -> acb:
+        log_l = (1 + gamma * (v * s).expm1()).log(analytic)
+        u = v + s / 2
+        return (a * log_l).expm1() * -((1 - a) * log_l).expm1() * (-u * u / 2).exp()
+
+    def beyond(v: acb, analytic: bool) -> acb:
+        # e^(vs) is taken out of the logarithm, whose branch cuts would otherwise run along the
+        # path, and put into the Gaussian, where it shifts the centre: no box is overestimated by
+        # the product of something large and something small.
+        grown = log_gamma + (1 + odds * (-v * s).exp()).log(analytic)
+        log_l, w = grown + v * s, v - peak
+        gaussian = (height + a * grown - w * w / 2).exp()
+        return gaussian * (-a * log_l).expm1() * ((1 - a) * log_l).expm1()
 
     share = float(gamma.mid())
-    # About the smallest that A - 1 may be, so that nothing is computed to more digits than it has.
-    least = 0.5 * (share / z) ** 2 * order * (order - 1.0)
-    wanted = (bits + _GUARD) * math.log(2.0) - math.log(min(least, 1.0) or 1e-300)
-    end = order + z * math.sqrt(2.0 * wanted + 4.0)
-    goal = arb(2) ** -(bits + _GUARD // 2)
+    log_size = float(log_excess(np.array([order]), z, share)[0])
+    end = _end(order, z, share, (bits + _TAIL_BITS) * math.log(2.0), log_size)
+    goal = arb(2) ** -(bits + _GOAL_BITS)
+    absolute = arb(log_size).exp() * goal
+    bend = z * math.log1p(1.0 / share)
     total = arb(0)
-    for left, right in pairwise([0.5, *_cuts(order, z, share, end), end]):
-        found = acb.integral(
-            integrand, arb(left), arb(right), rel_tol=goal, abs_tol=goal * arb(least) * z
-        )
-        total += found.real
-    # What is beyond the end is at most f(end) z^2 / (end - a), f the integrand of S^a.
+    for left, right in pairwise([0.0, *_cuts(order, z, bend, end), end]):
+        part = beyond if left >= bend else before
+        total += acb.integral(part, arb(left), arb(right), rel_tol=goal, abs_tol=absolute).real
     last = arb(end)
-    log_s = (1 + gamma * ((2 * last - 1) * half).expm1()).log()
-    tail = (a * log_s - last * last * half).exp() * square / (last - a)
-    return (total + tail.union(arb(0))) / (arb(z) * (2 * arb.pi()).sqrt())
+    u = last + s / 2
+    log_l = (1 + gamma * (last * s).expm1()).log()
+    tail = (a * log_l - u * u / 2).exp() / (u - a * s)
+    return (total + tail.union(arb(0))) / (2 * arb.pi()).sqrt()
 
 
-def _cuts(order: float, z: float, gamma: float, end: float) -> list[float]:
+def _end(order: float, z: float, gamma: float, wanted: float, log_size: float) -> float:
+    """Where the tail is about e^-wanted of A - 1."""
+    peak = (order - 0.5) / z
+    epsilon = peak / z
+    if epsilon < 30.0:
+        log_l = math.log1p(gamma * math.expm1(epsilon))
+    else:
+        rest = math.log1p(-gamma) if gamma < 1.0 else -math.inf
+        log_l = float(np.logaddexp(math.log(gamma) + epsilon, rest))
+    highest = order * log_l - (order / z) ** 2 / 2.0
+    return peak + math.sqrt(2.0 * (wanted + 4.0 + max(0.0, highest - log_size)))
+
+
+def _cuts(order: float, z: float, bend: float, end: float) -> list[float]:
     """Where the integrand has its peaks and its bend, and to either side of them."""
-    bend = 0.5 + z * z * math.log1p(1.0 / gamma)
-    points = {p + shift * z for p in (0.5, 2.0, bend, order) for shift in (-6.0, 0.0, 6.0)}
-    return sorted(p for p in points if 0.5 + 1e-3 * z < p < end - 1e-3 * z)
+    points = {p + shift for p in (1.5 / z, (order - 0.5) / z) for shift in (-6.0, 0.0, 6.0)}
+    points |= {bend + shift * z for shift in (-4.0, 0.0, 6.0)}
+    least = 1e-3 * min(z, 1.0)
+    return sorted(p for p in points if least < p < end - least)
 
 
 def rdp_ball(order: float, z: float, gamma: arb, *, bits: int = 60) -> arb:
     """A ball that contains the profile bound's divergence, log(A) / (order - 1).
+
+    With a noise multiplier below 1e-5 the ball reaches from gamma^a e^(a(a-1)/(2 z^2))/2 - 1 < A to
+    no amplification: the integrand is at least L^a - L - 1, L at least gamma e^eps, and the means
+    of L and 1 are at most 1.
 
     Parameters
     ----------
@@ -83,18 +111,22 @@ def rdp_ball(order: float, z: float, gamma: arb, *, bits: int = 60) -> arb:
     gamma : arb
         Sampling probability in (0, 1].
     bits : int
-        Relative accuracy asked for.
+        Relative accuracy asked for; not reached with a noise multiplier below 1e-5.
 
     Raises
     ------
     ArithmeticError
         If the accuracy is not reached.
     """
-    # The two factors of the integrand are differences of numbers close to 1.
-    share = float(gamma.mid())
-    lost = math.log2(min((share / z) ** 2 * order * (order - 1.0), 1.0) or 1e-300)
+    if z < _LEAST_NOISE:
+        a, variance = arb(order), arb(z) * arb(z)
+        least = (a * gamma.log() + a * (a - 1) / (2 * variance)).exp() / 2 - 1
+        lowest = least.log() / (a - 1) if least > 1 else arb(0)
+        return lowest.union(a / (2 * variance))
+    small = math.log2(max(z, 1.0)) - math.log2(float(gamma.mid()))
+    large = math.log2(1.0 + (order / z) ** 2)
     return to_relative_accuracy(
         lambda: excess(order, z, gamma, bits=bits).log1p() / (arb(order) - 1),
         bits=bits,
-        start=bits + _SPARE + math.ceil(-lost),
+        start=bits + _SPARE + math.ceil(max(small, 0.0) + large),
     )

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import profile_sampling
+from rdpkit.numerics.sampled_profile_balls import rdp_ball
 from tests.bounds.strategies import NOISE, ORDERS, PROBABILITIES
 from tests.bounds.test_birrell2024 import GEOMETRIES, exact_divergence
 from tests.oracles import profile_sampling as oracle
@@ -37,18 +38,17 @@ def value(order, z, gamma):
 @pytest.mark.parametrize("entry", ENTRIES, ids=name)
 def test_stored_values(entry):
     found = value(entry["order"], entry["z"], entry["gamma"])
-    # The floats lose about z digits' worth of units where two Mills ratios nearly agree.
-    assert_allclose(found, float(entry["rdp"]), rtol=1e-11)
+    # Roundings of exponents of size (order/z)^2 over the size of the result.
+    assert_allclose(found, float(entry["rdp"]), rtol=1e-13)
 
 
-# Integrals of moderate length take well under a second each.
-CERTIFIED = [entry for entry in ENTRIES if entry["gamma"] < 1.0 and entry["order"] <= 32.0][::4]
+CERTIFIED = [entry for entry in ENTRIES if entry["gamma"] < 1.0]
 
 
 @pytest.mark.parametrize("entry", CERTIFIED, ids=name)
 def test_the_ball_contains_the_stored_value(entry):
     with ctx.workprec(200):
-        ball = profile_sampling.rdp_ball(entry["order"], entry["z"], arb(entry["gamma"]))
+        ball = rdp_ball(entry["order"], entry["z"], arb(entry["gamma"]))
         assert ball.overlaps(arb(entry["rdp"]) * (1 + arb(0, 1e-29)))
         assert ball.rel_accuracy_bits() >= 60
 
@@ -61,7 +61,7 @@ def test_rounded_inputs_are_enclosed(entry):
     with ctx.workprec(200):
         for near_z in (math.nextafter(z, 0.0), math.nextafter(z, math.inf)):
             for near in (math.nextafter(gamma, 0.0), math.nextafter(gamma, 1.0)):
-                assert ball.contains(profile_sampling.rdp_ball(entry["order"], near_z, arb(near)))
+                assert ball.contains(rdp_ball(entry["order"], near_z, arb(near)))
 
 
 @pytest.mark.parametrize("entry", PAIRS, ids=lambda e: f"{e['geometry']}-{e['z']}-{e['order']}")

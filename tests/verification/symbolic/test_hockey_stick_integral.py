@@ -26,6 +26,18 @@ def test_the_identity_for_every_likelihood_ratio():
                 assert abs(sp.N(difference.subs({A: order, X: x}), 40)) < 1e-30
 
 
+def test_integrated_once_more_it_is_a_product_of_powers():
+    # F(x) = int_1^x a(a-1) [g^(a-2) + g^(-a-1)] (x-g) dg = (x^a - 1) (1 - x^(1-a)).
+    product = (X**A - 1) * (1 - X ** (1 - A))
+    second = A * (A - 1) * (X ** (A - 2) + X ** (-A - 1))
+    for order in (sp.Rational(3, 2), 3, sp.Rational(9, 2)):
+        for x in (sp.Rational(3, 2), sp.Rational(20)):
+            found = sp.diff(product, X, 2).subs({A: order, X: x})
+            assert abs(sp.N(found - second.subs({A: order, X: x}), 40)) < 1e-30
+    assert product.subs(X, 1) == 0
+    assert sp.simplify(sp.diff(product, X).subs(X, 1)) == 0
+
+
 def test_the_change_of_variables():
     # g = 1 + gamma (e^eps - 1), h = gamma delta(eps): [g^(a-2) + g^(-a-1)] h dg is
     # gamma^2 [g^(a-2) + g^(-a-1)] delta(eps) e^eps d eps.
