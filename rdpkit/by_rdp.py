@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS, OrderRange
 from rdpkit.bounds.base import Kind, RdpBound
 from rdpkit.bounds.composition import leaves, sound_bounds
-from rdpkit.bounds.undominated import Economical
+from rdpkit.bounds.undominated import Economical, Focus, Trace
 from rdpkit.conversions import DELTA, EPSILON
 from rdpkit.conversions.largest_rdp import LARGEST_EPSILON, largest_rdp, optimal_epsilon
 from rdpkit.events import CustomRdp, Event
@@ -31,7 +31,7 @@ from rdpkit.order_search import (
     spread,
     valleys,
 )
-from rdpkit.valleys import Valley, lowest
+from rdpkit.valleys import WINDOW, Valley, lowest
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,12 @@ BEST_ID = "best"
 _DISAGREEMENT = 1e-6
 _LOST = 1e-3
 _ROUNDS = 12
-_SETTLED = 1e-11
+# The excess of log(r / R) at which the next epsilon differs by its square.
+_SETTLED = 1e-7
+_SMALLEST_ERROR = 1e-11
+_FIRST_REACH = 0.05
+# Within this factor of an order's distance from 1 the same theorems decide.
+_NEARBY = 4.0
 # The smallest normal float.
 _TINY = 2.3e-308
 
@@ -102,6 +107,11 @@ class Route:
         The only orders to use, where a published number was computed so.
     curve : callable
         Maps orders of shape (k,) to divergences.
+    learn : callable
+        The same, noting what decides where.
+    near : callable
+        Maps two orders to a curve like ``curve``, of the theorems alone that decided between them
+        where ``learn`` was called; it is nowhere below ``curve``.
     ball : callable
         Maps one order to a ball around the divergence, or None where there is none.
     name : callable
@@ -117,6 +127,8 @@ class Route:
     allowed: OrderRange
     grid: tuple[float, ...] | None
     curve: Callable[[Array], Array]
+    learn: Callable[[Array], Array]
+    near: Callable[[float, float], Callable[[Array], Array]]
     ball: Callable[[float], arb | None]
     name: Callable[[float | None], str]
     assumptions: Callable[[], tuple[str, ...]]
@@ -133,6 +145,7 @@ def upper_route(
     """The best sound theorem ("best"), or one of them for the events that it is about."""
     chosen = only(event, bound, adjacency)
     evaluator = Economical(chosen)
+    learner = _Learner(event, adjacency, chosen)
 
     def name(order: float | None) -> str:
         if order is None:
@@ -147,10 +160,34 @@ def upper_route(
         allowed=upper_range(event, adjacency),
         grid=None,
         curve=lambda orders: evaluator.rdp(event, orders, adjacency),
+        learn=learner.learn,
+        near=learner.near,
         ball=lambda order: evaluator.ball(event, order, adjacency),
         name=name,
         assumptions=lambda: (*event.assumptions(), *_theorem_assumptions(event, adjacency, chosen)),
     )
+
+
+class _Learner:
+    """All theorems, noting which of them decide where; then those alone that do near an order."""
+
+    def __init__(
+        self, event: Event, adjacency: Adjacency, chosen: Mapping[type[Event], str]
+    ) -> None:
+        self._event, self._adjacency, self._chosen = event, adjacency, chosen
+        self._seen: list[Trace] = []
+
+    def learn(self, orders: Array) -> Array:
+        """Divergences by all theorems."""
+        values, trace = Economical(self._chosen).trace(self._event, orders, self._adjacency)
+        self._seen.append(trace)
+        return values
+
+    def near(self, nearest: float, farthest: float) -> Callable[[Array], Array]:
+        """Divergences by the theorems that decided at orders in [nearest, farthest]."""
+        focus = Focus.of(self._seen, nearest - 1.0, farthest - 1.0)
+        evaluator = Economical(self._chosen, focus)
+        return lambda orders: evaluator.rdp(self._event, orders, self._adjacency)
 
 
 def only(event: Event, bound: str, adjacency: Adjacency) -> dict[type[Event], str]:
@@ -177,6 +214,9 @@ def published_route(
     def ball(order: float) -> arb | None:
         return None if theorem.ball is None else theorem.ball(event, order, adjacency)
 
+    def curve(orders: Array) -> Array:
+        return theorem.values(event, orders, adjacency)
+
     return Route(
         event=event,
         adjacency=adjacency,
@@ -184,7 +224,9 @@ def published_route(
         conversion=conversion or theorem.conversion,
         allowed=theorem.order_range(event, adjacency),
         grid=theorem.grid if use_grid else None,
-        curve=lambda orders: theorem.values(event, orders, adjacency),
+        curve=curve,
+        learn=curve,
+        near=lambda nearest, farthest: curve,
         ball=ball,
         name=lambda order: theorem.id,
         assumptions=lambda: (*event.assumptions(), *theorem.assumptions(event)),
@@ -354,11 +396,13 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
         return None
     span = (math.log(low - 1.0), math.log(high - 1.0))
     known: dict[float, float] = {}
+    evaluate = route.learn
+    focus = (0.0, math.inf)
 
     def curve(orders: Array) -> Array:
         missing = [a for a in orders.tolist() if a not in known]
         if missing:
-            known.update(zip(missing, route.curve(np.array(missing)).tolist(), strict=True))
+            known.update(zip(missing, evaluate(np.array(missing)).tolist(), strict=True))
         return np.array([known[a] for a in orders.tolist()])
 
     def by_balle(places: Array) -> Array:
@@ -370,7 +414,11 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
     if math.isnan(epsilon) or not 0.0 < epsilon < LARGEST_EPSILON:
         return None
     order = 1.0 + math.exp(float(grid[int(np.argmin(values))]))
-    places: Array | None = None
+    # Unlike Balle's, the optimal conversion likes orders close to 1.
+    u = math.log(order - 1.0)
+    places: Array | None = grid[(grid >= u - math.log(20.0)) & (grid <= u + math.log(4.0))]
+    # Where the best place is expected next, and how far from there at most.
+    centre, reach = math.inf, _FIRST_REACH
     for _ in range(_ROUNDS):
 
         def score(places: Array, epsilon: float = epsilon) -> Array:
@@ -381,8 +429,12 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
 
         scores = None if places is None else score(places)
         if places is None or scores is None or int(np.argmin(scores)) in (0, scores.size - 1):
-            # Beyond the grid, too: the optimal conversion likes orders close to 1, unlike Balle's.
             places, scores = spread(score, span)
+        lowest_place = math.exp(float(places[int(np.argmin(scores))]))
+        if evaluate is route.learn or not focus[0] < lowest_place < focus[1]:
+            # From here on a few orders at a time, near one: with the theorems that decide there.
+            focus = (lowest_place / _NEARBY, lowest_place * _NEARBY)
+            evaluate = route.near(1.0 + focus[0], 1.0 + focus[1])
         found = lowest(score, (places, scores), span, _accepted, _certain)
         if found.best >= 0.0:
             break
@@ -394,14 +446,18 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
         if epsilon == 0.0 or found.best > -_SETTLED:
             break
         # Dearest of all is the conversion: only where it may decide.
-        places = _still_possible(places, scores)
-    # Bounds that interpolate between integers have their minima there.
-    for near in (math.floor(order), math.ceil(order)):
-        if low <= near <= high:
-            (rdp,) = curve(np.array([float(near)])).tolist()
-            value = 0.0 if rdp == 0.0 else optimal_epsilon(near, rdp, delta)[0]
-            if math.isfinite(rdp) and value < epsilon:
-                epsilon, order = value, float(near)
+        around, reach = found.place + reach * WINDOW, min(reach, 4.0 * abs(found.place - centre))
+        centre = found.place
+        places = np.unique(np.clip([*_still_possible(places, scores), *around], *span))
+    # Once more with all theorems; those that interpolate between integers have their minima there.
+    last = np.unique([math.floor(order), order, math.ceil(order)])
+    last = last[(low <= last) & (last <= high)]
+    finals = [
+        (0.0 if rdp == 0.0 else optimal_epsilon(near, rdp, delta)[0], near)
+        for near, rdp in zip(last.tolist(), route.curve(last).tolist(), strict=True)
+        if math.isfinite(rdp)
+    ]
+    epsilon, order = min(finals, default=(epsilon, order))
     return BestOrder(value=epsilon, order=order, note=edge_note(order, low, high))
 
 
@@ -426,7 +482,7 @@ def _still_possible(places: Array, scores: Array) -> Array:
 
 def _accepted(score: float) -> float:
     """What error a score may have: epsilon's is at most about as large, relative to it."""
-    return max(1e-3 * abs(score), _SETTLED)
+    return max(1e-3 * abs(score), _SMALLEST_ERROR)
 
 
 def _certain(valley: Valley) -> bool:

@@ -53,7 +53,7 @@ def single(columns, row, conversion="balle2020"):
         bound="best-rdp",
         conversion=conversion,
         certify=False,
-        order_limits=(1.009, 49152.0),
+        order_limits=(1.009, 49153.0),  # where sweeps end too
     )
 
 

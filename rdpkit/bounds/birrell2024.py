@@ -47,7 +47,7 @@ from rdpkit.bounds.wang2019_ball import even_moments
 from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda
 from rdpkit.numerics.balls import to_relative_accuracy
-from rdpkit.numerics.sampled_gaussian import log_expm1, rdp_from_log_excess
+from rdpkit.numerics.sampled_gaussian import log_expm1, log_row_sums, rdp_from_log_excess
 
 EXPANSIONS = (3, 4, 5, 6, 8, 10, 12, 16)
 """The lengths m of the expansion that are tried; any of them gives a bound."""
@@ -189,7 +189,7 @@ class _Tails:
         )
         terms[rows < k] = -np.inf
         self.logs = np.empty((_DEEPEST + 1, self.totals.size))
-        self.logs[_DEEPEST] = _log_row_sums(terms[:, _DEEPEST:])
+        self.logs[_DEEPEST] = log_row_sums(terms[:, _DEEPEST:].copy())
         for m in range(_DEEPEST - 1, 2, -1):
             self.logs[m] = np.logaddexp(self.logs[m + 1], terms[:, m])
 
@@ -198,14 +198,6 @@ class _Tails:
         found = self.logs[m, np.searchsorted(self.totals, p + m)]
         logs = self.log_factorial
         return np.asarray(found + logs[m] + logs[p] - logs[p + m] - m * self.log_q)
-
-
-def _log_row_sums(terms: Array) -> Array:
-    """Log of the sums of e^terms over rows, -inf for a row of -inf."""
-    top = terms.max(axis=1)
-    shift = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore", under="ignore"):
-        return np.asarray(shift + np.log(np.exp(terms - shift[:, None]).sum(axis=1)))
 
 
 def _log_remainders(
@@ -232,7 +224,7 @@ def _log_remainders(
     terms = _LOG_BINOMIALS[:, None, :] + falling + others
     terms = terms - (a + (m - 1.0) - j) * log_complement + integral
     constant = _LENGTHS * log_q - gammaln(_LENGTHS + 1.0)
-    sums = _log_row_sums(terms.reshape(-1, _DEEPEST + 1)).reshape(terms.shape[:2])
+    sums = log_row_sums(terms.reshape(-1, _DEEPEST + 1)).reshape(terms.shape[:2])
     return np.asarray(constant[:, None] + sums)
 
 

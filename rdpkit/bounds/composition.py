@@ -37,6 +37,8 @@ from rdpkit.bounds.base import Array, Kind, RdpBound
 from rdpkit.events import Composed, Event, Parallel, Repeated
 
 _BOTH_ENDS = Adjacency.ADD_OR_REMOVE_ONE
+# Values at so many orders at once are kept.
+_FEW_ORDERS = 3
 
 
 def leaves(event: Event) -> Iterator[Event]:
@@ -82,6 +84,7 @@ class UpperBounds:
 
     def __init__(self, only: Mapping[type[Event], str] | None = None) -> None:
         self._only = dict(only or {})
+        self._points: dict[tuple[str, Event, Adjacency, float], float] = {}
 
     def rdp(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
         """Divergences at ``orders``; inf where no theorem says anything."""
@@ -154,7 +157,7 @@ class UpperBounds:
         result = np.full(orders.shape, np.inf)
         candidates, expanded = self._routes(event, adjacency)
         for bound in candidates:
-            result = np.minimum(result, bound.values(event, orders, adjacency))
+            result = np.minimum(result, self._values(bound, event, orders, adjacency))
         if expanded is not None:
             result = np.minimum(result, self._evaluate(expanded, orders, adjacency, memo))
         return result
@@ -211,17 +214,34 @@ class UpperBounds:
                 return None
             pairs = [ends[i] + ends[j] for i in range(len(ends)) for j in range(i)]
             return _largest([largest, *pairs])
-        point = np.array([order])
-        candidates, expanded = self._routes(event, adjacency)
-        best = math.inf if expanded is None else float(self.rdp(expanded, point, adjacency)[0])
-        chosen = None
-        for bound in candidates:
-            value = float(bound.values(event, point, adjacency)[0])
-            if value <= best:
-                best, chosen = value, bound
+        chosen, expanded = self._deciding(event, order, adjacency)
         if chosen is not None:
             return None if chosen.ball is None else chosen.ball(event, order, adjacency)
         return None if expanded is None else self._ball(expanded, order, adjacency, memo)
+
+    def _deciding(
+        self, event: Event, order: float, adjacency: Adjacency
+    ) -> tuple[RdpBound | None, Event | None]:
+        """The theorem about this very event that is smallest at ``order``, or the expansion."""
+        candidates, expanded = self._routes(event, adjacency)
+        point = np.array([order])
+        least = math.inf if expanded is None else float(self.rdp(expanded, point, adjacency)[0])
+        chosen = None
+        for bound in candidates:
+            value = self._points.get((bound.id, event, adjacency, order))
+            if value is None:
+                value = float(self._values(bound, event, point, adjacency)[0])
+            if value < least or (value == least and chosen is None):
+                least, chosen = value, bound
+        return chosen, None if chosen is not None else expanded
+
+    def _values(self, bound: RdpBound, event: Event, orders: Array, adjacency: Adjacency) -> Array:
+        """A theorem's divergences; the search ends with a few orders, which are asked for again."""
+        values = bound.values(event, orders, adjacency)
+        if orders.size <= _FEW_ORDERS:
+            for order, value in zip(orders.tolist(), values.tolist(), strict=True):
+                self._points[bound.id, event, adjacency, order] = value
+        return values
 
     @staticmethod
     def _may_move(event: Parallel, adjacency: Adjacency) -> bool:
@@ -257,11 +277,8 @@ class UpperBounds:
             for part in ranked[-2:]:
                 self._collect(part, order, _BOTH_ENDS, memo, found)
         else:
-            total = float(self._evaluate(event, order, adjacency, memo)[0])
-            candidates, expanded = self._routes(event, adjacency)
-            for bound in candidates:
-                if float(bound.values(event, order, adjacency)[0]) == total:
-                    found[bound.id] = None
-                    return
-            if expanded is not None:
+            chosen, expanded = self._deciding(event, float(order[0]), adjacency)
+            if chosen is not None:
+                found[chosen.id] = None
+            elif expanded is not None:
                 self._collect(expanded, order, adjacency, memo, found)

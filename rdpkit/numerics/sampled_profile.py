@@ -16,7 +16,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+
+from rdpkit.numerics.sampled_gaussian import log_row_sums
 
 Array = NDArray[np.float64]
 
@@ -149,5 +150,5 @@ def _integrate(orders: Array, z: float, gamma: float, left: Array, width: Array)
         a = orders[start : start + rows, None]
         # a y + log(1 - e^(-a y)) + log(1 - e^(-(a-1) y)): the two factors, y = log L.
         terms = a * grown + np.log(np.expm1(-a * grown) * np.expm1((1.0 - a) * grown)) + rest
-        result[start : start + rows] = logsumexp(terms, axis=1)
+        result[start : start + rows] = log_row_sums(terms)
     return result

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-_KINDS = ("gaussian", "poisson", "repeated", "composed", "ldpdc")
+_KINDS = ("gaussian", "poisson", "repeated", "composed", "ldpdc", "fixed-size", "dpcda")
+_REPLACE_ONE = ("fixed-size", "dpcda")
 
 
 def many_claims(count, *, seed=0):
@@ -40,10 +41,22 @@ def _claim(number, kind, draw):
             f"samples_per_class = {draw.randint(10, 100)}\nnoise_std = {20.0 + noise}\n"
             "value_bound = 1.0\ndimension = 784",
         ),
+        "fixed-size": (
+            "fixed_size_sampled_gaussian",
+            f"noise_std = {noise}\nrecord_norm = 0.5\nsample_size = {draw.randint(5, 500)}\n"
+            f'population_size = {5000 + number}\nrelease = "sum"',
+        ),
+        "dpcda": (
+            "dpcda",
+            f"class_sizes = [{5000 + number}, {6000 + number}]\nsamples_per_class = {count}\n"
+            f"order_of_mixture = {draw.randint(5, 500)}\nclip_norm = 1.0\n"
+            f"feature_noise = {noise / 10.0:.5f}\nlabel_noise = {noise / 5.0:.5f}",
+        ),
     }[kind]
+    adjacency = "replace_one" if kind in _REPLACE_ONE else "add_or_remove_one"
     epsilon = round(10.0 ** draw.uniform(-1.5, 1.5), 3) + 0.001
     return (
         f'[[claim]]\nid = "{kind}-{number}"\nsource = "generated"\nmechanism = "{mechanism}"\n'
-        f'adjacency = "add_or_remove_one"\ndelta = {delta}\nepsilon = {epsilon:.3f}\n'
+        f'adjacency = "{adjacency}"\ndelta = {delta}\nepsilon = {epsilon:.3f}\n'
         f"[claim.parameters]\n{parameters}\n\n"
     )

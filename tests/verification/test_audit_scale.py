@@ -52,6 +52,8 @@ def test_the_claims_are_all_different(claims):
         "repeated",
         "composed",
         "ldpdc",
+        "fixed_size_sampled_gaussian",
+        "dpcda",
     }
 
 

@@ -74,6 +74,14 @@ def click(browser, selector):
     browser.find_element("css selector", selector).click()
 
 
+def reset(browser):
+    """The page takes up a reset once the browser has carried it out: wait for it."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    click(browser, "button[type=reset]")
+    WebDriverWait(browser, 20).until(lambda page: len(names(page)) == 4)
+
+
 def test_filters_find_claims_and_say_how_many(browser, address):
     browser.get(address)
     assert len(names(browser)) == 4
@@ -84,14 +92,13 @@ def test_filters_find_claims_and_say_how_many(browser, address):
     assert "loose" not in refuted
     status = browser.find_element("id", "shown").text
     assert status == f"{len(refuted)} of 4 claims shown"
-    click(browser, "button[type=reset]")
-    assert len(names(browser)) == 4
+    reset(browser)
     browser.find_element("id", "text").send_keys("LOOSE")
     assert names(browser) == ["loose"]
-    click(browser, "button[type=reset]")
+    reset(browser)
     click(browser, "[name=reproduction][value=differs]")
     assert names(browser) == ["open"]
-    click(browser, "button[type=reset]")
+    reset(browser)
     click(browser, "#sort option[value=verdict]")
     assert names(browser) == ["wrong", "open", "loose", f"hostile {HOSTILE}"]
     assert complaints(browser) == []
