@@ -482,7 +482,7 @@ def _still_possible(places: Array, scores: Array) -> Array:
 
 def _accepted(score: float) -> float:
     """What error a score may have: epsilon's is at most about as large, relative to it."""
-    return max(1e-3 * abs(score), _SMALLEST_ERROR)
+    return max(1e-2 * abs(score), _SMALLEST_ERROR)
 
 
 def _certain(valley: Valley) -> bool:

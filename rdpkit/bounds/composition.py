@@ -85,10 +85,11 @@ class UpperBounds:
     def __init__(self, only: Mapping[type[Event], str] | None = None) -> None:
         self._only = dict(only or {})
         self._points: dict[tuple[str, Event, Adjacency, float], float] = {}
+        self._memos: dict[float, dict[tuple[Event, Adjacency], Array]] = {}
 
     def rdp(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
         """Divergences at ``orders``; inf where no theorem says anything."""
-        return self._evaluate(event, orders, adjacency, {})
+        return self._evaluate(event, orders, adjacency, self._memo(orders))
 
     def ball(self, event: Event, order: float, adjacency: Adjacency) -> arb | None:
         """A ball that contains the bound that decides at ``order``; None if one has no ball.
@@ -102,7 +103,8 @@ class UpperBounds:
     def used(self, event: Event, order: float, adjacency: Adjacency) -> tuple[str, ...]:
         """Ids of the theorems that decide at ``order``, in order of appearance."""
         found: dict[str, None] = {}
-        self._collect(event, np.array([order]), adjacency, {}, found)
+        point = np.array([order])
+        self._collect(event, point, adjacency, self._memo(point), found)
         return tuple(found)
 
     def _routes(
@@ -118,6 +120,10 @@ class UpperBounds:
             return chosen, None
         # The theorem asked for is about something inside: go there, if there is an inside.
         return (bounds, None) if expanded is None else ((), expanded)
+
+    def _memo(self, orders: Array) -> dict[tuple[Event, Adjacency], Array]:
+        """Where divergences at ``orders`` are kept: those at one order for as long as this is."""
+        return self._memos.setdefault(float(orders[0]), {}) if orders.size == 1 else {}
 
     def _evaluate(
         self,
@@ -228,15 +234,17 @@ class UpperBounds:
         least = math.inf if expanded is None else float(self.rdp(expanded, point, adjacency)[0])
         chosen = None
         for bound in candidates:
-            value = self._points.get((bound.id, event, adjacency, order))
-            if value is None:
-                value = float(self._values(bound, event, point, adjacency)[0])
+            value = float(self._values(bound, event, point, adjacency)[0])
             if value < least or (value == least and chosen is None):
                 least, chosen = value, bound
         return chosen, None if chosen is not None else expanded
 
     def _values(self, bound: RdpBound, event: Event, orders: Array, adjacency: Adjacency) -> Array:
         """A theorem's divergences; the search ends with a few orders, which are asked for again."""
+        if orders.size == 1:
+            known = self._points.get((bound.id, event, adjacency, float(orders[0])))
+            if known is not None:
+                return np.array([known])
         values = bound.values(event, orders, adjacency)
         if orders.size <= _FEW_ORDERS:
             for order, value in zip(orders.tolist(), values.tolist(), strict=True):
