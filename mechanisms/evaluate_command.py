@@ -36,6 +36,13 @@ if TYPE_CHECKING:
     "--seeds", type=click.IntRange(min=1), help="Run only so many of the experiment's seeds."
 )
 @click.option(
+    "--where",
+    "conditions",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Run only settings whose varied KEY has this VALUE; may be given several times.",
+)
+@click.option(
     "--release",
     "release_file",
     type=click.Path(path_type=Path),
@@ -68,6 +75,7 @@ def evaluate(
     list_them: bool,
     results: Path,
     seeds: int | None,
+    conditions: tuple[str, ...],
     release_file: Path | None,
     output: Path | None,
     plot: Path | None,
@@ -91,6 +99,10 @@ def evaluate(
         if seeds > len(found.seeds):
             raise ValueError(f"Expected --seeds to be at most {len(found.seeds)}, got {seeds}.")
         found = replace(found, seeds=found.seeds[:seeds])
+    if conditions:
+        from mechanisms.experiments.experiment import selected  # noqa: PLC0415
+
+        found = selected(found, conditions)
     from mechanisms.experiments import plots, rows  # noqa: PLC0415
     from mechanisms.experiments.runner import Runner  # noqa: PLC0415  (it imports torch)
     from mechanisms.training import best_device  # noqa: PLC0415
@@ -166,7 +178,7 @@ def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
 
 def line(summary: Summary) -> tuple[str, ...]:
     """One line of the table: numbers as people read them, epsilon rounded up."""
-    from mechanisms.experiments.rows import short  # noqa: PLC0415  (it needs no torch, but numpy)
+    from mechanisms.experiments.experiment import short  # noqa: PLC0415
 
     row = summary.row
     epsilon = row.get("epsilon")

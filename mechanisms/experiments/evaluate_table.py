@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mechanisms.experiments.rows import Summary, short
+from mechanisms.experiments.experiment import short
+from mechanisms.experiments.rows import Summary
 from rdpkit.cli.output import rounded_up
 
 _COLUMNS = ("data set", "mechanism", "setting", "epsilon", "adjacency", "model", "seeds",

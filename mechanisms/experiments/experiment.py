@@ -7,8 +7,8 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -166,6 +166,54 @@ def load_experiment(path: str | Path) -> Experiment:
     return Experiment(
         name=path.stem, title=title, source=source, seeds=seeds, cells=cells, published=numbers
     )
+
+
+def short(value: Any) -> str:
+    """A varied value in few words: a table of keys by its name."""
+    if isinstance(value, Mapping):
+        return str(value.get("name", " ".join(str(item) for item in value.values())))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def selected(experiment: Experiment, conditions: Sequence[str]) -> Experiment:
+    """The experiment with those of its cells alone that meet every condition.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to choose from.
+    conditions : sequence of str
+        ``KEY=VALUE``: a key that the experiment varies, or its last part, and a value as tables
+        show it.
+
+    Raises
+    ------
+    ValueError
+        If a condition has another form, or no cell meets them.
+    """
+    cells = experiment.cells
+    for condition in conditions:
+        key, equals, wanted = condition.partition("=")
+        seen = {
+            short(value)
+            for cell in cells
+            for name, value in cell.varied.items()
+            if key in (name, name.split(".")[-1])
+        }
+        if not equals or wanted not in seen:
+            varied = ", ".join(experiment.cells[0].varied) or "nothing"
+            accepted = f"one of {', '.join(sorted(seen))}" if seen else f"a key among {varied}"
+            raise _validate.fail("where", f"to be KEY=VALUE with {accepted}", condition)
+        cells = tuple(
+            cell
+            for cell in cells
+            if any(
+                short(value) == wanted
+                for name, value in cell.varied.items()
+                if key in (name, name.split(".")[-1])
+            )
+        )
+    return replace(experiment, cells=cells)
 
 
 def _seeds(top: TomlTable) -> tuple[int, ...]:

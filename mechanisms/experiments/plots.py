@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.experiments.rows import Summary, short
+from mechanisms.experiments.experiment import short
+from mechanisms.experiments.rows import Summary
 from rdpkit.cli.files import write_whole
 
 if TYPE_CHECKING:

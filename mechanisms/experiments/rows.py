@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mechanisms.experiments.experiment import Cell, Experiment
+from mechanisms.experiments.experiment import Cell, Experiment, short
 from rdpkit.cli import tables
 from rdpkit.cli.files import write_whole
 
@@ -175,10 +175,3 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
         If the ending is another one, or Parquet and pyarrow is not installed.
     """
     tables.write(path, columns(rows))
-
-
-def short(value: Any) -> str:
-    """A varied value in few words: a table of keys by its name."""
-    if isinstance(value, Mapping):
-        return str(value.get("name", " ".join(str(item) for item in value.values())))
-    return f"{value:g}" if isinstance(value, float) else str(value)

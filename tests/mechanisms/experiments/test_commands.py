@@ -39,6 +39,10 @@ def test_evaluate_runs_resumes_and_writes(digits, tmp_path):
     assert "order_of_mixture=16" in text
     fewer = json.loads(run(evaluate, *common, "--seeds", 1, "--format", "json"))
     assert fewer["runs"] == 2
+    where = ("--where", "order_of_mixture=16", "--where", "mechanism.order_of_mixture=16")
+    one = json.loads(run(evaluate, *common, *where, "--format", "json"))
+    assert (one["runs"], one["resumed"]) == (2, 2)
+    assert one["settings"] == [first["settings"][1]]
 
 
 def test_leaderboard_ranks_what_was_measured(digits, tmp_path):
@@ -93,6 +97,16 @@ def test_the_experiments_of_the_package_are_listed(command):
         (evaluate, (), "Expected EXPERIMENT: a TOML file"),
         (evaluate, ("no-such",), "Expected EXPERIMENT to be a TOML file or one of"),
         (evaluate, ("digits-dpcda", "--seeds", 9), "Expected --seeds to be at most 5, got 9"),
+        (
+            evaluate,
+            ("digits-dpcda", "--where", "target_epsilon=2"),
+            "Expected where to be KEY=VALUE with one of 1, 10, 3, 30, got 'target_epsilon=2'",
+        ),
+        (
+            evaluate,
+            ("digits-dpcda", "--where", "epochs"),
+            "Expected where to be KEY=VALUE with a key among privacy.target_epsilon, got 'epochs'",
+        ),
         (evaluate, ("digits-dpcda", "--output", "x.txt"), "to end in .csv or .parquet"),
         (evaluate, ("digits-dpcda", "--plot", "x.pdf"), "to end in .svg or .png"),
         (synthesize, ("digits-dpcda",), "Expected --output or --grid"),
