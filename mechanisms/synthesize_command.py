@@ -131,8 +131,8 @@ def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None
     import numpy as np  # noqa: PLC0415
 
     from mechanisms.experiments import plots  # noqa: PLC0415
+    from mechanisms.experiments.experiment import short  # noqa: PLC0415
     from mechanisms.experiments.preparation import training_records  # noqa: PLC0415
-    from mechanisms.experiments.rows import short  # noqa: PLC0415
 
     plots.check_format(path)
     rows: dict[str, Any] = {}
