@@ -111,7 +111,16 @@ class VerifyTarget:
     def event_file(self) -> str:
         """The event as a TOML file for ``--event``."""
         table = event_table(self.event)
-        return "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+        return "".join(f"{key} = {_toml(value)}\n" for key, value in table.items())
+
+
+def _toml(value: Any) -> str:
+    """A value of an event's table in TOML: strings, numbers and booleans are written as in JSON."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value)
 
 
 def _side_by_side(batches: list[Batch]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +78,17 @@ def test_a_target_is_found_by_its_name_and_runs(name):
 def test_the_event_file_holds_the_event(name):
     table = tomllib.loads(ALL[name].event_file())
     assert rdpkit.event_from_parameters(table.pop("mechanism"), table) == ALL[name].event
+
+
+def test_an_event_made_of_events_is_a_file_too():
+    one = rdpkit.PoissonSampledGaussian(
+        noise_std=1.5, record_norm=1.0, sampling_probability=1e-7, record_diameter=2.0
+    )
+    event = rdpkit.Composed(
+        events=(rdpkit.Repeated(event=one, count=3), rdpkit.Gaussian(noise_std=2.0, record_norm=1))
+    )
+    table = tomllib.loads(replace(next(iter(ALL.values())), event=event).event_file())
+    assert rdpkit.event_from_parameters(table.pop("mechanism"), table) == event
 
 
 def test_a_mechanism_passes_and_the_listing_fails():
