@@ -107,7 +107,17 @@ class LabelledImages:
         return sizes, ()
 
     def as_given(self, synthetic: NDArray[np.floating]) -> Floats:
-        """Synthetic images in the shape in which records came, as float32."""
+        """Synthetic images in the shape in which records came, as float32.
+
+        Raises
+        ------
+        ArithmeticError
+            If a pixel is not finite.
+        """
+        if not np.isfinite(synthetic).all():
+            raise ArithmeticError(
+                "Synthetic pixels grew without bound; choose a smaller learning_rate."
+            )
         return synthetic.astype(np.float32).reshape(len(synthetic), *self.record_shape)
 
 

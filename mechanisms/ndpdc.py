@@ -301,10 +301,6 @@ def synthesize(
         optimizer.step()
         report(iteration + 1, iterations)
     pixels = torch.cat([records.detach() for records in synthetic]).cpu().numpy()
-    if not np.isfinite(pixels).all():
-        raise ArithmeticError(
-            "Synthetic pixels grew without bound; choose a smaller learning_rate."
-        )
     return release(
         data.as_given(pixels),
         balanced_labels(classes, per_class),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from rdpkit.cli.files import write_whole
 from rdpkit.cli.output import (
     BadInput,
     as_json,
@@ -254,9 +253,9 @@ def _make(
         _check_target("--data", data, ("csv",))
     figure = compute(**parameters, track=_with_progress(name))
     if data is not None:
-        _write(data, figure.as_csv().encode())
+        write_whole(data, figure.as_csv().encode())
     if output is not None:
-        _write(output, drawing.draw(figure, _suffix(output)))
+        write_whole(output, drawing.draw(figure, _suffix(output)))
     if output_format == "json":
         click.echo(as_json(figure.as_dict()))
         return
@@ -286,22 +285,6 @@ def _check_target(option: str, path: Path, suffixes: Sequence[str]) -> None:
         raise ValueError(f"Expected {option} to end in {accepted}, got {str(path)!r}.")
     if path.is_dir() or not path.parent.is_dir():
         raise ValueError(f"Expected {option} to be a file in a directory, got {str(path)!r}.")
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write beside the target and move: nobody ever sees half a file."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        # mkstemp makes files that only their owner reads; give them what any new file has.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _with_progress(name: str) -> Callable[[Sequence[Task]], Iterator[Task]]:

@@ -7,7 +7,6 @@ import itertools
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from rich.table import Table
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli import axes, tables
+from rdpkit.cli.about_event import table_from_file
 from rdpkit.cli.output import as_json, one_line_errors, printable, rounded_up
 from rdpkit.cli.sweep_answers import Answer, Build, Progressing, Question, answer
 from rdpkit.events import (
@@ -177,7 +177,7 @@ def _run_for(name: str) -> Callable[..., None]:
     ) -> None:
         if output is not None:
             tables.check_suffix(output)
-        content = None if name in MECHANISMS else _content(Path(name))
+        content = None if name in MECHANISMS else table_from_file(name)
         columns, build = _configurations(name, content, table, given, Adjacency.parse(adjacency))
         if "delta" not in columns:
             raise ValueError("Expected --delta, or a column 'delta' in the table.")
@@ -208,14 +208,6 @@ def _run_for(name: str) -> Callable[..., None]:
             sys.exit(1)
 
     return run
-
-
-def _content(path: Path) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not a TOML file: {error}") from None
 
 
 def _configurations(

@@ -98,7 +98,7 @@ def test_an_old_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     def fails(source, destination):
         raise OSError("no space left")
 
-    monkeypatch.setattr(plot_command.os, "replace", fails)
+    monkeypatch.setattr(os, "replace", fails)
     done = plot(*SMALL, "--output", target)
     assert done.exit_code == 2
     assert done.stderr == "Error: no space left\n"
