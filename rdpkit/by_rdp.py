@@ -416,7 +416,7 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
     order = 1.0 + math.exp(float(grid[int(np.argmin(values))]))
     # Unlike Balle's, the optimal conversion likes orders close to 1.
     u = math.log(order - 1.0)
-    places: Array | None = grid[(grid >= u - math.log(20.0)) & (grid <= u + math.log(4.0))]
+    places = grid[(grid >= u - math.log(20.0)) & (grid <= u + math.log(4.0))]
     # Where the best place is expected next, and how far from there at most.
     centre, reach = math.inf, _FIRST_REACH
     for _ in range(_ROUNDS):
@@ -427,8 +427,8 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
             with np.errstate(divide="ignore"):
                 return np.asarray(np.log(curve(orders)) - np.log(room))
 
-        scores = None if places is None else score(places)
-        if places is None or scores is None or int(np.argmin(scores)) in (0, scores.size - 1):
+        scores = score(places)
+        if int(np.argmin(scores)) in (0, scores.size - 1):
             places, scores = spread(score, span)
         lowest_place = math.exp(float(places[int(np.argmin(scores))]))
         if evaluate is route.learn or not focus[0] < lowest_place < focus[1]:
