@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import difflib
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,22 +13,17 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
-from rdpkit import BOUNDS
-from rdpkit.by_loss import SOURCES
 from rdpkit.cli.files import write_whole
 from rdpkit.cli.output import (
     as_json,
     format_option,
     one_line_errors,
     printable,
-    rounded_down,
-    rounded_up,
 )
-from verification.audit import AuditCache, Bounds, Finding, Reproduction, Side, Soundness
+from verification.audit import AuditCache, Bounds, Finding
 from verification.audit import audit as run_audit
+from verification.audit_text import explanation, print_findings
 from verification.baseline import Comparison, compare, read_baseline, write_baseline
 from verification.claims import Claim, load_files, shipped_files
 from verification.evidence import with_code, with_release
@@ -38,15 +31,6 @@ from verification.judgement import DEFAULT, FailOn, failures
 from verification.outputs import badge_json, badge_svg, junit_xml, sarif, summary
 from verification.verify import Step
 
-_STYLE = {
-    Reproduction.EXACT: "green",
-    Reproduction.DIFFERS: "red",
-    Reproduction.UNDERSPECIFIED: "yellow",
-    Soundness.SOUND: "green",
-    Soundness.REFUTED: "bold red",
-    Soundness.UNPROVEN: "yellow",
-}
-_WIDEST = 14
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -165,7 +149,7 @@ def audit(
     elif explain is not None:
         click.echo("\n".join(printable(line) for line in explanation(findings[0])))
     else:
-        _print(findings, notes=notes)
+        print_findings(findings, notes=notes)
         if comparison is not None:
             click.echo(f"\nSince {printable(str(baseline))}:")
             lines = comparison.lines() or ["nothing moved"]
@@ -287,118 +271,3 @@ def _with_progress(
             findings.append(finding)
             progress.advance(task)
     return findings
-
-
-def _print(findings: list[Finding], *, notes: bool) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=150)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("claim", overflow="fold")
-    for heading in ("claimed", "published", "lower", "upper", "slack"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("reproduction", no_wrap=True)
-    table.add_column("soundness", no_wrap=True)
-    for finding in findings:
-        claim = finding.claim
-        table.add_row(
-            Text(printable(claim.id)),
-            _claimed(claim),
-            _number(finding.published),
-            _number(finding.lower, down=True),
-            _number(finding.upper),
-            "" if finding.slack is None else f"{finding.slack:.3g}",
-            Text(finding.reproduction.value, style=_STYLE[finding.reproduction]),
-            Text(finding.soundness.value, style=_STYLE[finding.soundness]),
-        )
-    console.print(table)
-    for finding in findings:
-        if finding.refutation:
-            console.print()
-            console.print(Text(f"{printable(finding.claim.id)} is refuted:", style="bold red"))
-            for line in finding.refutation:
-                console.print(Text(f"  {line}"))
-    if notes:
-        _print_notes(console, findings)
-    console.print()
-    for axis in ("reproduction", "soundness"):
-        counts = Counter(getattr(finding, axis).value for finding in findings)
-        parts = ", ".join(f"{count} {name}" for name, count in counts.most_common())
-        console.print(Text(f"{len(findings)} claims, {axis}: {parts}"))
-
-
-def _print_notes(console: Console, findings: list[Finding]) -> None:
-    """Each note once, with the claims that it is about."""
-    grouped: dict[str, list[str]] = {}
-    for finding in findings:
-        for note in finding.notes:
-            grouped.setdefault(note, []).append(finding.claim.id)
-    console.print()
-    for note, identifiers in grouped.items():
-        names = ", ".join(identifiers[:3])
-        more = f" and {len(identifiers) - 3} more" if len(identifiers) > 3 else ""
-        console.print(Text(printable(f"{names}{more}: {note}")))
-
-
-def explanation(finding: Finding) -> list[str]:
-    """The whole chain behind one verdict, line by line."""
-    claim = finding.claim
-    lines = [
-        f"claim         {claim.id}",
-        f"source        {claim.source}",
-        f"claimed       epsilon {_claimed(claim)}"
-        + ("" if claim.delta is None else f", delta {claim.delta:g}")
-        + ("" if claim.order is None else f", order {claim.order:g}"),
-        f"adjacency     {claim.adjacency.value}",
-        f"mechanism     {claim.mechanism}",
-    ]
-    if claim.event is not None:
-        lines += [
-            f"  {field.name} = {getattr(claim.event, field.name)}"
-            for field in dataclasses.fields(claim.event)
-        ]
-    titles = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SOURCES
-    sides = (
-        ("published", finding.published),
-        ("upper bound", finding.upper),
-        ("lower bound", finding.lower),
-    )
-    for name, side in sides:
-        if side is None:
-            continue
-        at = "" if side.order is None else f" at order {side.order:.6g}"
-        lines.append(f"{name:13} {_number(side, down=name == 'lower bound')} by {side.bound}{at}")
-        if side.enclosure is not None:
-            kind = "certified" if side.rigorous else "floating-point"
-            lines.append(f"  {kind} interval [{side.enclosure[0]!r}, {side.enclosure[1]!r}]")
-        for identifier in side.bound.split(" + "):
-            if identifier in titles:
-                lines.append(f"  {titles[identifier]}")
-        lines += [f"  assumes {text}" for text in side.assumptions]
-    if not finding.refutation:
-        lines += [f"pair          {text}" for text in finding.pair]
-    lines += [f"refuted by    {text}" for text in finding.refutation]
-    lines += [f"scenario      {text}: {side.epsilon:.6g}" for text, side in finding.scenarios]
-    lines.append(f"reproduction  {finding.reproduction.value}")
-    slack = "" if finding.slack is None else f", slack {finding.slack:.4g}"
-    lines.append(f"soundness     {finding.soundness.value}{slack}")
-    lines += [f"note          {text}" for text in finding.notes]
-    return lines
-
-
-def _claimed(claim: Claim) -> str:
-    """The claimed number as printed, unless that is too long for a column."""
-    if claim.epsilon is None:
-        return "-"
-    if not claim.epsilon.is_finite():
-        return "inf"
-    text = str(claim.epsilon)
-    return text if len(text) <= _WIDEST else f"{claim.epsilon:.6e}"
-
-
-def _number(side: Side | None, *, down: bool = False) -> str:
-    if side is None:
-        return ""
-    if down:
-        return rounded_down(side.epsilon, digits=6)
-    return rounded_up(side.epsilon, digits=6)

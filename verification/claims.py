@@ -11,7 +11,6 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
@@ -20,10 +19,11 @@ from typing import Any
 from rdpkit import Adjacency, Event, event_from_parameters
 from rdpkit.cli.output import rounded_up
 from rdpkit.events import MECHANISMS, check_given_parameters
+from verification import claims_fields as fields
+from verification.claim import Claim, CodeTest, Scenario
 from verification.claims_keys import (
     CLAIM_KEYS,
     CODE_KEYS,
-    CONVERSIONS,
     FORMAT,
     NEIGHBOURS,
     SCENARIO_KEYS,
@@ -31,117 +31,18 @@ from verification.claims_keys import (
 )
 from verification.claims_lines import claim_lines
 
-# Decimal exponents beyond this are no privacy budgets, and slow to compute with.
-_LARGEST = 300
+__all__ = [
+    "Claim",
+    "CodeTest",
+    "Scenario",
+    "claim_of_release",
+    "load_files",
+    "loads",
+    "shipped_files",
+]
+
 _TIME_BUDGET = 60.0
 _FALSE_ALARM_RATE = 0.001
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
-    """Values for what a paper leaves out, and the event and delta that they complete."""
-
-    description: str
-    event: Event
-    delta: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeTest:
-    """The code that a claim is about, and how long to test it. Reading it runs nothing.
-
-    Parameters
-    ----------
-    callable : str
-        ``module:callable``, called as ``callable(dataset, rng)``.
-    time_budget : float
-        Seconds.
-    false_alarm_rate : float
-        How often a true claim may be rejected.
-    neighbours : {"worst", "random"}
-        The data sets: the worst-case pair of the event, or the clearest of random ones.
-    dimension : int
-        Features of a record.
-    records : int or None
-        Records of the larger data set.
-    record_norm : float or None
-        Largest L2 norm of a record, for random neighbours.
-    samples : int or None
-        The most runs of the code.
-    seed : int or None
-        None: from the operating system.
-    """
-
-    callable: str
-    time_budget: float
-    false_alarm_rate: float
-    neighbours: str
-    dimension: int
-    records: int | None = None
-    record_norm: float | None = None
-    samples: int | None = None
-    seed: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """One printed privacy budget.
-
-    Parameters
-    ----------
-    id : str
-        Unique within a run.
-    source : str
-        Where it is printed.
-    mechanism : str
-        A mechanism's name, or "unmodelled".
-    adjacency : Adjacency
-        The neighbouring relation.
-    epsilon : Decimal or None
-        The number exactly as printed, so that its precision is known; None if it is not printed.
-    delta : float or None
-        None for a claim about one Renyi order.
-    order : float or None
-        The Renyi order that the claim is about, or at which it was converted if there is a delta.
-    bound : str or None
-        Id of the formula that the number comes from, where the mechanism has several.
-    conversion : str or None
-        The conversion that was used, where it differs from the formula's own.
-    event : Event or None
-        What was released; None if the parameters do not say.
-    missing : tuple of str
-        What the source does not give.
-    scenarios : tuple of Scenario
-        Completions of what is missing.
-    notes : tuple of str
-        Remarks for the reader.
-    origin : str
-        The file.
-    line : int
-        The line of the file at which the claim begins.
-    release : str or None
-        The manifest of the release that the claim is about.
-    code : CodeTest or None
-        The code that the claim is about.
-    """
-
-    id: str
-    source: str
-    mechanism: str
-    adjacency: Adjacency
-    epsilon: Decimal | None
-    delta: float | None
-    order: float | None
-    bound: str | None
-    conversion: str | None
-    event: Event | None
-    missing: tuple[str, ...] = ()
-    scenarios: tuple[Scenario, ...] = ()
-    notes: tuple[str, ...] = ()
-    origin: str = field(default="", compare=False)
-    line: int = field(default=1, compare=False)
-    release: str | None = None
-    code: CodeTest | None = None
 
 
 def shipped_files() -> list[Path]:
@@ -212,7 +113,7 @@ def loads(
     if isinstance(version, bool) or version != FORMAT:
         raise ValueError(
             f"{origin}: expected format to be {FORMAT}, the version of the format that this "
-            f"program reads, got {_shown(version)}."
+            f"program reads, got {fields.shown(version)}."
         )
     tables = document.get("claim")
     if not isinstance(tables, list) or not tables:
@@ -279,16 +180,16 @@ def claim_of_release(path: Path) -> Claim:
 
 
 def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None) -> Claim:
-    _known_keys(table, tuple(CLAIM_KEYS))
-    missing = _texts(table, "missing")
+    fields.known_keys(table, tuple(CLAIM_KEYS))
+    missing = fields.texts(table, "missing")
     release = _release(table, folder) if "release" in table else None
-    mechanism = release[1].mechanism if release else _text(table, "mechanism")
+    mechanism = release[1].mechanism if release else fields.text(table, "mechanism")
     parameters = table.get("parameters", {})
     if not isinstance(parameters, dict):
         raise ValueError("expected parameters to be a table, [claim.parameters].")
-    epsilon = _epsilon(table.get("epsilon"), missing)
-    order = _optional_number(table, "order", lambda v: 1.0 < v < math.inf, "> 1 and finite")
-    delta = _optional_number(table, "delta", lambda v: 0.0 < v < 1.0, "in (0, 1)")
+    epsilon = fields.epsilon(table.get("epsilon"), missing)
+    order = fields.optional_number(table, "order", lambda v: 1.0 < v < math.inf, "> 1 and finite")
+    delta = fields.optional_number(table, "delta", lambda v: 0.0 < v < 1.0, "in (0, 1)")
     if delta is None and order is None and not missing:
         raise ValueError(
             "expected delta in (0, 1), or order > 1 for a claim about one Renyi order."
@@ -300,19 +201,19 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         else _what_was_released(mechanism, parameters, missing, table, delta)
     )
     return Claim(
-        id=_text(table, "id"),
-        source=_text(table, "source"),
+        id=fields.text(table, "id"),
+        source=fields.text(table, "source"),
         mechanism=mechanism,
         adjacency=Adjacency.parse(table.get("adjacency")),
         epsilon=epsilon,
         delta=delta,
         order=order,
-        bound=_text(table, "bound") if "bound" in table else None,
-        conversion=_conversion(table),
+        bound=fields.text(table, "bound") if "bound" in table else None,
+        conversion=fields.conversion(table),
         event=event,
         missing=missing,
         scenarios=scenarios,
-        notes=_texts(table, "notes"),
+        notes=fields.texts(table, "notes"),
         origin=origin,
         line=line,
         release=release[0] if release else None,
@@ -325,10 +226,10 @@ def _release(table: Mapping[str, Any], folder: Path | None) -> tuple[str, Event]
     for key in ("parameters", "missing", "scenario"):
         if key in table:
             raise ValueError(f"expected no {key} beside release: the manifest has them.")
-    name = _text(table, "release")
+    name = fields.text(table, "release")
     if folder is None or Path(name).is_absolute():
         raise ValueError(
-            f"expected release to be a path relative to the claims file, got {_shown(name)}."
+            f"expected release to be a path relative to the claims file, got {fields.shown(name)}."
         )
     path = folder / name
     # Only where a release is named: reading claims needs no mechanism.
@@ -336,16 +237,18 @@ def _release(table: Mapping[str, Any], folder: Path | None) -> tuple[str, Event]
 
     try:
         if not path.is_file():
-            raise ValueError(f"expected release to be a manifest, a file, got {_shown(name)}.")
+            raise ValueError(
+                f"expected release to be a manifest, a file, got {fields.shown(name)}."
+            )
         manifest = load_manifest(path)
     except (OSError, ArithmeticError) as error:
-        raise ValueError(f"release {_shown(name)} cannot be read: {error}") from None
+        raise ValueError(f"release {fields.shown(name)} cannot be read: {error}") from None
     if manifest.event is None:
-        raise ValueError(f"release {_shown(name)} guarantees nothing: it has no event.")
+        raise ValueError(f"release {fields.shown(name)} guarantees nothing: it has no event.")
     if table.get("mechanism", manifest.event.mechanism) != manifest.event.mechanism:
         raise ValueError(
             f"expected mechanism to be {manifest.event.mechanism!r}, as the release says, or to be "
-            f"left out, got {_shown(table['mechanism'])}."
+            f"left out, got {fields.shown(table['mechanism'])}."
         )
     return str(path), manifest.event
 
@@ -357,26 +260,30 @@ def _code(table: Mapping[str, Any], mechanism: str, delta: float | None) -> Code
     given = table["code"]
     if not isinstance(given, dict):
         raise ValueError("expected code to be a table, [claim.code].")
-    _known_keys(given, tuple(CODE_KEYS))
-    name = _text(given, "callable")
+    fields.known_keys(given, tuple(CODE_KEYS))
+    name = fields.text(given, "callable")
     module, _, path = name.partition(":")
     if not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
-        raise ValueError(f"expected callable to be module:callable, got {_shown(name)}.")
+        raise ValueError(f"expected callable to be module:callable, got {fields.shown(name)}.")
     worst = "random" if mechanism == UNMODELLED else "worst"
     neighbours = given.get("neighbours", worst)
     if neighbours not in NEIGHBOURS or (neighbours == "worst" and mechanism == UNMODELLED):
         accepted = "'random'" if mechanism == UNMODELLED else f"one of {NEIGHBOURS}"
-        raise ValueError(f"expected neighbours to be {accepted}, got {_shown(neighbours)}.")
+        raise ValueError(f"expected neighbours to be {accepted}, got {fields.shown(neighbours)}.")
     if delta is None or "order" in table or table.get("epsilon") is None or table.get("missing"):
         raise ValueError(
             "expected epsilon, delta, no order and nothing missing in a claim about code."
         )
-    norm = _optional_number(given, "record_norm", lambda v: 0.0 < v < math.inf, "> 0 and finite")
+    norm = fields.optional_number(
+        given, "record_norm", lambda v: 0.0 < v < math.inf, "> 0 and finite"
+    )
     if neighbours == "random" and norm is None:
         raise ValueError("expected record_norm > 0 in [claim.code], with random neighbours.")
-    budget = _optional_number(given, "time_budget", lambda v: 0.0 < v <= 86400.0, "in (0, 86400]")
-    rate = _optional_number(given, "false_alarm_rate", lambda v: 0.0 < v < 1.0, "in (0, 1)")
-    dimension = _optional_integer(given, "dimension", 1)
+    budget = fields.optional_number(
+        given, "time_budget", lambda v: 0.0 < v <= 86400.0, "in (0, 86400]"
+    )
+    rate = fields.optional_number(given, "false_alarm_rate", lambda v: 0.0 < v < 1.0, "in (0, 1)")
+    dimension = fields.optional_integer(given, "dimension", 1)
     if dimension is None:
         raise ValueError("expected dimension, the features of a record, in [claim.code].")
     return CodeTest(
@@ -385,10 +292,10 @@ def _code(table: Mapping[str, Any], mechanism: str, delta: float | None) -> Code
         false_alarm_rate=_FALSE_ALARM_RATE if rate is None else rate,
         neighbours=neighbours,
         dimension=dimension,
-        records=_optional_integer(given, "records", 1),
+        records=fields.optional_integer(given, "records", 1),
         record_norm=norm,
-        samples=_optional_integer(given, "samples", 200),
-        seed=_optional_integer(given, "seed", 0),
+        samples=fields.optional_integer(given, "samples", 200),
+        seed=fields.optional_integer(given, "seed", 0),
     )
 
 
@@ -415,109 +322,22 @@ def _what_was_released(
     if not missing:
         if tables:
             raise ValueError("scenarios are for claims that list what is missing.")
-        return event_from_parameters(mechanism, _plain(parameters)), ()
-    check_given_parameters(mechanism, _plain(parameters))
+        return event_from_parameters(mechanism, fields.plain(parameters)), ()
+    check_given_parameters(mechanism, fields.plain(parameters))
     scenarios = []
     for item in tables:
-        _known_keys(item, tuple(SCENARIO_KEYS))
+        fields.known_keys(item, tuple(SCENARIO_KEYS))
         given = item.get("parameters", {})
         if not isinstance(given, dict):
             raise ValueError("expected a scenario's parameters to be a table.")
-        own = _optional_number(item, "delta", lambda v: 0.0 < v < 1.0, "in (0, 1)")
+        own = fields.optional_number(item, "delta", lambda v: 0.0 < v < 1.0, "in (0, 1)")
         if own is None and delta is None and "order" not in table:
             raise ValueError("expected delta in (0, 1) in the scenario, or in the claim.")
         scenarios.append(
             Scenario(
-                description=_text(item, "description"),
-                event=event_from_parameters(mechanism, _plain({**parameters, **given})),
+                description=fields.text(item, "description"),
+                event=event_from_parameters(mechanism, fields.plain({**parameters, **given})),
                 delta=delta if own is None else own,
             )
         )
     return None, tuple(scenarios)
-
-
-def _plain(value: Any) -> Any:
-    """Decimals, which keep printed digits, as the floats that events are made of."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value
-
-
-def _known_keys(table: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in known:
-            raise ValueError(f"unknown key {key!r}; accepted are {', '.join(known)}.")
-
-
-def _text(table: Mapping[str, Any], key: str) -> str:
-    value = table.get(key)
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"expected {key} to be a non-empty string, got {_shown(value)}.")
-    return value
-
-
-def _texts(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise ValueError(f"expected {key} to be a list of strings, got {_shown(value)}.")
-    return tuple(value)
-
-
-def _conversion(table: Mapping[str, Any]) -> str | None:
-    if "conversion" not in table:
-        return None
-    value = table["conversion"]
-    if value not in CONVERSIONS:
-        raise ValueError(f"expected conversion to be one of {CONVERSIONS}, got {_shown(value)}.")
-    return str(value)
-
-
-def _epsilon(value: Any, missing: tuple[str, ...]) -> Decimal | None:
-    if value is None and missing:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
-        raise ValueError(f"expected epsilon to be a number >= 0, got {_shown(value)}.")
-    number = Decimal(value)
-    if number.is_nan() or number.is_signed():
-        raise ValueError(f"expected epsilon to be a number >= 0, got {_shown(value)}.")
-    exponent = number.as_tuple().exponent
-    if number.is_finite() and (number.adjusted() > _LARGEST or int(exponent) < -_LARGEST):
-        raise ValueError(
-            f"expected epsilon between 1e-{_LARGEST} and 1e{_LARGEST}, got {_shown(value)}."
-        )
-    return number
-
-
-def _optional_number(
-    table: Mapping[str, Any], key: str, accepts: Any, condition: str
-) -> float | None:
-    if key not in table:
-        return None
-    value = table[key]
-    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
-        raise ValueError(f"expected {key} to be a number {condition}, got {_shown(value)}.")
-    size = Decimal(value).adjusted() if value else 0
-    number = float(value) if abs(size) < _LARGEST else math.nan
-    if math.isnan(number) or not accepts(number):
-        raise ValueError(f"expected {key} {condition}, got {_shown(value)}.")
-    return number
-
-
-def _optional_integer(table: Mapping[str, Any], key: str, minimum: int) -> int | None:
-    value = table.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= 10**9:
-        raise ValueError(
-            f"expected {key} to be an integer in [{minimum}, 10^9], got {value!r:.80}."
-        )
-    return value
-
-
-def _shown(value: Any) -> str:
-    text = str(value) if isinstance(value, Decimal) else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
