@@ -163,7 +163,7 @@ def synthesize(
     product_weight: float = 0.2,
     iterations: int = 3000,
     batch_size: int = 200,
-    learning_rate: float = 0.01,
+    learning_rate: float = 1e-3,
     decay: float = 0.9,
     decay_every: int = 300,
     code_size: int = 5,
