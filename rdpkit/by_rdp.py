@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS, OrderRange
 from rdpkit.bounds.base import Kind, RdpBound
 from rdpkit.bounds.composition import leaves, sound_bounds
-from rdpkit.bounds.undominated import Economical, Focus, Trace
+from rdpkit.bounds.undominated import Economical, Learner
 from rdpkit.conversions import DELTA, EPSILON
 from rdpkit.conversions.largest_rdp import LARGEST_EPSILON, largest_rdp, optimal_epsilon
 from rdpkit.events import CustomRdp, Event
@@ -110,8 +110,8 @@ class Route:
     learn : callable
         The same, noting what decides where.
     near : callable
-        Maps two orders to a curve like ``curve``, of the theorems alone that decided between them
-        where ``learn`` was called; it is nowhere below ``curve``.
+        Maps two distances from 1 to a curve like ``curve``, of the theorems alone that decided at
+        orders between them where ``learn`` was called; it is nowhere below ``curve``.
     ball : callable
         Maps one order to a ball around the divergence, or None where there is none.
     name : callable
@@ -145,7 +145,7 @@ def upper_route(
     """The best sound theorem ("best"), or one of them for the events that it is about."""
     chosen = only(event, bound, adjacency)
     evaluator = Economical(chosen)
-    learner = _Learner(event, adjacency, chosen)
+    learner = Learner(event, adjacency, chosen)
 
     def name(order: float | None) -> str:
         if order is None:
@@ -160,34 +160,12 @@ def upper_route(
         allowed=upper_range(event, adjacency),
         grid=None,
         curve=lambda orders: evaluator.rdp(event, orders, adjacency),
-        learn=learner.learn,
-        near=learner.near,
+        learn=learner.rdp,
+        near=learner.curve_near,
         ball=lambda order: evaluator.ball(event, order, adjacency),
         name=name,
         assumptions=lambda: (*event.assumptions(), *_theorem_assumptions(event, adjacency, chosen)),
     )
-
-
-class _Learner:
-    """All theorems, noting which of them decide where; then those alone that do near an order."""
-
-    def __init__(
-        self, event: Event, adjacency: Adjacency, chosen: Mapping[type[Event], str]
-    ) -> None:
-        self._event, self._adjacency, self._chosen = event, adjacency, chosen
-        self._seen: list[Trace] = []
-
-    def learn(self, orders: Array) -> Array:
-        """Divergences by all theorems."""
-        values, trace = Economical(self._chosen).trace(self._event, orders, self._adjacency)
-        self._seen.append(trace)
-        return values
-
-    def near(self, nearest: float, farthest: float) -> Callable[[Array], Array]:
-        """Divergences by the theorems that decided at orders in [nearest, farthest]."""
-        focus = Focus.of(self._seen, nearest - 1.0, farthest - 1.0)
-        evaluator = Economical(self._chosen, focus)
-        return lambda orders: evaluator.rdp(self._event, orders, self._adjacency)
 
 
 def only(event: Event, bound: str, adjacency: Adjacency) -> dict[type[Event], str]:
@@ -434,7 +412,7 @@ def _best_by_room(route: Route, limits: tuple[float, float], delta: float) -> Be
         if evaluate is route.learn or not focus[0] < lowest_place < focus[1]:
             # From here on a few orders at a time, near one: with the theorems that decide there.
             focus = (lowest_place / _NEARBY, lowest_place * _NEARBY)
-            evaluate = route.near(1.0 + focus[0], 1.0 + focus[1])
+            evaluate = route.near(*focus)
         found = lowest(score, (places, scores), span, _accepted, _certain)
         if found.best >= 0.0:
             break

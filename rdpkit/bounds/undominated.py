@@ -15,7 +15,7 @@ was learnt. What is computed under one is a proposal, not a bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -300,6 +300,51 @@ class Economical(UpperBounds):
             return None
         candidates, expanded = self._routes(event, adjacency)
         return candidates[0] if len(candidates) == 1 and expanded is None else None
+
+
+class Learner:
+    """All theorems, noting which of them decide where, and what decided near an order.
+
+    Parameters
+    ----------
+    event : Event
+        The release.
+    adjacency : Adjacency
+        The neighbouring relation.
+    only : mapping from event type to bound id
+        As for :class:`rdpkit.bounds.composition.UpperBounds`.
+    focus : Focus, optional
+        What was learnt before.
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        adjacency: Adjacency,
+        only: Mapping[type[Event], str],
+        focus: Focus | None = None,
+    ) -> None:
+        self._event, self._adjacency, self._only, self._focus = event, adjacency, only, focus
+        self._seen: list[Trace] = []
+
+    def rdp(self, orders: Array) -> Array:
+        """Divergences by all theorems (of the focus)."""
+        evaluator = Economical(self._only, self._focus)
+        values, trace = evaluator.trace(self._event, orders, self._adjacency)
+        self._seen.append(trace)
+        return values
+
+    def near(self, nearest: float, farthest: float) -> Focus | None:
+        """What decided at orders minus one in [nearest, farthest]; None if nothing was asked."""
+        return Focus.of(self._seen, nearest, farthest) if self._seen else None
+
+    def curve_near(self, nearest: float, farthest: float) -> Callable[[Array], Array]:
+        """Divergences by those theorems alone that decided at orders minus one in that range.
+
+        Nowhere below those by all theorems.
+        """
+        evaluator = Economical(self._only, self.near(nearest, farthest))
+        return lambda orders: evaluator.rdp(self._event, orders, self._adjacency)
 
 
 def largest(balls: Sequence[arb]) -> arb:

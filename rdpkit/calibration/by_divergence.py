@@ -24,7 +24,7 @@ from rdpkit import by_rdp
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.at_least import at_least
 from rdpkit.bounds.base import RdpBound
-from rdpkit.bounds.undominated import Economical, Focus, Trace
+from rdpkit.bounds.undominated import Economical, Focus, Learner
 from rdpkit.by_rdp import Route
 from rdpkit.conversions.largest_rdp import largest_rdp
 from rdpkit.events import Event
@@ -180,14 +180,18 @@ class Scorer:
         span = self._span(route)
         if span is None:
             return Score(value=math.inf, order=None, settled=math.inf)
-        learner = _Learner(event, self.target, focus)
+        target = self.target
+        chosen = by_rdp.only(event, target.bound, target.adjacency)
+        learner = Learner(event, target.adjacency, chosen, focus)
+        curve = learner.rdp if target.theorem is None else route.curve
         also = None if self._anchor is None else self._anchor.vertex + _AROUND * WINDOW
-        grid, values = spread(self._scores(self._counted(learner.rdp)), span, also=also)
+        grid, values = spread(self._scores(self._counted(curve)), span, also=also)
         pick = int(np.argmin(values))
         if values[pick] == math.inf:
             return Score(value=math.inf, order=None, settled=math.inf)
         # Theorems that decide near the best order, unless other valleys may turn out lower.
-        self._focus = focus or learner.near(1.0 + math.exp(grid[pick]))
+        place = math.exp(grid[pick])
+        self._focus = focus or learner.near(place / _NEARBY, place * _NEARBY)
         function = self._scores(self._curve(event, focused=True))
         return self._keep(lowest(function, (grid, values), span, self._accepted, _certain))
 
@@ -324,30 +328,6 @@ class Scorer:
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.log(rdp) - np.log(room)
         return np.where((room > 0.0) & ~np.isinf(rdp), values, np.inf)
-
-
-class _Learner:
-    """Evaluates all theorems, and says afterwards which decided near an order."""
-
-    def __init__(self, event: Event, target: Target, focus: Focus | None) -> None:
-        self._event, self._target, self._focus = event, target, focus
-        self._seen: list[Trace] = []
-
-    def rdp(self, orders: Array) -> Array:
-        """Divergences by all theorems."""
-        target, event = self._target, self._event
-        if target.theorem is not None:
-            return target.route(event).curve(orders)
-        evaluator = Economical(by_rdp.only(event, target.bound, target.adjacency), self._focus)
-        values, trace = evaluator.trace(event, orders, target.adjacency)
-        self._seen.append(trace)
-        return values
-
-    def near(self, order: float) -> Focus | None:
-        """What decided at orders whose distance from 1 is within a factor of ``order``'s."""
-        if not self._seen:
-            return None
-        return Focus.of(self._seen, (order - 1.0) / _NEARBY, (order - 1.0) * _NEARBY)
 
 
 def _certain(valley: Valley) -> bool:
