@@ -137,6 +137,7 @@ def noisy_gradient(
     noise_std: float,
     noise: NoiseSource,
     cost: dict[str, Any],
+    self_term: torch.Tensor | None = None,
 ) -> NDArray[np.float64]:
     """Clipped gradient of the transport to a sample, plus N(0, noise_std^2 I).
 
@@ -153,13 +154,18 @@ def noisy_gradient(
         Source of the noise.
     cost : dict
         Keyword arguments of :func:`transport_gradient`.
+    self_term : tensor of the shape of ``images``, optional
+        Taken from the gradient before it is clipped; it must not depend on the records.
 
     Returns
     -------
     array of the shape of ``images``
     """
-    gradient = _data_gradient(images, wanted, records, labels, clip_norm=clip_norm, cost=cost)
-    return gradient + noise.normal(gradient.shape, std=noise_std)
+    gradient = _data_gradient(images, wanted, records, labels, cost=cost)
+    if self_term is not None:
+        gradient = gradient - self_term
+    clipped = clipped_gradient(gradient, clip_norm=clip_norm)
+    return clipped + noise.normal(clipped.shape, std=noise_std)
 
 
 def synthesize(
@@ -182,7 +188,7 @@ def synthesize(
     regularisation: float = 0.05,
     sinkhorn_steps: int = 50,
     l1_weight: float = 0.0,
-    label_weight: float = 15.0,
+    label_weight: float = 225.0,
     debiasing: float = 0.4,
     code_size: int = 12,
     image_shape: tuple[int, int, int] | None = None,
@@ -192,9 +198,11 @@ def synthesize(
     """Train a conditional generator on noisy gradients of its transport cost to private records.
 
     In each iteration a Poisson sample of the records is transported to a batch of generated
-    images. The gradient of the cost with respect to the *generated images* is clipped as a whole,
-    noise is added, and only the result is carried back into the generator's weights. The self term
-    of the semi-debiased divergence compares generated images with each other: it needs no noise.
+    images. The gradient of the semi-debiased divergence with respect to the *generated images* is
+    clipped as a whole, noise is added, and only the result is carried back into the generator's
+    weights. The divergence is the cost of transport to the records less a share, ``debiasing``, of
+    half the cost of transport to other generated images. Its two terms are clipped together:
+    a self term that is not clipped outweighs a clipped other one.
 
     Guarantee
     ---------
@@ -202,7 +210,8 @@ def synthesize(
     and record norm ``2 * clip_norm``.
 
     The gradient is no sum over records: one record changes the transport of all others. All that
-    is known is that it has norm at most ``clip_norm`` with the record and without it. So adding
+    is known is that it has norm at most ``clip_norm`` with the record and without it. That is so
+    for whatever it is the gradient of. So adding
     one record may move it by 2 ``clip_norm``, and replacing one by 2 ``clip_norm`` too. The sampled
     Gaussian's theorems hold for any function of the sample with such a bound: conditional on the
     rest of the sample, both neighbours are mixtures of two Gaussians around the same point.
@@ -252,7 +261,8 @@ def synthesize(
     sinkhorn_steps : int
         Steps towards the transport plan.
     l1_weight, label_weight : float
-        Of the cost; see :func:`transport_cost`.
+        Of the cost; see :func:`transport_cost`. The public code appends one-hot labels times 15
+        to the pixels and squares the distance: 225 in the units of half the squared distance.
     debiasing : float
         Weight of the self term, in [0, 1].
     code_size : int
@@ -328,6 +338,12 @@ def synthesize(
         wanted = torch.randint(classes, (generated,), generator=generator).to(device)
         images = network(draw_codes(generator, generated, network, device), wanted)
         chosen = poisson_sample(len(data.images), size / n, noise=noise)
+        self_term = None
+        if debiasing:
+            with torch.no_grad():
+                copies = network(draw_codes(generator, generated, network, device), wanted)
+            others = transport_gradient(images, wanted, copies, wanted, **cost)
+            self_term = 0.5 * debiasing * others
         noisy = noisy_gradient(
             images,
             wanted,
@@ -337,17 +353,10 @@ def synthesize(
             noise_std=noise_std,
             noise=noise,
             cost=cost,
+            self_term=self_term,
         )
-        direction = 2.0 * torch.from_numpy(noisy).to(device)
-        if debiasing:
-            codes = draw_codes(generator, generated, network, device)
-            with torch.no_grad():
-                copies = network(codes, wanted)
-            direction = direction - debiasing * transport_gradient(
-                images, wanted, copies, wanted, **cost
-            )
         optimizer.zero_grad()
-        images.backward(direction.to(images.dtype))
+        images.backward(torch.from_numpy(noisy).to(images))
         optimizer.step()
         report(iteration + 1, iterations)
     pixels = generate(network, samples_per_class=per_class, generator=generator, device=device)
@@ -370,20 +379,18 @@ def _data_gradient(
     records: Floats,
     labels: Labels,
     *,
-    clip_norm: float,
     cost: dict[str, Any],
-) -> NDArray[np.float64]:
-    """Clipped gradient of the transport to a sample; zeros if nobody was sampled."""
+) -> torch.Tensor:
+    """Gradient of the transport to a sample; zeros if nobody was sampled."""
     if len(records) == 0:
-        return np.zeros(tuple(images.shape))
-    gradient = transport_gradient(
+        return torch.zeros(images.shape, dtype=torch.float64, device=images.device)
+    return transport_gradient(
         images,
         wanted,
         torch.from_numpy(records).to(images.device),
         torch.from_numpy(labels).to(images.device),
         **cost,
     )
-    return clipped_gradient(gradient, clip_norm=clip_norm)
 
 
 __all__ = [

@@ -25,10 +25,33 @@ def _records(n, seed):
     return rng.uniform(-1, 1, (n, *SHAPE)).astype(np.float32), rng.integers(0, 2, n)
 
 
-def _gradient(records, labels, *, clip, seed=0):
-    images = torch.rand(6, *SHAPE, generator=torch.Generator().manual_seed(seed)) * 2 - 1
-    return dp_sinkhorn._data_gradient(
-        images, torch.tensor([0, 1] * 3), records, labels, clip_norm=clip, cost=COST
+class _NoNoise:
+    """Stands for a source of noise, so that what is under the noise can be seen."""
+
+    def normal(self, shape, *, std):
+        return np.zeros(shape)
+
+
+def _without_noise(images, wanted, records, labels, *, clip, cost=COST, self_term=None):
+    return dp_sinkhorn.noisy_gradient(
+        images,
+        wanted,
+        records,
+        labels,
+        clip_norm=clip,
+        noise_std=1.0,
+        noise=_NoNoise(),
+        cost=cost,
+        self_term=self_term,
+    )
+
+
+def _gradient(records, labels, *, clip, seed=0, self_size=0.0):
+    generator = torch.Generator().manual_seed(seed)
+    images = torch.rand(6, *SHAPE, generator=generator) * 2 - 1
+    self_term = self_size * torch.randn(6, *SHAPE, generator=generator)
+    return _without_noise(
+        images, torch.tensor([0, 1] * 3), records, labels, clip=clip, self_term=self_term
     )
 
 
@@ -97,18 +120,26 @@ def test_the_gradient_is_that_of_the_cost_under_a_fixed_plan():
 
 
 @settings(max_examples=40, deadline=None)
-@given(n=st.integers(0, 12), seed=st.integers(0, 1000), clip=st.sampled_from([1e-3, 0.5, 100.0]))
-def test_one_record_moves_the_gradient_by_at_most_twice_the_clip_norm(n, seed, clip):
+@given(
+    n=st.integers(0, 12),
+    seed=st.integers(0, 1000),
+    clip=st.sampled_from([1e-3, 0.5, 100.0]),
+    self_size=st.sampled_from([0.0, 0.01, 10.0]),
+)
+def test_one_record_moves_the_gradient_by_at_most_twice_the_clip_norm(n, seed, clip, self_size):
     rest, one, other = _records(n, seed), _records(1, seed + 1), _records(1, seed + 2)
 
     def joined(record):
         return [np.concatenate(pair) for pair in zip(rest, record)]
 
-    without = _gradient(*rest, clip=clip)
-    with_one = _gradient(*joined(one), clip=clip)
+    def gradient(data):
+        return _gradient(*data, clip=clip, self_size=self_size)
+
+    without = gradient(rest)
+    with_one = gradient(joined(one))
     assert np.linalg.norm(with_one) <= clip
     assert np.linalg.norm(with_one - without) <= 2 * clip
-    assert np.linalg.norm(with_one - _gradient(*joined(other), clip=clip)) <= 2 * clip
+    assert np.linalg.norm(with_one - gradient(joined(other))) <= 2 * clip
 
 
 def test_adding_one_record_may_move_it_by_twice_the_clip_norm():
@@ -120,11 +151,28 @@ def test_adding_one_record_may_move_it_by_twice_the_clip_norm():
         records = np.array(values, dtype=np.float32).reshape(-1, 1, 1, 1)
         cost = COST | {"l1_weight": 0.0}
         labels = np.zeros(len(values), dtype=np.int64)
-        return dp_sinkhorn._data_gradient(image, label, records, labels, clip_norm=0.1, cost=cost)
+        return _without_noise(image, label, records, labels, clip=0.1, cost=cost)
 
     change = np.linalg.norm(gradient(-0.2) - gradient(-0.2, 1.0))
     # 1e-9 of the norm is kept free for rounding.
     assert change == pytest.approx(0.2, rel=1e-8)
+
+
+def test_the_self_term_is_clipped_with_the_gradient_and_not_beside_it():
+    # Image at 0, record at 1: the gradient is -1; less a self term of 2 it is -3, and clipped -0.5.
+    image, label = torch.zeros(1, 1, 1, 1), torch.tensor([0])
+    record, of_class = np.ones((1, 1, 1, 1), dtype=np.float32), np.zeros(1, dtype=np.int64)
+    cost = COST | {"l1_weight": 0.0}
+
+    def gradient(size, clip):
+        term = torch.full((1, 1, 1, 1), size)
+        found = _without_noise(image, label, record, of_class, clip=clip, cost=cost, self_term=term)
+        return found.item()
+
+    # 1e-9 of the norm is kept free for rounding; cdist is in double precision.
+    assert gradient(2.0, 10.0) == pytest.approx(-3.0, abs=1e-7)
+    assert gradient(2.0, 0.5) == pytest.approx(-0.5, rel=1e-8)
+    assert gradient(-2.0, 0.5) == pytest.approx(0.5, rel=1e-8)
 
 
 def test_a_gradient_that_is_no_number_is_an_error():
@@ -160,7 +208,7 @@ def test_the_data_are_seen_through_noisy_gradients_only(monkeypatch):
 
     def blind(images, wanted, records, labels, **options):
         sizes.append(len(records))
-        return np.zeros(tuple(images.shape))
+        return torch.zeros(images.shape, dtype=torch.float64)
 
     real = NoiseSource.normal
 
