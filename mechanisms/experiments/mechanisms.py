@@ -26,6 +26,9 @@ ELSEWHERE = (
 )  # fmt: skip
 """Arguments of mechanisms that the data set, the seed or the privacy section decide, or nobody."""
 
+PLAN = "plan"
+"""What a file says instead of an order of mixture that :func:`rdpkit.plan` is to find."""
+
 SCALING = "preprocessing"
 """The option of mechanisms that take a scaling: "public", or by name "exact-z-score"."""
 _SCALINGS = ("public", "exact-z-score")
@@ -56,6 +59,8 @@ class Mechanism:
         under their own names.
     fixed : mapping
         Options that the mechanism's name decides.
+    mixed : str, optional
+        The option that says how many records a release is made of, where it can be planned.
     """
 
     name: str
@@ -67,6 +72,7 @@ class Mechanism:
     ratio: Callable[[Options], dict[str, float]] | None = None
     factor: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    mixed: str | None = None
 
     def call(self) -> Callable[..., Any]:
         """The function, imported now."""
@@ -111,7 +117,8 @@ class Mechanism:
         Raises
         ------
         ValueError
-            If an option is unknown or missing, or the noise is given and to be calibrated.
+            If an option is unknown or missing, the noise is given and to be calibrated, or the
+            order of mixture is to be planned and there is no target.
         """
         known = self.options()
         for name in options:
@@ -131,6 +138,14 @@ class Mechanism:
                 raise ValueError(
                     f"Expected {both[0]} or target_epsilon, got both: one decides the other."
                 )
+        if self.mixed is not None:
+            mixed = options.get(self.mixed)
+            if isinstance(mixed, str) and mixed != PLAN:
+                raise _validate.fail(self.mixed, f"to be a number or {PLAN!r}", mixed)
+        if not calibrated and self.is_planned(options):
+            raise ValueError(
+                f"Expected target_epsilon with {self.mixed} = {PLAN!r}: it is what is planned for."
+            )
         filled = {name: p.default for name, p in known.items() if p.default is not p.empty}
         filled.update(options)
         for name in known:
@@ -146,6 +161,10 @@ class Mechanism:
                 )
         return filled
 
+    def is_planned(self, options: Options) -> bool:
+        """Whether the order of mixture is to be found by :func:`rdpkit.plan`."""
+        return self.mixed is not None and options.get(self.mixed) == PLAN
+
     def calibrate(
         self,
         options: Options,
@@ -158,6 +177,9 @@ class Mechanism:
         bound: str,
     ) -> dict[str, Any]:
         """Options with the least noise for which ``rdpkit.calibrate`` shows the target.
+
+        Where the order of mixture is to be planned, both are what ``rdpkit.plan`` finds, which
+        needs no data.
 
         Parameters
         ----------
@@ -177,6 +199,17 @@ class Mechanism:
         """
         assert self.event is not None
         ratio = dict.fromkeys(self.noise, 1.0) if self.ratio is None else self.ratio(options)
+        question: dict[str, Any] = {
+            "target_epsilon": target_epsilon,
+            "delta": delta,
+            "adjacency": adjacency,
+            "bound": bound,
+        }
+        if self.mixed is not None and self.is_planned(options):
+            any_order = self.event({**options, **ratio, self.mixed: 1}, class_sizes, dimension)
+            plan = rdpkit.plan(any_order, **question)
+            noises = {name: _number(getattr(plan.event, name)) for name in self.noise}
+            return {**options, self.mixed: plan.best.order_of_mixture, **noises}
         event = self.event({**options, **ratio}, class_sizes, dimension)
         parameters = [self.factor] if self.factor is not None else list(self.noise)
         if isinstance(event, rdpkit.Composed):
@@ -184,10 +217,7 @@ class Mechanism:
             parameters = [f"events[0].{name}" for name in parameters]
         found = rdpkit.calibrate(
             event,
-            target_epsilon=target_epsilon,
-            delta=delta,
-            adjacency=adjacency,
-            bound=bound,
+            **question,
             parameter=parameters[0] if len(parameters) == 1 else parameters,
         )
         values = [_number(value) for value in found.values.values()]
@@ -303,6 +333,7 @@ _ALL = (
         noise=("feature_noise",),
         event=_dpcda,
         fixed={"label_noise": 0.0},
+        mixed="order_of_mixture",
     ),
     Mechanism(name="dpcda-algorithm-1", module="dpcda"),
     Mechanism(
@@ -311,10 +342,31 @@ _ALL = (
         function="synthesize_class_wise",
         noise=("feature_noise",),
         event=_class_wise_dpmix,
+        mixed="order_of_mixture",
     ),
-    Mechanism(name="dpmix", module="dpmix", noise=("feature_noise", "label_noise"), event=_dpmix),
-    Mechanism(name="ldpdc", module="ldpdc", features="signed", noise=("noise_std",), event=_ldpdc),
-    Mechanism(name="ndpdc", module="ndpdc", features="signed", noise=("noise_std",), event=_ndpdc),
+    Mechanism(
+        name="dpmix",
+        module="dpmix",
+        noise=("feature_noise", "label_noise"),
+        event=_dpmix,
+        mixed="order_of_mixture",
+    ),
+    Mechanism(
+        name="ldpdc",
+        module="ldpdc",
+        features="signed",
+        noise=("noise_std",),
+        event=_ldpdc,
+        mixed="group_size",
+    ),
+    Mechanism(
+        name="ndpdc",
+        module="ndpdc",
+        features="signed",
+        noise=("noise_std",),
+        event=_ndpdc,
+        mixed="group_size",
+    ),
     Mechanism(name="gaussian-synthesis", module="gaussian_synthesis", features="signed"),
     Mechanism(
         name="local-perturbation",

@@ -131,6 +131,7 @@ class Runner:
             "private": release.manifest.private,
             "releases": len(release.features),
             "varied": dict(cell.varied),
+            **self.planned(cell),
             "published_accuracy": published_for(experiment, cell),
             "seed": seed,
             **measured,
@@ -205,6 +206,13 @@ class Runner:
                 bound=cell.privacy.bound,
             )
         return dict(self._options[key])
+
+    def planned(self, cell: Cell) -> dict[str, Any]:
+        """The order of mixture that was planned for a cell, under its option's name."""
+        mechanism = find_mechanism(cell.mechanism)
+        if mechanism.mixed is None or not mechanism.is_planned(cell.options):
+            return {}
+        return {mechanism.mixed: self.options(cell, self.data(cell).data)[mechanism.mixed]}
 
     def evaluate(self, cell: Cell, release: Release, seed: int) -> dict[str, Any]:
         """Train the cell's model on a release, and its accuracy on real test records."""

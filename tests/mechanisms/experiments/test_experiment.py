@@ -71,6 +71,14 @@ def test_tables_of_keys_vary_together(digits):
         (("[model]", "[modle]"), "Expected the key model, which is missing"),
         (("[model]", "[model"), "not a TOML file"),
         (("clip_norm = 1.0", "clip_norm = 1.0\nfeature_noise = 1.0"), "noise or target_eps"),
+        (
+            ("order_of_mixture = 16", 'order_of_mixture = "planned"'),
+            r"\[mechanism\]: Expected order_of_mixture to be a number or 'plan', got 'planned'",
+        ),
+        (
+            ('"privacy.target_epsilon" = [5.0, 50.0]', '"mechanism.order_of_mixture" = ["plan"]'),
+            "Expected target_epsilon with order_of_mixture = 'plan'",
+        ),
         (('"privacy.target_epsilon"', '"privacy.delta.x"'), "lead to a value"),
         (('"privacy.target_epsilon"', "privacy"), "Expected every key to name a table and a key"),
         (

@@ -126,6 +126,44 @@ def test_the_noise_is_what_calibrate_finds_and_the_release_says_so(digits):
     assert runner.synthesize(secret, 0).manifest.private is True
 
 
+def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, tmp_path):
+    import rdpkit
+
+    path = digits(("order_of_mixture = 16", 'order_of_mixture = "plan"'), ("[5.0, 50.0]", "[5.0]"))
+    experiment = load_experiment(path)
+    (cell,) = experiment.cells
+    runner = Runner()
+    release = runner.synthesize(cell, 0)
+    event = rdpkit.DPCDA(
+        class_sizes=runner.data(cell).data.class_sizes,
+        samples_per_class=30,
+        order_of_mixture=1,
+        clip_norm=1.0,
+        feature_noise=1.0,
+        label_noise=0.0,
+    )
+    plan = rdpkit.plan(event, target_epsilon=5.0, delta=1e-5, adjacency="replace_one")
+    order = plan.best.order_of_mixture
+    assert order > 1
+    assert release.manifest.parameters["order_of_mixture"] == order
+    assert release.manifest.parameters["feature_noise"] == plan.event.feature_noise
+    assert release.guarantee.epsilon <= 5.0
+    outcome = runner.run(replace(experiment, seeds=(0,)), tmp_path / "results")
+    assert rows.columns(outcome.rows)["order_of_mixture"] == [order]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "mixed"), [("dpmix", "order_of_mixture"), ("ldpdc", "group_size")]
+)
+def test_soft_labels_and_sums_can_be_planned_too(digits, name, mixed):
+    base = load_experiment(digits()).cells[0]
+    cell = replace(base, mechanism=name, options={**SMALL[name], mixed: "plan"})
+    release = Runner().synthesize(cell, 0)
+    assert release.manifest.parameters[mixed] > 1
+    assert 2.5 < release.guarantee.epsilon <= 5.0
+
+
 # Options with which every mechanism runs on digits in a moment, at a calibrated epsilon.
 SMALL = {
     "original": None,
