@@ -16,6 +16,7 @@ from mechanisms.experiments.rows import Summary
 from rdpkit.cli.files import write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png")
@@ -49,6 +50,8 @@ def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> No
     """Accuracy against the varied key with most values; one line for each of the others.
 
     The bars are one standard deviation over seeds; hollow points are what the source printed.
+    Where the noise is stated, and not calibrated to a target, a second axis has epsilon, which
+    then depends on what was varied.
 
     Parameters
     ----------
@@ -108,8 +111,45 @@ def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> No
         axes.set_ylabel("accuracy on real test records")
         axes.set_title(title, fontsize=9)
         axes.grid(visible=True, linewidth=0.5)
-        axes.legend(fontsize=7)
+        curves = [*axes.get_legend_handles_labels()]
+        right = _draw_epsilon(axes, key, lines)
+        if right is not None:
+            curves = [a + b for a, b in zip(curves, right, strict=True)]
+        axes.legend(*curves, fontsize=7)
         _save(figure, path, kind)
+
+
+def _draw_epsilon(
+    axes: Axes, key: str, lines: Mapping[str, Sequence[Summary]]
+) -> tuple[list[Any], list[Any]] | None:
+    """Epsilon on an axis of its own, of all lines whose noise was stated; what the legend needs."""
+    curves = {
+        label: sorted(
+            (float(_varied(s)[key]), float(s.row["epsilon"]))
+            for s in members
+            if s.row.get("target_epsilon") is None and s.row.get("epsilon") is not None
+        )
+        for label, members in lines.items()
+    }
+    curves = {label: points for label, points in curves.items() if len(points) > 1}
+    if not curves:
+        return None
+    right = axes.twinx()
+    for number, (label, points) in enumerate(curves.items()):
+        right.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            color="#555555",
+            linestyle=("--", "-.", ":")[number % 3],
+            label=f"{label} epsilon, upper bound".strip(),
+        )
+    found = [y for points in curves.values() for _, y in points]
+    if min(found) > 0 and max(found) >= 10 * min(found):
+        right.set_yscale("log")
+    row = next(iter(lines.values()))[0].row
+    right.set_ylabel(f"epsilon (delta {row['delta']:.3g}, {row['adjacency'].replace('_', ' ')})")
+    handles, labels = right.get_legend_handles_labels()
+    return list(handles), list(labels)
 
 
 def draw_samples(

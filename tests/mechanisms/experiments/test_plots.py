@@ -37,6 +37,29 @@ def test_keys_that_vary_together_are_one_axis(tmp_path):
     drawn(tmp_path / "a.svg", both)
 
 
+def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
+    def stated(target):
+        row = {"delta": 1e-5, "adjacency": "replace_one", "target_epsilon": target}
+        return [
+            Summary(
+                row={**row, "varied": {"mechanism.feature_noise": s}, "epsilon": 9.0 / s},
+                seeds=1, mean=0.5, std=None, published=None,
+            )
+            for s in (0.3, 0.6, 9.0)
+        ]  # fmt: skip
+
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    assert plots._draw_epsilon(axes, "mechanism.feature_noise", {"": stated(30.0)}) is None
+    (line,), (label,) = plots._draw_epsilon(axes, "mechanism.feature_noise", {"": stated(None)})
+    np.testing.assert_allclose(line.get_xydata(), [[0.3, 30.0], [0.6, 15.0], [9.0, 1.0]])
+    assert label == "epsilon, upper bound"
+    assert line.axes.get_yscale() == "log"
+    assert line.axes.get_ylabel() == "epsilon (delta 1e-05, replace one)"
+    assert drawn(tmp_path / "a.svg", stated(None)) != drawn(tmp_path / "b.svg", stated(30.0))
+
+
 def test_nothing_to_draw_against_and_other_endings_are_errors(tmp_path):
     with pytest.raises(ValueError, match="Expected a number that the experiment varies"):
         drawn(tmp_path / "a.svg", [summary({"dataset.name": "mnist"}, 0.5)])
