@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
-import os
 import platform
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,21 +12,24 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 import rdpkit
-from mechanisms.files import whole_file
+from mechanisms.array_files import (
+    SUFFIXES,
+    AnyArray,
+    arrays_beside,
+    described,
+    problems,
+    read_arrays,
+    write_arrays,
+)
 from mechanisms.manifest import Manifest, load_manifest
 from mechanisms.noise import NoiseSource
 from rdpkit import Adjacency, Event, Guarantee, _validate
 from rdpkit.cli.files import write_whole
 
-AnyArray = NDArray[Any]
-
-_SUFFIXES = (".npz", ".safetensors")
 _NAMES = ("features", "labels")
 _PIECE = 1 << 22
-_LARGEST_HEADER = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,11 +59,8 @@ class Release:
         _validate.one_of_a_kind("manifest", self.manifest, Manifest)
         _check_arrays(self.features, self.labels)
         for name, array in zip(_NAMES, (self.features, self.labels), strict=True):
-            described = dict(self.manifest.arrays.get(name, {}))
-            if (
-                described.get("shape") != list(array.shape)
-                or described.get("dtype") != array.dtype.str
-            ):
+            stated = self.manifest.arrays.get(name, {})
+            if stated.get("shape") != list(array.shape) or stated.get("dtype") != array.dtype.str:
                 raise ValueError(f"Expected the manifest to describe the array {name!r}.")
 
     @property
@@ -93,31 +90,16 @@ class Release:
             If a file cannot be written.
         """
         target = Path(path)
-        if target.suffix not in _SUFFIXES:
-            raise _validate.fail("path", "to end in " + " or ".join(_SUFFIXES), str(path))
-        for suffix in _SUFFIXES:
+        if target.suffix not in SUFFIXES:
+            raise _validate.fail("path", "to end in " + " or ".join(SUFFIXES), str(path))
+        for suffix in SUFFIXES:
             other = target.with_suffix(suffix)
             if suffix != target.suffix and other.exists():
                 raise ValueError(
                     f"{other} is there already and would share {target.with_suffix('.json').name} "
                     f"with {target.name}: remove it, or choose another name."
                 )
-        with whole_file(target) as temporary:
-            if target.suffix == ".npz":
-                with open(temporary, "wb") as file:
-                    np.savez(
-                        file,
-                        features=np.ascontiguousarray(self.features),
-                        labels=np.ascontiguousarray(self.labels),
-                    )
-            else:
-                _safetensors().save_file(
-                    {
-                        "features": np.ascontiguousarray(self.features),
-                        "labels": np.ascontiguousarray(self.labels),
-                    },
-                    temporary,
-                )
+        write_arrays(target, {"features": self.features, "labels": self.labels})
         text = json.dumps(self.manifest.as_dict(), indent=1, allow_nan=False) + "\n"
         write_whole(target.with_suffix(".json"), text.encode())
 
@@ -201,14 +183,7 @@ def release(
             private=bool(secret and finite),
             notes=tuple(notes),
             versions=_versions(),
-            arrays={
-                name: {
-                    "shape": list(array.shape),
-                    "dtype": array.dtype.str,
-                    "sha256": sha256_of(array),
-                }
-                for name, array in zip(_NAMES, (features, labels), strict=True)
-            },
+            arrays={"features": described(features), "labels": described(labels)},
         ),
     )
 
@@ -247,15 +222,11 @@ def load_release(path: str | Path) -> Release:
     given = Path(path)
     manifest_path = given.with_suffix(".json")
     manifest = load_manifest(manifest_path)
-    arrays_path = given if given.suffix in _SUFFIXES else _arrays_beside(manifest_path)
-    problems = _problems(manifest, arrays_path)
-    if problems:
-        raise ValueError(f"{arrays_path}: " + "; ".join(problems))
-    if arrays_path.suffix == ".npz":
-        with np.load(arrays_path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in _NAMES}
-    else:
-        arrays = _safetensors().load_file(arrays_path)
+    arrays_path = given if given.suffix in SUFFIXES else arrays_beside(manifest_path)
+    found = problems(manifest.arrays, arrays_path, _NAMES)
+    if found:
+        raise ValueError(f"{arrays_path}: " + "; ".join(found))
+    arrays = read_arrays(arrays_path, _NAMES)
     return Release(features=arrays["features"], labels=arrays["labels"], manifest=manifest)
 
 
@@ -284,23 +255,10 @@ def check_arrays(path: str | Path) -> tuple[str, ...]:
     """
     manifest = load_manifest(path)
     try:
-        arrays = _arrays_beside(Path(path))
+        arrays = arrays_beside(Path(path))
     except (ValueError, OSError) as error:
         return (str(error),)
-    return _problems(manifest, arrays)
-
-
-def sha256_of(array: AnyArray) -> str:
-    """SHA-256 of an array's bytes in C order, read piece by piece."""
-    digest = hashlib.sha256()
-    if array.flags.c_contiguous and array.size:
-        view = array.reshape(-1).view(np.uint8)
-        for start in range(0, view.size, _PIECE):
-            digest.update(view[start : start + _PIECE].data)
-    elif array.size:
-        for row in array:
-            digest.update(np.ascontiguousarray(row).tobytes())
-    return digest.hexdigest()
+    return problems(manifest.arrays, arrays, _NAMES)
 
 
 @functools.lru_cache(maxsize=256)
@@ -334,108 +292,6 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _safetensors() -> Any:
-    try:
-        import safetensors.numpy  # noqa: PLC0415 - an optional library
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "Files that end in .safetensors need the library safetensors: "
-            "pip install safetensors, or save as .npz."
-        ) from None
-    return safetensors.numpy
-
-
-def _arrays_beside(manifest: Path) -> Path:
-    found = [path for suffix in _SUFFIXES if (path := manifest.with_suffix(suffix)).exists()]
-    if len(found) == 1:
-        return found[0]
-    names = " or ".join(manifest.with_suffix(suffix).name for suffix in _SUFFIXES)
-    if not found:
-        raise FileNotFoundError(f"the arrays are missing: expected {names} beside {manifest.name}")
-    raise ValueError(f"expected one of {names} beside {manifest.name}, found both")
-
-
-def _problems(manifest: Manifest, path: Path) -> tuple[str, ...]:
-    try:
-        found = _described_npz(path) if path.suffix == ".npz" else _described_tensors(path)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as e:
-        return (f"the arrays cannot be read: {e}",)
-    except ModuleNotFoundError as error:
-        return (str(error),)
-    problems = []
-    for name, expected in manifest.arrays.items():
-        if name not in found:
-            problems.append(f"array {name!r} is missing")
-            continue
-        for key in ("shape", "dtype", "sha256"):
-            if found[name][key] != expected[key]:
-                problems.append(
-                    f"array {name!r} has changed: {key} {found[name][key]}, "
-                    f"expected {expected[key]}"
-                )
-                break
-    problems += [
-        f"array {name!r} is not in the manifest" for name in found if name not in manifest.arrays
-    ]
-    problems += [
-        f"array {name!r} is not described by the manifest"
-        for name in _NAMES
-        if name not in manifest.arrays
-    ]
-    return tuple(problems)
-
-
-def _described_npz(path: Path) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            name = member.removesuffix(".npy")
-            if name in found:
-                raise ValueError(f"array {name!r} is there twice")
-            with archive.open(member) as file:
-                version = np.lib.format.read_magic(file)
-                if version == (1, 0):
-                    header = np.lib.format.read_array_header_1_0(
-                        file, max_header_size=_LARGEST_HEADER
-                    )
-                else:
-                    header = np.lib.format.read_array_header_2_0(
-                        file, max_header_size=_LARGEST_HEADER
-                    )
-                shape, fortran, dtype = header
-                if dtype.hasobject:
-                    raise ValueError(f"array {name!r} holds Python objects, not numbers")
-                digest = hashlib.sha256()
-                while piece := file.read(_PIECE):
-                    digest.update(piece)
-            found[name] = {
-                # The hash is of C order; an array in Fortran's order is none of ours.
-                "shape": list(shape) if not fortran or len(shape) < 2 else ["fortran", *shape],
-                "dtype": dtype.str,
-                "sha256": digest.hexdigest(),
-            }
-    return found
-
-
-def _described_tensors(path: Path) -> dict[str, dict[str, Any]]:
-    _safetensors()
-    from safetensors import SafetensorError, safe_open  # noqa: PLC0415 - an optional library
-
-    found: dict[str, dict[str, Any]] = {}
-    try:
-        with safe_open(os.fspath(path), framework="numpy") as file:
-            for name in file.keys():  # noqa: SIM118 - not a mapping
-                array = file.get_tensor(name)
-                found[name] = {
-                    "shape": list(array.shape),
-                    "dtype": array.dtype.str,
-                    "sha256": sha256_of(array),
-                }
-    except SafetensorError as error:
-        raise ValueError(str(error)) from None
-    return found
-
-
 __all__ = [
     "Manifest",
     "Release",
@@ -444,5 +300,4 @@ __all__ = [
     "load_manifest",
     "load_release",
     "release",
-    "sha256_of",
 ]
