@@ -53,7 +53,7 @@ class ConvNet(nn.Module):
             blocks += [
                 nn.Conv2d(channels if block == 0 else width, width, 3, padding=padding),
                 normalise_each_channel(width),
-                nn.ReLU(),
+                nn.ReLU(inplace=True),  # the normalisation keeps its input, not its output
                 nn.AvgPool2d(2),
             ]
         self.features = nn.Sequential(*blocks)
