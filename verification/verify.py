@@ -249,7 +249,7 @@ def verify(
     subject = find_target(what=target)
     tested, pairs, own = _of_target(subject, claim, neighbours, score)
     rate = _validate.open_probability("false_alarm_rate", false_alarm_rate)
-    most = _validate.integer("samples", samples, minimum=4 * _LEAST_TRAINING)
+    most = _validate.integer("samples", samples, minimum=2 * (_LEAST_TRAINING + 1))
     if time_budget is not None:
         _validate.positive("time_budget", time_budget)
     entropy = secrets.randbits(48) if seed is None else _validate.integer("seed", seed, minimum=0)
@@ -286,8 +286,12 @@ def verify(
     done, chunk, stop = 0, _FIRST_CHUNK, None
     while stop is None:
         count = min(chunk, (most - runner.runs) // 2)
-        if count <= 0 or time.perf_counter() + runner.seconds_for(2 * count) > deadline:
+        if count <= 0:
             break
+        if time.perf_counter() + runner.seconds_for(2 * count) > deadline:
+            if done:
+                break
+            count = 1  # the least that a replay, which counts runs and not seconds, can ask for
         report("testing", test.log_e_value)
         p, q = runner.draw(pair, key=(_TEST,), start=done, count=count, scores=scores)
         stop = test.update(p, q)
