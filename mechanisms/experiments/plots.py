@@ -103,19 +103,20 @@ def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> No
                     marker=marker,
                     markerfacecolor="white",
                     linestyle=":",
-                    label=f"{label} (published)".strip(),
+                    label=f"{label}, published" if label else "published",
                 )
         if min(every) > 0 and max(every) >= 10 * min(every):
             axes.set_xscale("log", base=2 if key.endswith("order_of_mixture") else 10)
         axes.set_xlabel(_LABELS.get(key, key.split(".")[-1].replace("_", " ")))
         axes.set_ylabel("accuracy on real test records")
-        axes.set_title(title, fontsize=9)
+        figure.suptitle(title, fontsize=9, wrap=True)
         axes.grid(visible=True, linewidth=0.5)
         curves = [*axes.get_legend_handles_labels()]
         right = _draw_epsilon(axes, key, lines)
         if right is not None:
             curves = [a + b for a, b in zip(curves, right, strict=True)]
-        axes.legend(*curves, fontsize=7)
+        # Below the picture: a legend of one axis would lie under the other axis's curves.
+        figure.legend(*curves, fontsize=7, loc="outside lower center", ncols=2)
         _save(figure, path, kind)
 
 
@@ -141,7 +142,7 @@ def _draw_epsilon(
             [y for _, y in points],
             color="#555555",
             linestyle=("--", "-.", ":")[number % 3],
-            label=f"{label} epsilon, upper bound".strip(),
+            label=f"{label}: epsilon, upper bound" if label else "epsilon, upper bound",
         )
     found = [y for points in curves.values() for _, y in points]
     if min(found) > 0 and max(found) >= 10 * min(found):
