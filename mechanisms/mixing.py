@@ -15,8 +15,12 @@ from mechanisms.records import Records
 from mechanisms.sampling import Indices, subsets
 from rdpkit import _validate
 
-# Bytes of one gathered block on the processor: it stays in the second-level cache.
-_BLOCK = 1 << 18
+# Bytes of one gathered block of numbers on the processor: it stays in the second-level cache. It
+# decides how sums are split, and with that their rounding, so it is the same for all machines.
+_BLOCK = 1 << 20
+# That of bytes, whose sums are exact: small where a thread is alone. Several threads wait for
+# Python's lock after every operation, so theirs have to be long.
+_BYTES_ALONE, _BYTES_BESIDE_OTHERS = 1 << 18, 1 << 21
 # Bytes of a gathered block on an accelerator, in double precision.
 _DEVICE_BLOCK = 1 << 28
 # Numbers to gather from which on threads pay.
@@ -188,7 +192,8 @@ class Mixer:
         count, size = chosen.shape
         width = flat.shape[1]
         room = min(size, _BYTE_ROWS)
-        together = max(1, _BLOCK // ((1 if self._digits is None else 4) * width * size))
+        most = _BYTES_ALONE if self._workers == 1 else _BYTES_BESIDE_OTHERS
+        together = max(1, most // ((1 if self._digits is None else 4) * width * size))
         gathered = np.empty((together * room, width), dtype=np.uint8)
         single = np.empty(gathered.shape if self._digits is not None else 0, dtype=np.float32)
         for first in range(0, count, together):
