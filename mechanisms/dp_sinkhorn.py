@@ -155,7 +155,8 @@ def noisy_gradient(
     cost : dict
         Keyword arguments of :func:`transport_gradient`.
     self_term : tensor of the shape of ``images``, optional
-        Taken from the gradient before it is clipped; it must not depend on the records.
+        Taken from the gradient before it is clipped. It may depend on what was released before,
+        and on nothing else about the records.
 
     Returns
     -------
@@ -210,11 +211,11 @@ def synthesize(
     and record norm ``2 * clip_norm``.
 
     The gradient is no sum over records: one record changes the transport of all others. All that
-    is known is that it has norm at most ``clip_norm`` with the record and without it. That is so
-    for whatever it is the gradient of. So adding
-    one record may move it by 2 ``clip_norm``, and replacing one by 2 ``clip_norm`` too. The sampled
-    Gaussian's theorems hold for any function of the sample with such a bound: conditional on the
-    rest of the sample, both neighbours are mixtures of two Gaussians around the same point.
+    is known is that it has norm at most ``clip_norm`` with the record and without it, whatever it
+    is the gradient of. So adding one record may move it by 2 ``clip_norm``, and replacing one by
+    2 ``clip_norm`` too. The sampled Gaussian's theorems hold for any function of the sample with
+    such a bound: conditional on the rest of the sample, both neighbours are mixtures of two
+    Gaussians around the same point.
 
     The public code multiplies its noise multiplier by twice the clip norm for the same reason: its
     multiplier 1.1 at clip norm 0.5 is ``noise_std=1.1`` here.

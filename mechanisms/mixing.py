@@ -36,7 +36,7 @@ _PLACES = 2.0 ** np.array([-8.0, -16.0, -24.0])
 
 
 class Mixer:
-    """Means of subsets of records, of any number of subsets, at the speed of memory.
+    """Means of subsets of records, of any number of subsets, without a copy of the data.
 
     Sums are taken in double precision, or exactly in integers. In single precision the rounding of
     two neighbouring means may differ by more than a record's share that the noise is made for.

@@ -203,7 +203,8 @@ def verify(
     false_alarm_rate : float
         In (0, 1).
     samples : int
-        The most runs to make, on both data sets and in all stages.
+        The most runs to make, on both data sets and in all stages; at least 42, or what learning
+        and searching take and one run more on each.
     training : int, optional
         Runs on each data set to learn scores from. By default a tenth of what there is, at most
         2000.

@@ -147,8 +147,12 @@ def _draw_epsilon(
     found = [y for points in curves.values() for _, y in points]
     if min(found) > 0 and max(found) >= 10 * min(found):
         right.set_yscale("log")
-    row = next(iter(lines.values()))[0].row
-    right.set_ylabel(f"epsilon (delta {row['delta']:.3g}, {row['adjacency'].replace('_', ' ')})")
+    # What differs from curve to curve is in the curves' labels, not in the axis's.
+    rows = [s.row for label in curves for s in lines[label]]
+    deltas = {f"delta {row['delta']:.3g}" for row in rows}
+    relations = {str(row["adjacency"]).replace("_", " ") for row in rows}
+    common = [word for words in (deltas, relations) if len(words) == 1 for word in words]
+    right.set_ylabel(f"epsilon ({', '.join(common)})" if common else "epsilon")
     handles, labels = right.get_legend_handles_labels()
     return list(handles), list(labels)
 

@@ -60,6 +60,25 @@ def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
     assert drawn(tmp_path / "a.svg", stated(None)) != drawn(tmp_path / "b.svg", stated(30.0))
 
 
+def test_the_axis_of_epsilon_names_only_what_all_curves_share():
+    from matplotlib.figure import Figure
+
+    def curve(delta):
+        row = {"delta": delta, "adjacency": "replace_one", "target_epsilon": None}
+        return [
+            Summary(
+                row={**row, "varied": {"mechanism.feature_noise": s}, "epsilon": 1.0 / s},
+                seeds=1, mean=0.5, std=None, published=None,
+            )
+            for s in (1.0, 2.0)
+        ]  # fmt: skip
+
+    lines = {"delta 1e-05": curve(1e-5), "delta 1e-06": curve(1e-6)}
+    _, labels = plots._draw_epsilon(axes := Figure().subplots(), "mechanism.feature_noise", lines)
+    assert labels == ["delta 1e-05: epsilon, upper bound", "delta 1e-06: epsilon, upper bound"]
+    assert axes.figure.axes[1].get_ylabel() == "epsilon (replace one)"
+
+
 def test_nothing_to_draw_against_and_other_endings_are_errors(tmp_path):
     with pytest.raises(ValueError, match="Expected a number that the experiment varies"):
         drawn(tmp_path / "a.svg", [summary({"dataset.name": "mnist"}, 0.5)])
