@@ -1,9 +1,9 @@
-"""Gather and average: means of subsets of records, in blocks, without a copy of the data."""
+"""Gather and average: means of subsets of records, in threads, without a copy of the data."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,24 +15,18 @@ from mechanisms.records import Records
 from mechanisms.sampling import Indices, subsets
 from rdpkit import _validate
 
-# Bytes of one gathered block of numbers on the processor: it stays in the second-level cache. It
-# decides how sums are split, and with that their rounding, so it is the same for all machines.
-_BLOCK = 1 << 20
-# That of bytes, whose sums are exact: small where a thread is alone. Several threads wait for
-# Python's lock after every operation, so theirs have to be long.
-_BYTES_ALONE, _BYTES_BESIDE_OTHERS = 1 << 18, 1 << 21
 # Bytes of a gathered block on an accelerator, in double precision.
 _DEVICE_BLOCK = 1 << 28
+# Bytes of means that are scaled together on the processor: they stay in the second-level cache.
+_BLOCK = 1 << 18
 # Numbers to gather from which on threads pay.
 _WORTH_A_THREAD = 1 << 20
 # Bytes of means that one batch of releases holds.
 _BATCH = 1 << 24
-# 257 * 255 is the largest number of 16 bits, and 257 * 255 * 255 is less than 2^24.
-_BYTE_ROWS = 257
 # Clipping factors of bytes are rounded to 2^-24; smaller ones than this would lose too much.
 _SMALLEST_FACTOR = 2.0**-12
-# What the three digits of a factor are worth.
-_PLACES = 2.0 ** np.array([-8.0, -16.0, -24.0])
+# Types that the compiled sums read where they lie; all others are cast first.
+_READ_AS_THEY_ARE = frozenset("bBhHiIlLqQfd")
 
 
 class Mixer:
@@ -66,6 +60,7 @@ class Mixer:
         "_device",
         "_digits",
         "_factors",
+        "_gather",
         "_records",
         "_stored",
         "_torch",
@@ -75,6 +70,9 @@ class Mixer:
     def __init__(
         self, records: Records, *, device: str | None = None, workers: int | None = None
     ) -> None:
+        from mechanisms import gather  # noqa: PLC0415 - a compiler, needed by few who import this
+
+        self._gather = gather
         self._records = records
         self._workers = int(_validate.integer("workers", workers or os.cpu_count() or 1))
         self._affine = records.is_affine()
@@ -89,10 +87,10 @@ class Mixer:
         )
         if self._bytes and self._factors is not None:
             # Factors in 24 bits, rounded down so that no record becomes longer than its norm.
-            whole = np.minimum(np.floor(self._factors * 2.0**24), 2.0**24 - 1.0)
-            self._factors = whole * 2.0**-24
-            places = whole.astype(np.uint32)[:, None] >> np.array([16, 8, 0], dtype=np.uint32)
-            self._digits = (places & np.uint32(255)).astype(np.float32)
+            one = 2.0**gather.DIGITS
+            whole = np.minimum(np.floor(self._factors * one), one - 1.0)
+            self._factors = whole / one
+            self._digits = gather.split(whole.astype(np.uint32))
         if device is not None:
             import torch  # noqa: PLC0415 - only where a device is asked for
 
@@ -114,40 +112,31 @@ class Mixer:
         -------
         ndarray of float64, shape (count, d)
             Means of the records as the mechanism sees them.
+
+        Raises
+        ------
+        IndexError
+            If there is no record of some number.
         """
-        if not self._affine:
-            return self._in_threads(chosen)
-        means = self._on_device(chosen) if self._device is not None else self._in_threads(chosen)
-        scaling = self._records.scaling
-        means *= scaling.factor
-        if self._factors is None:
-            means += scaling.shift
-        elif scaling.shift.any():
-            weights = np.asarray(self._host_factors()[chosen].mean(axis=1))
-            means += weights[:, None] * scaling.shift
-        return means
-
-    def _host_factors(self) -> Array:
-        factors: Any = self._factors
-        return np.asarray(factors.cpu().numpy() if self._device is not None else factors)
-
-    def _of_rows(self, chosen: Indices, found: Array) -> None:
-        for row, indices in zip(found, chosen, strict=True):
-            self._records.rows(indices).mean(axis=0, out=row)
+        if chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self._records):
+            raise IndexError(
+                f"Expected numbers of records in [0, {len(self._records)}), got some in "
+                f"[{chosen.min()}, {chosen.max()}]."
+            )
+        if self._affine and self._device is not None:
+            means = self._on_device(chosen)
+            self._scale(means, chosen)
+            return means
+        return self._in_threads(chosen)
 
     def _in_threads(self, chosen: Indices) -> Array:
-        """Parts of the subsets in threads of their own: numpy lets go of the lock where it works.
+        """Parts of the subsets in threads of their own: the compiled sums let go of the lock.
 
         Each mean is computed in one thread, in the same order whatever the number of threads, so
         the result does not depend on it.
         """
         found = np.zeros((len(chosen), self._records.dimension))
-        if not self._affine:
-            part: Callable[[Indices, Array], None] = self._of_rows
-        elif self._bytes:
-            part = self._of_bytes
-        else:
-            part = self._of_numbers
+        part = self._of_stored if self._affine else self._of_rows
         step = max(1, -(-len(chosen) // self._workers))
         starts = range(0, len(chosen), step)
         if len(starts) == 1 or chosen.size * self._records.dimension < _WORTH_A_THREAD:
@@ -157,62 +146,54 @@ class Mixer:
             list(pool.map(lambda i: part(chosen[i : i + step], found[i : i + step]), starts))
         return found
 
-    def _of_numbers(self, chosen: Indices, found: Array) -> None:
-        """Weighted means of stored numbers, in double precision."""
-        flat = self._records.flat
-        count, size = chosen.shape
-        room = max(1, min(size, _BLOCK // (8 * flat.shape[1])))
-        together = max(1, _BLOCK // (8 * flat.shape[1] * size))
-        gathered = np.empty((together * room, flat.shape[1]), dtype=flat.dtype)
-        double = gathered if flat.dtype == np.float64 else np.empty(gathered.shape)
-        even = np.full((together, 1, size), 1.0 / size)
-        for first in range(0, count, together):
-            rows = chosen[first : first + together]
-            weights = (
-                even[: len(rows)]
-                if self._factors is None
-                else (self._factors[rows] / size)[:, None, :]
-            )
-            for start in range(0, size, room):
-                part = rows[:, start : start + room]
-                # Without a check of the bounds, which subsets() keeps; the check would copy.
-                np.take(flat, part.reshape(-1), axis=0, out=gathered[: part.size], mode="clip")
-                if double is not gathered:
-                    double[: part.size] = gathered[: part.size]
-                block = double[: part.size].reshape(*part.shape, -1)
-                own = weights[:, :, start : start + room]
-                if len(rows) == 1:  # one product of a vector and a matrix is the faster call
-                    found[first] += own[0, 0] @ block[0]
-                else:
-                    found[first : first + together] += np.matmul(own, block)[:, 0]
+    def _of_rows(self, chosen: Indices, found: Array) -> None:
+        for row, indices in zip(found, chosen, strict=True):
+            self._records.rows(indices).mean(axis=0, out=row)
 
-    def _of_bytes(self, chosen: Indices, found: Array) -> None:
-        """Means of bytes, weighted or not: sums of integers, so they are exact."""
-        flat = self._records.flat
-        count, size = chosen.shape
-        width = flat.shape[1]
-        room = min(size, _BYTE_ROWS)
-        most = _BYTES_ALONE if self._workers == 1 else _BYTES_BESIDE_OTHERS
-        together = max(1, most // ((1 if self._digits is None else 4) * width * size))
-        gathered = np.empty((together * room, width), dtype=np.uint8)
-        single = np.empty(gathered.shape if self._digits is not None else 0, dtype=np.float32)
-        for first in range(0, count, together):
-            rows = chosen[first : first + together]
-            for start in range(0, size, room):
-                part = rows[:, start : start + room]
-                np.take(flat, part.reshape(-1), axis=0, out=gathered[: part.size], mode="clip")
-                block = gathered[: part.size].reshape(*part.shape, width)
-                if self._digits is None:
-                    found[first : first + together] += np.add.reduce(block, axis=1, dtype=np.uint16)
-                    continue
-                # Digits and bytes are whole numbers below 2^8, and 257 products of them add up
-                # to less than 2^24: single precision holds every partial sum exactly.
-                digits = np.take(self._digits, part, axis=0).swapaxes(1, 2)
-                numbers = single[: part.size].reshape(block.shape)
-                np.copyto(numbers, block)
-                sums = np.matmul(digits, numbers).astype(np.float64)
-                found[first : first + together] += np.matmul(_PLACES, sums)
-        found /= size
+    def _of_stored(self, chosen: Indices, found: Array) -> None:
+        """Means of the stored records, scaled while they are in the cache."""
+        add = self._add_bytes if self._bytes else self._add_numbers
+        step = max(1, _BLOCK // (8 * found.shape[1]))
+        for start in range(0, len(chosen), step):
+            rows, means = chosen[start : start + step], found[start : start + step]
+            add(rows, means)
+            means /= chosen.shape[1]
+            self._scale(means, rows)
+
+    def _add_numbers(self, chosen: Indices, sums: Array) -> None:
+        """Weighted sums of stored numbers, in double precision."""
+        flat, weights = np.asarray(self._records.flat), self._factors
+        if weights is None:
+            weights = np.broadcast_to(1.0, len(flat))
+        if flat.dtype.isnative and flat.dtype.char in _READ_AS_THEY_ARE:
+            self._gather.weighted_numbers(flat, chosen, weights, sums)
+            return
+        here = np.arange(chosen.shape[1])[None, :]
+        for row, indices in zip(sums, chosen, strict=True):
+            cast = flat[indices].astype(np.float64)
+            self._gather.weighted_numbers(cast, here, weights[indices], row[None, :])
+
+    def _add_bytes(self, chosen: Indices, sums: Array) -> None:
+        """Sums of bytes, weighted or not: in whole numbers, so they are exact."""
+        flat = np.asarray(self._records.flat)
+        if self._digits is None:
+            self._gather.plain_bytes(flat, chosen, sums)
+        else:
+            self._gather.weighted_bytes(flat, chosen, self._digits, sums)
+            sums *= 2.0**-self._gather.DIGITS
+
+    def _scale(self, means: Array, chosen: Indices) -> None:
+        """Turn weighted means of stored records into means of scaled ones."""
+        scaling = self._records.scaling
+        means *= scaling.factor
+        if not scaling.shift.any():
+            return
+        if self._factors is None:
+            means += scaling.shift
+        else:
+            factors: Any = self._factors
+            host = factors if self._device is None else factors.cpu().numpy()
+            means += host[chosen].mean(axis=1)[:, None] * scaling.shift
 
     def _on_device(self, chosen: Indices) -> Array:
         torch = self._torch

@@ -94,20 +94,35 @@ def test_any_number_of_features(width):
     np.testing.assert_allclose(Mixer(data).means(indices), naive(data, indices), rtol=0, atol=1e-12)
 
 
-def test_sums_of_bytes_are_exact_at_the_limit():
-    # 257 times 255 fills a lane of 16 bits to the last bit.
+@pytest.mark.parametrize("norm", [None, 1.0])
+@pytest.mark.parametrize("kind", [np.float16, np.longdouble, ">f4", ">i2", np.uint64])
+def test_types_that_are_rare_in_memory(kind, norm):
+    data = records(kind, norm=norm)
+    indices = chosen(5, 40)
+    np.testing.assert_allclose(Mixer(data).means(indices), naive(data, indices), rtol=0, atol=1e-12)
+
+
+def test_features_that_do_not_lie_side_by_side():
+    wide = np.random.default_rng(4).random((700, 32))
     data = Records(
-        features=np.full((600, 8), 255, dtype=np.uint8),
-        labels=np.zeros(600, dtype=int),
+        features=wide[:, ::2],
+        labels=np.zeros(700, dtype=int),
         classes=1,
         scaling=public_scaling(),
+        norm=1.0,
     )
-    for size in (256, 257, 258, 514, 600):
-        np.testing.assert_array_equal(Mixer(data).means(chosen(2, size, 600)), 255.0)
+    indices = chosen(5, 40)
+    np.testing.assert_allclose(Mixer(data).means(indices), naive(data, indices), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("number", [-1, 700])
+def test_a_record_that_is_not_there_is_refused(number):
+    with pytest.raises(IndexError, match=r"numbers of records in \[0, 700\), got some in"):
+        Mixer(records()).means(np.array([[3, number]]))
 
 
 @pytest.mark.parametrize("norm", [None, 1.0])
-@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+@pytest.mark.parametrize("kind", KINDS)
 def test_threads_do_not_change_a_bit(kind, norm):
     data = records(kind, width=784, norm=norm)
     indices = chosen(60, 64)

@@ -1,0 +1,143 @@
+"""Sums of chosen rows, compiled: one pass over the data, without a copy of more than a few rows.
+
+The order of every sum is fixed by the number of rows alone. It depends neither on the machine nor
+on threads, so the same subsets always give the same bits. The functions let go of Python's lock,
+and check no bounds: callers do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+# 256 * 255 is less than 2^16.
+_SIXTEEN_BITS = 256
+# 16 * 255 * (2^12 - 1) is less than 2^24, up to which single precision holds all whole numbers.
+_SINGLE = 16
+_DIGIT_BITS = 12
+
+DIGITS = 2 * _DIGIT_BITS
+"""Bits of the whole numbers that bytes may be weighted with."""
+
+
+def split(weights: np.ndarray[Any, np.dtype[np.uint32]]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Whole weights below 2 ** ``DIGITS`` as two digits, shape (n, 2), for ``weighted_bytes``."""
+    parts = (weights >> _DIGIT_BITS, weights & (2**_DIGIT_BITS - 1))
+    return np.stack(parts, axis=1).astype(np.float32)
+
+
+@njit(nogil=True)
+def weighted_numbers(flat: Any, chosen: Any, weights: Any, sums: Any) -> None:
+    """Add to each row of ``sums`` the weighted sum of the rows that are chosen for it.
+
+    Parameters
+    ----------
+    flat : ndarray of any real type, shape (n, d)
+    chosen : ndarray of int64, shape (count, l)
+        Numbers of rows, in [0, n).
+    weights : ndarray of float64, shape (n,)
+    sums : ndarray of float64, shape (count, d)
+    """
+    count, size = chosen.shape
+    fours = size - size % 4
+    for t in range(count):
+        total = sums[t]
+        # Four rows at a time: their reads from memory go on at once, and sums are written less.
+        for s in range(0, fours, 4):
+            i, j, k, m = chosen[t, s], chosen[t, s + 1], chosen[t, s + 2], chosen[t, s + 3]
+            p, q, r, w = weights[i], weights[j], weights[k], weights[m]
+            first, second, third, fourth = flat[i], flat[j], flat[k], flat[m]
+            for x in range(total.size):
+                total[x] += (p * first[x] + q * second[x]) + (r * third[x] + w * fourth[x])
+        for s in range(fours, size):
+            row, weight = flat[chosen[t, s]], weights[chosen[t, s]]
+            for x in range(total.size):
+                total[x] += weight * row[x]
+
+
+@njit(nogil=True)
+def plain_bytes(flat: Any, chosen: Any, sums: Any) -> None:
+    """Add to each row of ``sums`` the sum of the rows of bytes that are chosen for it: exact.
+
+    Parameters
+    ----------
+    flat : ndarray of uint8, shape (n, d)
+    chosen : ndarray of int64, shape (count, l)
+        Numbers of rows, in [0, n).
+    sums : ndarray of float64, shape (count, d)
+    """
+    count, size = chosen.shape
+    total = np.empty(flat.shape[1], np.uint16)
+    for t in range(count):
+        for start in range(0, size, _SIXTEEN_BITS):
+            rows = chosen[t, start : start + _SIXTEEN_BITS]
+            fours = rows.size - rows.size % 4
+            total[:] = 0
+            for s in range(0, fours, 4):
+                first, second = flat[rows[s]], flat[rows[s + 1]]
+                third, fourth = flat[rows[s + 2]], flat[rows[s + 3]]
+                for x in range(total.size):
+                    pair = np.uint16(first[x]) + np.uint16(second[x])
+                    total[x] += pair + np.uint16(third[x]) + np.uint16(fourth[x])
+            for s in range(fours, rows.size):
+                row = flat[rows[s]]
+                for x in range(total.size):
+                    total[x] += np.uint16(row[x])
+            for x in range(total.size):
+                sums[t, x] += total[x]
+
+
+# Products and sums may be contracted: they are whole numbers that no rounding changes.
+@njit(nogil=True, fastmath={"contract"})
+def weighted_bytes(flat: Any, chosen: Any, digits: Any, sums: Any) -> None:
+    """Add to each row of ``sums`` the weighted sum of the rows of bytes that are chosen for it.
+
+    Exact as long as sums are below 2^53: up to two million rows of any bytes and weights.
+
+    Parameters
+    ----------
+    flat : ndarray of uint8, shape (n, d)
+    chosen : ndarray of int64, shape (count, l)
+        Numbers of rows, in [0, n).
+    digits : ndarray of float32, shape (n, 2)
+        The whole weights of the rows, as ``split`` gives them.
+    sums : ndarray of float64, shape (count, d)
+    """
+    count, size = chosen.shape
+    width = flat.shape[1]
+    held = np.empty((_SINGLE, width), np.uint8)
+    high, low = np.empty(width, np.float32), np.empty(width, np.float32)
+    for t in range(count):
+        for start in range(0, size, _SINGLE):
+            rows = chosen[t, start : start + _SINGLE]
+            fours = rows.size - rows.size % 4
+            # Copied first, which does nothing but wait for memory, so that many reads go on at
+            # once: the arithmetic below is too long for the processor to look past one row.
+            for s in range(rows.size):
+                row = flat[rows[s]]
+                for x in range(width):
+                    held[s, x] = row[x]
+            high[:] = 0
+            low[:] = 0
+            for s in range(0, fours, 4):
+                i, j, k, m = rows[s], rows[s + 1], rows[s + 2], rows[s + 3]
+                p, q, r, w = digits[i, 0], digits[j, 0], digits[k, 0], digits[m, 0]
+                e, f, g, h = digits[i, 1], digits[j, 1], digits[k, 1], digits[m, 1]
+                for x in range(width):
+                    first, second = np.float32(held[s, x]), np.float32(held[s + 1, x])
+                    third, fourth = np.float32(held[s + 2, x]), np.float32(held[s + 3, x])
+                    high[x] += (p * first + q * second) + (r * third + w * fourth)
+                    low[x] += (e * first + f * second) + (g * third + h * fourth)
+            for s in range(fours, rows.size):
+                p, e = digits[rows[s], 0], digits[rows[s], 1]
+                for x in range(width):
+                    only = np.float32(held[s, x])
+                    high[x] += p * only
+                    low[x] += e * only
+            for x in range(width):
+                sums[t, x] += np.float64(high[x]) * 2.0**_DIGIT_BITS + np.float64(low[x])
+
+
+__all__ = ["DIGITS", "plain_bytes", "split", "weighted_bytes", "weighted_numbers"]
