@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import rdpkit
 from mechanisms.augmentation import OPERATIONS, Augmentation, check_operations, draw_augmentation
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.labelled_images import (
     Floats,
     Progress,
@@ -18,6 +19,7 @@ from mechanisms.labelled_images import (
     labelled_images,
     nothing,
 )
+from mechanisms.manifest import event_table
 from mechanisms.models.convnet import ConvNet
 from mechanisms.noise import NoiseSource
 from mechanisms.random_extractor import draw_seed, random_convnet
@@ -158,6 +160,7 @@ def synthesize(
     extractor_depth: int = 3,
     image_shape: tuple[int, int, int] | None = None,
     device: str = "cpu",
+    checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Learn synthetic records from noisy sums of clipped representations.
@@ -221,6 +224,11 @@ def synthesize(
         Channels, height and width of flat records.
     device : str
         Where torch computes.
+    checkpoint : Checkpoint, optional
+        Where an unfinished run is kept, and taken up from if it is there. It holds the synthetic
+        records of some iteration, which the guarantee covers. With seeded noise the release is
+        the same, bit for bit, as without an interruption; with secret noise what is left is
+        drawn afresh. The file is not removed.
     progress : callable, optional
         Called with (done, iterations) after each iteration.
 
@@ -233,7 +241,8 @@ def synthesize(
     Raises
     ------
     ValueError
-        If an argument is out of range or the arrays do not fit together.
+        If an argument is out of range, the arrays do not fit together, or the checkpoint is not
+        one of this run.
     ArithmeticError
         If a representation or a synthetic pixel is not finite.
 
@@ -272,7 +281,11 @@ def synthesize(
     ]
     optimizer = torch.optim.SGD(synthetic, lr=rate, momentum=momentum)
     by_class = [data.of_class(label) for label in range(classes)]
-    for iteration in range(iterations):
+    state = _State(synthetic, optimizer=optimizer, generator=generator, noise=noise)
+    first = 0
+    if checkpoint is not None:
+        first = state.resume(checkpoint, event=event_table(event), parameters=parameters)
+    for iteration in range(first, iterations):
         extractor = random_convnet(
             draw_seed(generator),
             shape=data.shape,
@@ -299,6 +312,8 @@ def synthesize(
             loss = (matched - torch.from_numpy(target).to(device)).square().sum()
             loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
+        if checkpoint is not None and (checkpoint.is_due() or iteration + 1 == iterations):
+            state.save(checkpoint, iteration + 1)
         report(iteration + 1, iterations)
     pixels = torch.cat([records.detach() for records in synthetic]).cpu().numpy()
     return release(
@@ -311,6 +326,61 @@ def synthesize(
         noise=noise,
         notes=notes,
     )
+
+
+class _State:
+    """All that changes from iteration to iteration, to and from a checkpoint."""
+
+    def __init__(
+        self,
+        synthetic: list[torch.Tensor],
+        *,
+        optimizer: torch.optim.SGD,
+        generator: torch.Generator,
+        noise: NoiseSource,
+    ) -> None:
+        self._synthetic = synthetic
+        self._optimizer = optimizer
+        self._generator = generator
+        self._noise = noise
+
+    def save(self, checkpoint: Checkpoint, iteration: int) -> None:
+        arrays = {
+            "iteration": np.array([iteration]),
+            "generator": self._generator.get_state().numpy(),
+            "synthetic": self._stacked(self._synthetic),
+        }
+        if self._noise.reproducible:
+            arrays["position"] = np.array([self._noise.position])
+        moved = [
+            self._optimizer.state[records].get("momentum_buffer") for records in self._synthetic
+        ]
+        if all(buffer is not None for buffer in moved):
+            arrays["momentum"] = self._stacked(moved)
+        checkpoint.save(arrays)
+
+    @staticmethod
+    def _stacked(tensors: list[torch.Tensor]) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = torch.stack([t.detach() for t in tensors]).cpu().numpy()
+        return found
+
+    def resume(self, checkpoint: Checkpoint, **parameters: Any) -> int:
+        """Take up what is saved, if anything: the number of iterations that are done."""
+        arrays = checkpoint.resume(reproducible_noise=self._noise.reproducible, **parameters)
+        if arrays is None:
+            return 0
+        try:
+            for records, saved in zip(self._synthetic, arrays["synthetic"], strict=True):
+                records.detach().copy_(torch.from_numpy(saved))
+            for records, saved in zip(self._synthetic, arrays.get("momentum", ()), strict=False):
+                buffer = torch.from_numpy(saved).to(records.device)
+                self._optimizer.state[records]["momentum_buffer"] = buffer
+            self._generator.set_state(torch.from_numpy(arrays["generator"]))
+            if self._noise.reproducible:
+                self._noise.advance(int(arrays["position"].item()))
+            return int(arrays["iteration"].item())
+        except (KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise checkpoint.wrong(f"is not one of NDPDC ({error})") from None
 
 
 __all__ = ["clip_representations", "clipped_sum", "noisy_sum", "synthesize"]

@@ -20,6 +20,8 @@ _SUMMANDS = 4
 # Outputs per step: all temporaries of a step fit in a processor's second-level cache.
 _STEP = 1 << 14
 _LARGEST_SEED = 2**256 - 1
+# Words that are drawn at once to be left out.
+_SKIPPED = 1 << 20
 
 
 class NoiseSource:
@@ -62,7 +64,7 @@ class NoiseSource:
     False
     """
 
-    __slots__ = ("_process", "_stream", "reproducible")
+    __slots__ = ("_drawn", "_process", "_stream", "reproducible")
 
     reproducible: bool
 
@@ -115,6 +117,7 @@ class NoiseSource:
             modes,
         )
 
+        self._drawn = 0
         self._process = os.getpid()
         self._stream = Cipher(algorithms.AES(key[:32]), modes.CTR(key[32:])).encryptor()
 
@@ -124,6 +127,32 @@ class NoiseSource:
     def __reduce__(self) -> NoReturn:
         # A copy would repeat the noise, and two releases with the same noise have none.
         raise TypeError("A NoiseSource is not copied or pickled: make one in each process.")
+
+    @property
+    def position(self) -> int:
+        """How many words have been drawn."""
+        return self._drawn
+
+    def advance(self, position: int) -> None:
+        """Leave out all words before a position: where an earlier run with this seed stopped.
+
+        Parameters
+        ----------
+        position : int
+            At least the present one.
+
+        Raises
+        ------
+        ValueError
+            If the position has been passed.
+        RuntimeError
+            If the source is not a seeded one: another source has no part in its words.
+        """
+        if not self.reproducible:
+            raise RuntimeError("Only a seeded NoiseSource has positions to go on from.")
+        target = int(_validate.integer("position", position, minimum=self._drawn))
+        while self._drawn < target:
+            self.words(min(_SKIPPED, target - self._drawn))
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Uniform 64-bit words, shape (count,)."""
@@ -139,6 +168,7 @@ class NoiseSource:
         # is what the library asks of a buffer.
         buffer = np.empty(8 * count + 15, dtype=np.uint8)
         written = self._stream.update_into(plain.data.cast("B"), buffer.data)
+        self._drawn += count
         return buffer[:written].view(np.uint64)
 
     def uniform(self, shape: Shape) -> Array:

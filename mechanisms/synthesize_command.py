@@ -67,7 +67,8 @@ def synthesize(
 ) -> None:
     """Make the release that EXPERIMENT describes, with its guarantee.
 
-    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). The grid of
+    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). What takes
+    hours is kept in FILE.unfinished.npz, and the same command goes on from there. The grid of
     samples shows private records: it is for experiments on public data.
     """
     if list_them:
@@ -79,6 +80,7 @@ def synthesize(
     if output is None and grid is None:
         raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
     found = shipped.find_experiment(experiment)
+    from mechanisms.checkpoint import Checkpoint  # noqa: PLC0415
     from mechanisms.experiments.runner import (  # noqa: PLC0415  (it imports torch)
         Runner,
         guarantee_of,
@@ -93,8 +95,10 @@ def synthesize(
         if output is None:
             return
         cell = _with_noise(_one_of(found, setting), noise)
-        made = runner.synthesize(cell, chosen)
+        checkpoint = Checkpoint(output.with_suffix(".unfinished.npz"), run=cell.key(chosen))
+        made = runner.synthesize(cell, chosen, checkpoint=checkpoint)
         made.save(output)
+        checkpoint.clear()
     described: dict[str, Any] = {"file": str(output), **guarantee_of(made)}
     if output_format == "json":
         click.echo(as_json(described))

@@ -22,7 +22,7 @@ Sizes = tuple[int, ...]
 
 ELSEWHERE = (
     "delta", "adjacency", "noise", "seed", "classes", "class_sizes", "population_size",
-    "image_shape", "device", "progress", "scaling", "dtype", "out", "initial",
+    "image_shape", "device", "checkpoint", "progress", "scaling", "dtype", "out", "initial",
 )  # fmt: skip
 """Arguments of mechanisms that the data set, the seed or the privacy section decide, or nobody."""
 

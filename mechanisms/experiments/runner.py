@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 import rdpkit
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.data.dataset import Dataset
 from mechanisms.experiments.experiment import Cell, Experiment
 from mechanisms.experiments.mechanisms import SCALING, find_mechanism
@@ -80,12 +81,15 @@ class Runner:
     def run(self, experiment: Experiment, results: Path) -> Outcome:
         """Run what has not been run yet; each finished seed is written at once.
 
+        Of a seed that is interrupted, mechanisms that take hours keep a checkpoint.
+
         Parameters
         ----------
         experiment : Experiment
             What to run.
         results : Path
-            The folder of results; rows go to ``results / NAME / rows``.
+            The folder of results; rows go to ``results / NAME / rows``, and checkpoints to
+            ``results / NAME / unfinished``.
 
         Raises
         ------
@@ -93,7 +97,8 @@ class Runner:
             As the data set, the calibration, the mechanism or the training do; the rows of
             finished runs are kept.
         """
-        store = Rows(results / experiment.name / "rows")
+        folder = results / experiment.name
+        store = Rows(folder / "rows")
         total = len(experiment.cells) * len(experiment.seeds)
         rows: list[Row] = []
         resumed = 0
@@ -101,18 +106,23 @@ class Runner:
             self.report("runs", number, total)
             row = store.find(cell, seed)
             if row is None:
-                row = self.one(experiment, cell, seed)
+                key = cell.key(seed)
+                checkpoint = Checkpoint(folder / "unfinished" / f"{key}.npz", run=key)
+                row = self.one(experiment, cell, seed, checkpoint=checkpoint)
                 store.write(cell, seed, row)
+                checkpoint.clear()
             else:
                 resumed += 1
             rows.append(row)
         self.report("runs", total, total)
         return Outcome(rows=tuple(rows), resumed=resumed)
 
-    def one(self, experiment: Experiment, cell: Cell, seed: int) -> Row:
-        """One run: its row."""
+    def one(
+        self, experiment: Experiment, cell: Cell, seed: int, *, checkpoint: Checkpoint | None = None
+    ) -> Row:
+        """One run: its row. Seconds do not count what an interrupted run has spent."""
         started = time.perf_counter()
-        release = self.synthesize(cell, seed)
+        release = self.synthesize(cell, seed, checkpoint=checkpoint)
         synthesised = time.perf_counter()
         measured = self.evaluate(cell, release, seed)
         guarantee = release.guarantee
@@ -149,7 +159,7 @@ class Runner:
             self._scaled = {key: scale(load(cell.dataset, self.directory), features)}
         return self._scaled[key]
 
-    def synthesize(self, cell: Cell, seed: int) -> Release:
+    def synthesize(self, cell: Cell, seed: int, *, checkpoint: Checkpoint | None = None) -> Release:
         """Make the cell's release.
 
         Parameters
@@ -159,6 +169,8 @@ class Runner:
         seed : int
             Of the noise where the cell asks for seeded noise, and of randomness that need not be
             secret.
+        checkpoint : Checkpoint, optional
+            For mechanisms that keep one.
         """
         mechanism = find_mechanism(cell.mechanism)
         scaled = self.data(cell)
@@ -173,6 +185,7 @@ class Runner:
             "classes": len(data.classes),
             "image_shape": data.image_shape,
             "device": self.device,
+            "checkpoint": checkpoint,
             "progress": lambda done, total: self.report("synthesis", done, total),
         }
         options = self.options(cell, data)

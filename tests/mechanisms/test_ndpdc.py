@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 import rdpkit
 from mechanisms import ndpdc
 from mechanisms.augmentation import OPERATIONS, draw_augmentation
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.noise import NoiseSource
 from mechanisms.random_extractor import random_convnet
 
@@ -186,6 +189,114 @@ def test_seeds_decide_everything_and_the_global_generator_is_left_alone():
     assert torch.equal(before, torch.get_rng_state())
     third = _synthesize(features, labels, noise=NoiseSource.seeded(2))
     assert third.manifest.arrays != one.manifest.arrays
+
+
+class KillError(Exception):
+    pass
+
+
+def _kill_at(iteration):
+    def progress(done, total):
+        if done == iteration:
+            raise KillError
+
+    return progress
+
+
+def _every_time(path):
+    return Checkpoint(path, every=0.0)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_a_killed_run_goes_on_to_the_same_release(tmp_path, momentum):
+    features, labels = _data()
+    path = tmp_path / "new" / "state.npz"
+    whole = _synthesize(features, labels, iterations=7, momentum=momentum)
+    for kill in (2, 5):
+        with pytest.raises(KillError):
+            _synthesize(
+                features, labels, iterations=7, momentum=momentum, checkpoint=_every_time(path),
+                noise=NoiseSource.seeded(1), progress=_kill_at(kill),
+            )  # fmt: skip
+    steps = []
+    resumed = _synthesize(
+        features, labels, iterations=7, momentum=momentum, checkpoint=_every_time(path),
+        noise=NoiseSource.seeded(1), progress=lambda done, total: steps.append(done),
+    )  # fmt: skip
+    assert steps == [6, 7]
+    assert resumed.manifest.as_dict() == whole.manifest.as_dict()
+    again = _synthesize(
+        features, labels, iterations=7, momentum=momentum, checkpoint=_every_time(path),
+        noise=NoiseSource.seeded(1), progress=_kill_at(7),
+    )  # fmt: skip
+    assert again.manifest.arrays == whole.manifest.arrays  # nothing was left to do
+
+
+def test_secret_noise_is_drawn_afresh_and_never_kept(tmp_path):
+    features, labels = _data()
+    path = tmp_path / "state.npz"
+    made = []
+    for _ in range(2):
+        with pytest.raises(KillError):
+            _synthesize(
+                features, labels, noise=NoiseSource.system(), checkpoint=_every_time(path),
+                progress=_kill_at(2),
+            )  # fmt: skip
+        with np.load(path) as saved:
+            assert set(saved.files) == {"identity", "iteration", "generator", "synthetic"}
+        shutil.copy(path, tmp_path / "copy.npz")
+        for name in ("state.npz", "copy.npz"):
+            kept = _every_time(tmp_path / name)
+            made.append(_synthesize(features, labels, noise=NoiseSource.system(), checkpoint=kept))
+        path.unlink()
+    hashes = {release.manifest.arrays["features"]["sha256"] for release in made}
+    assert len(hashes) == 4
+    assert all(release.manifest.private for release in made)
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    features, labels = _data()
+    path = tmp_path / "state.npz"
+    with pytest.raises(KillError):
+        _synthesize(features, labels, checkpoint=_every_time(path), progress=_kill_at(1))
+    for changes in (
+        {"seed": 3},
+        {"noise_std": 1.0},
+        {"learning_rate": 0.5},
+        {"noise": NoiseSource.system()},
+    ):
+        with pytest.raises(ValueError, match=r"state\.npz: the checkpoint is of a run with other"):
+            _synthesize(features, labels, checkpoint=_every_time(path), **changes)
+
+
+def _without(path, *names, **others):
+    with np.load(path) as saved:
+        arrays = {name: saved[name] for name in saved.files if name not in names}
+    np.savez(path, **(arrays | others))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(path.read_bytes()[:-400]),
+        lambda path: path.write_text("not an archive"),
+        lambda path: path.write_bytes(b""),
+        lambda path: _without(path, "identity"),
+        lambda path: _without(path, "position"),
+        lambda path: _without(path, generator=np.zeros(3, np.uint8)),
+        lambda path: _without(path, synthetic=np.zeros((3, 5))),
+        lambda path: _without(path, iteration=np.array("many")),
+        lambda path: _without(path, identity=np.array([object()])),
+    ],
+)
+def test_a_damaged_checkpoint_is_one_error_that_says_what_to_do(tmp_path, damage):
+    features, labels = _data()
+    path = tmp_path / "state.npz"
+    with pytest.raises(KillError):
+        _synthesize(features, labels, checkpoint=_every_time(path), progress=_kill_at(1))
+    damage(path)
+    with pytest.raises(ValueError, match=r"state\.npz: the checkpoint .*; remove it to begin anew"):
+        _synthesize(features, labels, checkpoint=_every_time(path))
 
 
 def test_flat_records_give_flat_records_and_progress_is_told():

@@ -33,6 +33,19 @@ def test_words_are_the_same_in_whatever_portions():
     np.testing.assert_array_equal(np.concatenate([source.words(k) for k in (1, 3, 60)]), whole)
 
 
+def test_a_seeded_source_goes_on_from_a_position():
+    whole, later = NoiseSource.seeded(3), NoiseSource.seeded(3)
+    whole.normal(100)
+    whole.integers(10, 7)
+    later.advance(whole.position)
+    assert later.position == whole.position > 0
+    np.testing.assert_array_equal(later.words(5), whole.words(5))
+    with pytest.raises(ValueError, match="Expected position to be an integer"):
+        later.advance(1)
+    with pytest.raises(RuntimeError, match="Only a seeded NoiseSource"):
+        NoiseSource.system().advance(3)
+
+
 def test_the_law_is_normal():
     """Seeded; with another seed one of the three fails in 3 of 10,000 cases."""
     sample = NoiseSource.seeded(2).normal(200_000, std=3.0)

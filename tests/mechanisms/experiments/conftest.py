@@ -25,6 +25,31 @@ batch_size = 32
 "privacy.target_epsilon" = [5.0, 50.0]
 """
 
+LONG = """
+title = "Long"
+seeds = [0]
+[dataset]
+name = "digits"
+[mechanism]
+name = "ndpdc"
+samples_per_class = 2
+group_size = 20.0
+iterations = 6
+noise_std = 1.0
+clip_norm = 1.0
+extractor_width = 4
+extractor_depth = 2
+[privacy]
+adjacency = "add_or_remove_one"
+delta = 1e-5
+noise = "seeded"
+[model]
+name = "mlp"
+[training]
+epochs = 1
+batch_size = 32
+"""
+
 
 @pytest.fixture(autouse=True)
 def one_thread():
@@ -47,3 +72,11 @@ def digits(tmp_path):
         return tmp_path / name
 
     return write
+
+
+@pytest.fixture
+def long(tmp_path):
+    """The path of an experiment whose mechanism keeps checkpoints."""
+    path = tmp_path / "long.toml"
+    path.write_text(LONG)
+    return path

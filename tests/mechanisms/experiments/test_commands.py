@@ -3,6 +3,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.evaluate_command import evaluate
 from mechanisms.leaderboard_command import leaderboard
 from mechanisms.release import check_arrays, load_manifest
@@ -77,6 +78,29 @@ def test_synthesize_saves_a_release_that_can_be_checked_and_evaluated(digits, tm
     )
     assert judged["seeds"] == 2
     assert 0.0 <= judged["mean_accuracy"] <= 1.0
+
+
+def test_a_killed_release_goes_on_and_leaves_no_checkpoint(long, tmp_path, monkeypatch):
+    monkeypatch.setattr(Checkpoint, "is_due", lambda self: True)
+    out = tmp_path / "made.npz"
+    save = Checkpoint.save
+    saved = []
+
+    def killed(self, arrays):
+        save(self, arrays)
+        saved.append(arrays["iteration"].item())
+        if saved == [1, 2, 3]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", killed)
+    run(synthesize, long, "--output", out, status=1)
+    assert (tmp_path / "made.unfinished.npz").exists()
+    refused = run(synthesize, long, "--output", out, "--seed", 1, status=2)
+    assert "made.unfinished.npz: the checkpoint is of a run with other parameters" in refused
+    run(synthesize, long, "--output", out)
+    assert saved == [1, 2, 3, 4, 5, 6]
+    assert check_arrays(out.with_suffix(".json")) == ()
+    assert not (tmp_path / "made.unfinished.npz").exists()
 
 
 def test_a_grid_of_samples(digits, tmp_path):

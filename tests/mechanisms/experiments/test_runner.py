@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.experiments import rows
 from mechanisms.experiments.experiment import load_experiment
 from mechanisms.experiments.mechanisms import MECHANISMS
@@ -22,11 +23,11 @@ def test_every_seed_is_a_row_at_once_and_a_killed_run_goes_on(digits, tmp_path, 
     one = Runner.one
     done = []
 
-    def killed(self, *arguments):
+    def killed(self, *arguments, **named):
         if len(done) == 3:
             raise KeyboardInterrupt
         done.append(arguments)
-        return one(self, *arguments)
+        return one(self, *arguments, **named)
 
     monkeypatch.setattr(Runner, "one", killed)
     with pytest.raises(KeyboardInterrupt):
@@ -41,6 +42,28 @@ def test_every_seed_is_a_row_at_once_and_a_killed_run_goes_on(digits, tmp_path, 
     fresh = Runner().run(experiment, tmp_path / "again")
     assert [r["accuracy"] for r in outcome.rows] == [r["accuracy"] for r in fresh.rows]
     assert {p.suffix for p in folder.iterdir()} == {".json"}  # no temporary file is left
+
+
+def test_a_killed_seed_of_hours_goes_on_from_its_checkpoint(long, tmp_path, monkeypatch):
+    monkeypatch.setattr(Checkpoint, "is_due", lambda self: True)
+    experiment = load_experiment(long)
+    steps = []
+
+    def killed(what, done, total):
+        if what == "synthesis":
+            steps.append(done)
+            if len(steps) == 4:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Runner(report=killed).run(experiment, tmp_path / "results")
+    folder = tmp_path / "results" / "long"
+    assert len(list((folder / "unfinished").iterdir())) == 1
+    (row,) = Runner(report=killed).run(experiment, tmp_path / "results").rows
+    assert steps == [1, 2, 3, 4, 5, 6]
+    assert list((folder / "unfinished").iterdir()) == []
+    (fresh,) = Runner().run(experiment, tmp_path / "again").rows
+    assert row["accuracy"] == fresh["accuracy"]
 
 
 def test_rows_say_what_was_promised_and_what_came_of_it(digits, tmp_path):
