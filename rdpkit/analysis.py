@@ -22,8 +22,6 @@ Array = NDArray[np.float64]
 BEST = "best"
 BEST_RDP = "best-rdp"
 
-_USUAL_DELTA = 1e-5
-
 __all__ = [
     "BEST",
     "BEST_RDP",
@@ -272,7 +270,7 @@ def lower_bound(
         adjacency=Adjacency.parse(adjacency),
         delta=None if delta is None else _validate.open_probability("delta", delta),
         epsilon=None if epsilon is None else _validate.non_negative("epsilon", epsilon),
-        scale=_scale(event, Adjacency.parse(adjacency), delta),
+        scale=by_loss.usual_scale(event, Adjacency.parse(adjacency), delta),
     )
     return by_loss.lower(event, question)
 
@@ -401,7 +399,7 @@ def _answer(
         certify=certify,
     )
     if bound in (by_loss.UPPER_ID, by_loss.LOWER_ID):
-        scale = _scale(event, relation, delta)
+        scale = by_loss.usual_scale(event, relation, delta)
         by_distribution = by_loss.Question(
             adjacency=relation, delta=delta, epsilon=epsilon_, scale=scale
         )
@@ -434,7 +432,7 @@ def _smaller(
         adjacency=adjacency,
         delta=delta,
         epsilon=epsilon_,
-        scale=_scale(event, adjacency, delta),
+        scale=by_loss.usual_scale(event, adjacency, delta),
     )
     try:
         distribution = by_loss.upper(event, question)
@@ -443,18 +441,3 @@ def _smaller(
     if epsilon_ is None:
         return distribution if distribution.epsilon < divergence.epsilon else divergence
     return distribution if distribution.delta < divergence.delta else divergence
-
-
-def _scale(event: Event, adjacency: Adjacency, delta: float | None) -> float:
-    """About how large an epsilon of interest is, as a power of two: it only sets a first grid."""
-    question = by_rdp.Question(
-        adjacency=adjacency,
-        delta=_USUAL_DELTA if delta is None else delta,
-        epsilon=None,
-        conversion="balle2020",
-        limits=(SMALLEST_ORDER, LARGEST_ORDER),
-        use_grid=False,
-        certify=False,
-    )
-    found = by_rdp.upper(event, by_rdp.BEST_ID, question).epsilon
-    return float(2.0 ** round(math.log2(min(max(found, 1e-6), 1e6))))

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rdpkit import pld
+from rdpkit import by_rdp, pld
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
 from rdpkit.guarantee import Guarantee, UncertifiedEnclosure
 from rdpkit.loss import Alternative, NoLossDistributionError, alternatives
+from rdpkit.order_search import LARGEST_ORDER, SMALLEST_ORDER
 
 UPPER_ID = "pld-upper"
 LOWER_ID = "pair-lower"
@@ -25,6 +26,7 @@ SOURCES = {
 # Exponentials of larger losses are no floats.
 _LARGEST_SCALE = 256.0
 _SMALLEST_SCALE = 1e-6
+_SURELY_TOO_LARGE = 1e6
 _RESCALINGS = 8
 _USUAL_DELTA = 1e-5
 
@@ -40,6 +42,25 @@ class Question:
     delta: float | None = None
     epsilon: float | None = None
     scale: float = 1.0
+
+
+def usual_scale(event: Event, adjacency: Adjacency, delta: float | None) -> float:
+    """About how large an epsilon of interest is, as a power of two, by Renyi divergences.
+
+    All questions about an event begin with this scale, so that their answers agree: another first
+    grid moves the last digits.
+    """
+    question = by_rdp.Question(
+        adjacency=adjacency,
+        delta=_USUAL_DELTA if delta is None else delta,
+        epsilon=None,
+        conversion="balle2020",
+        limits=(SMALLEST_ORDER, LARGEST_ORDER),
+        use_grid=False,
+        certify=False,
+    )
+    found = by_rdp.upper(event, by_rdp.BEST_ID, question).epsilon
+    return float(2.0 ** round(math.log2(min(max(found, _SMALLEST_SCALE), _SURELY_TOO_LARGE))))
 
 
 def _check_scale(question: Question) -> None:

@@ -390,26 +390,11 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     except (NoEffectError, UnreachableTargetError) as error:
         failed = error
     start = dial.start if known is None else _position(dial, known)
-    seen: dict[float, Guarantee] = {}
-    reasons: list[str] = []
-    question = by_loss.Question(
-        adjacency=target.adjacency,
-        delta=target.delta,
-        scale=2.0 ** round(math.log2(min(max(target.epsilon, 1e-6), 1e2))),
-    )
-
-    def score(t: float) -> float:
-        try:
-            seen[t] = by_loss.upper(dial.at(t), question)
-        except NoLossDistributionError as error:
-            reasons.append(str(error))
-            return math.inf
-        epsilon = seen[t].epsilon
-        return math.log(epsilon / target.epsilon) if epsilon > 0.0 else -math.inf
-
-    found = _search_bracket(replace(search, tolerance=tolerance), score, start)
-    evaluations = len(seen) + len(reasons) + (0 if known is None else known.evaluations)
-    if found.meets is None:
+    sums = _Sums(dial, target)
+    found, guarantee = sums.bracket(replace(search, tolerance=tolerance), start)
+    seen, reasons = sums.seen, sums.reasons
+    evaluations = sums.evaluations + (0 if known is None else known.evaluations)
+    if found.meets is None or guarantee is None:
         if also_divergences and known is not None:
             note = (f"no privacy loss distribution: {reasons[0]}",) if reasons else ()
             return replace(known, evaluations=evaluations, notes=(*known.notes, *note))
@@ -427,12 +412,67 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     return Calibration(
         event=dial.at(found.meets),
         values=dial.values(found.meets),
-        guarantee=seen[found.meets],
+        guarantee=guarantee,
         target_epsilon=target.epsilon,
         misses=None if found.misses is None else dial.values(found.misses),
         evaluations=evaluations,
         notes=tuple(notes),
     )
+
+
+class _Sums:
+    """Guarantees from privacy loss distributions, on the grid that everybody gets.
+
+    Another first grid moves the last digits of an epsilon, and it follows from the event. A search
+    needs one grid for all that it compares. So it is repeated until its grid is the one that
+    :func:`rdpkit.epsilon` takes for what it finds, which then gets no more than the target.
+    """
+
+    def __init__(self, dial: Dial, target: Target) -> None:
+        self._dial = dial
+        self._target = target
+        self.seen: dict[float, Guarantee] = {}
+        self.reasons: list[str] = []
+        self.evaluations = 0
+
+    def bracket(self, search: Search, start: float) -> tuple[Bracket, Guarantee | None]:
+        """The bracket, and the guarantee at its end that meets the target."""
+        scale = 2.0 ** round(math.log2(min(max(self._target.epsilon, 1e-6), 1e2)))
+        tried: dict[float, tuple[Bracket, Guarantee]] = {}
+        while scale not in tried:
+            found = self._on_one_grid(search, start, scale)
+            if found.meets is None:
+                return next(reversed(tried.values()), (found, None))
+            tried[scale] = found, self.seen[found.meets]
+            last, scale, start = scale, self._usual(found.meets), found.meets
+        if scale == last:
+            return tried[last]
+        # Two grids take turns. Of what meets on each of them, the more private one meets on both.
+        for one, _ in sorted(tried.values(), key=lambda t: -self._dial.private * (t[0].meets or 0)):
+            assert one.meets is not None
+            if self.score(one.meets, self._usual(one.meets)) <= 0.0:
+                return one, self.seen[one.meets]
+        return tried[last]
+
+    def _on_one_grid(self, search: Search, start: float, scale: float) -> Bracket:
+        return _search_bracket(search, lambda t: self.score(t, scale), start)
+
+    def _usual(self, t: float) -> float:
+        return by_loss.usual_scale(self._dial.at(t), self._target.adjacency, self._target.delta)
+
+    def score(self, t: float, scale: float) -> float:
+        """The logarithm of epsilon over the target, remembering the guarantee."""
+        question = by_loss.Question(
+            adjacency=self._target.adjacency, delta=self._target.delta, scale=scale
+        )
+        self.evaluations += 1
+        try:
+            self.seen[t] = by_loss.upper(self._dial.at(t), question)
+        except NoLossDistributionError as error:
+            self.reasons.append(str(error))
+            return math.inf
+        epsilon = self.seen[t].epsilon
+        return math.log(epsilon / self._target.epsilon) if epsilon > 0.0 else -math.inf
 
 
 def _position(dial: Dial, known: Calibration) -> float:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
+from rdpkit import by_loss
 from rdpkit.calibration.parameters import paths, value_at, with_value
 from rdpkit.events import MECHANISMS
 
@@ -220,6 +221,41 @@ def test_asking_again_gives_no_more_than_the_target(name, path, target):
         return
     again = rdpkit.epsilon(found.event, delta=1e-5, adjacency=adjacency, bound="best-rdp")
     assert target * (1.0 - 1e-5) <= again.epsilon <= target
+
+
+@pytest.mark.parametrize("target", [0.3, 1.0, 10.0])
+@pytest.mark.parametrize("bound", ["best", "pld-upper"])
+@pytest.mark.parametrize("name", ["gaussian", "poisson", "fixed-size sum", "repeated", "dpmix"])
+def test_asking_again_is_answered_on_the_same_grid(name, bound, target):
+    """Grids of privacy loss distributions depend on the event; another moves the last digits."""
+    event, adjacency = EVENTS[name]
+    path = next(path for path in paths(event) if path.endswith("noise_std") or "feature" in path)
+    question = {"delta": 1e-5, "adjacency": adjacency, "bound": bound}
+    found = rdpkit.calibrate(event, target_epsilon=target, parameter=path, **question)
+    again = rdpkit.epsilon(found.event, **question)
+    assert target * (1.0 - 1e-3) <= again.epsilon <= target
+    assert again.epsilon <= found.guarantee.epsilon
+
+
+def test_two_grids_that_take_turns_end_with_what_meets_on_both(monkeypatch):
+    """Grids that swap whenever the search has settled on one of them."""
+    event, adjacency = EVENTS["repeated"]
+    question = {"delta": 1e-5, "adjacency": adjacency}
+    ask = {"target_epsilon": 1.0, "parameter": "event.noise_std", "bound": "pld-upper"}
+    found = []
+    for scale in (1.0, 64.0):
+        monkeypatch.setattr(by_loss, "usual_scale", lambda *asked, scale=scale: scale)
+        found.append((rdpkit.calibrate(event, **ask, **question).value, scale))
+    (less, first), (more, second) = sorted(found)
+    between = math.sqrt(less * more)
+    assert less < between < more
+    monkeypatch.setattr(
+        by_loss, "usual_scale", lambda e, *asked: first if e.event.noise_std > between else second
+    )
+    both = rdpkit.calibrate(event, **ask, **question)
+    # The search ends within 1e-4 of where it would.
+    assert both.value == pytest.approx(more, rel=1e-4)
+    assert rdpkit.epsilon(both.event, bound="pld-upper", **question).epsilon <= 1.0
 
 
 def test_where_the_curve_itself_is_a_minimum():
