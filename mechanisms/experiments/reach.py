@@ -1,10 +1,13 @@
-"""How far a small epsilon reaches: sound DP-CDA, read by classifiers that need no training.
+"""How far a small epsilon reaches: releases that are read by classifiers without any training.
 
     python -m mechanisms.experiments.reach --dataset mnist
+    python -m mechanisms.experiments.reach --mechanism dpmix --noise 0.0711 --order-of-mixture 256
 
-Two classifiers look at the releases alone, and neither has anything to tune on real records:
-the nearest of the classes' mean releases, and Gaussian discriminant analysis with mixing and noise
-taken out (:mod:`mechanisms.discriminant`). Noise is calibrated to the target with the best bound.
+The classifiers look at the releases alone, and have nothing to tune on real records. Those of sound
+DP-CDA go to the nearest of the classes' mean releases, and to Gaussian discriminant analysis with
+mixing and noise taken out (:mod:`mechanisms.discriminant`). Mixtures of all classes, which DPMix
+releases, are solved for the classes' means first (:mod:`mechanisms.mixture_means`). Noise is given,
+or calibrated to targets with the best bound.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +24,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rdpkit
-from mechanisms import dpcda
 from mechanisms.data import load_dataset
 from mechanisms.discriminant import fit_discriminant
+from mechanisms.experiments.mechanisms import find_mechanism
+from mechanisms.mixture_means import mixture_means
 from mechanisms.noise import NoiseSource
 from mechanisms.preprocessing import clip_rows, public_scaling
+from mechanisms.release import Release
 
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+_CLIP_NORM = 1.0
+
+Predictions = Mapping[str, NDArray[np.int64]]
+"""Classes of the test records, by the name of the classifier."""
+
+
+def nearest(means: NDArray[Any], tested: NDArray[Any]) -> NDArray[np.int64]:
+    """The number of the nearest of some means, for each row of ``tested``."""
+    scores = tested @ means.T - 0.5 * (means * means).sum(axis=1)
+    return np.asarray(scores.argmax(axis=1))
 
 
 def nearest_mean(
@@ -35,75 +50,85 @@ def nearest_mean(
 ) -> NDArray[np.int64]:
     """The class whose mean release is nearest, for each row of ``tested``."""
     means = np.array([features[labels == k].mean(axis=0) for k in range(int(labels.max()) + 1)])
-    scores = tested @ means.T - 0.5 * (means * means).sum(axis=1)
-    return np.asarray(scores.argmax(axis=1))
+    return nearest(means, tested)
+
+
+def read(release: Release, tested: NDArray[Any]) -> Predictions:
+    """What the classifiers make of test records, knowing a release of DP-CDA or DPMix alone."""
+    features, labels, event = release.features, release.labels, release.manifest.event
+    if isinstance(event, rdpkit.DPMix):
+        return {"nearest_mean": nearest(mixture_means(features, labels, event=event), tested)}
+    assert isinstance(event, rdpkit.DPCDA)
+    return {
+        "nearest_mean": nearest_mean(features, labels, tested),
+        "discriminant": fit_discriminant(features, labels, event=event).predict(tested),
+    }
 
 
 def rows(
     dataset: str,
     *,
+    mechanism: str,
     directory: Path | None,
+    noise_std: float | None,
     epsilons: tuple[float, ...],
     seeds: int,
     delta: float,
     order_of_mixture: int,
-    samples_per_class: int,
+    releases: int,
     center: float,
 ) -> Iterator[dict[str, Any]]:
-    """One row for each epsilon: accuracy of both classifiers, mean and standard deviation."""
+    """One row for each noise: accuracy of the classifiers, mean and standard deviation."""
     data = load_dataset(dataset, directory)
     low, high = data.value_range
+    wanted = find_mechanism(mechanism)
+    stated: dict[str, Any] = {"order_of_mixture": order_of_mixture, **wanted.fixed}
+    if mechanism == "dpmix":
+        center = 0.0  # its records lie in [0, 1]
+        stated["releases"] = releases
+    else:
+        stated |= {"samples_per_class": releases // len(data.classes), "clip_norm": _CLIP_NORM}
     scaling = public_scaling(factor=1.0 / (high - low), shift=-low / (high - low) - center)
-    tested = clip_rows(scaling.apply(data.test_features), 1.0)
-    shape = rdpkit.DPCDA(
-        class_sizes=data.class_sizes,
-        samples_per_class=samples_per_class,
-        order_of_mixture=order_of_mixture,
-        clip_norm=1.0,
-        feature_noise=1.0,
-        label_noise=0.0,
-    )
-    for target in epsilons:
-        found = rdpkit.calibrate(
-            shape,
-            target_epsilon=target,
-            delta=delta,
-            adjacency="replace_one",
-            parameter="feature_noise",
-            bound="best",
-        )
-        noise_std = found.value
-        assert isinstance(noise_std, float)
-        accuracies: dict[str, list[float]] = {"nearest_mean": [], "discriminant": []}
+    tested = scaling.apply(data.test_features)
+    if "clip_norm" in stated:
+        tested = clip_rows(tested, _CLIP_NORM)
+    for target in epsilons if noise_std is None else (None,):
+        if target is None:
+            options = {**stated, **dict.fromkeys(wanted.noise, noise_std)}
+        else:
+            options = wanted.calibrate(
+                stated,
+                class_sizes=data.class_sizes,
+                dimension=data.train_features.shape[1],
+                target_epsilon=target,
+                delta=delta,
+                adjacency=rdpkit.Adjacency.REPLACE_ONE,
+                bound="best",
+            )
+        accuracies: dict[str, list[float]] = {}
         for seed in range(seeds):
-            release = dpcda.synthesize(
+            release = wanted.call()(
                 data.train_features,
                 data.train_labels,
                 classes=len(data.classes),
-                samples_per_class=samples_per_class,
-                order_of_mixture=order_of_mixture,
-                clip_norm=1.0,
-                feature_noise=noise_std,
-                label_noise=0.0,
                 scaling=scaling,
                 delta=delta,
                 adjacency="replace_one",
                 noise=NoiseSource.seeded(seed),
+                **options,
             )
-            event = release.manifest.event
-            assert isinstance(event, rdpkit.DPCDA)
-            near = nearest_mean(release.features, release.labels, tested)
-            accuracies["nearest_mean"].append(float((near == data.test_labels).mean()))
-            fitted = fit_discriminant(release.features, release.labels, event=event)
-            accuracies["discriminant"].append(fitted.accuracy(tested, data.test_labels))
+            for name, found in read(release, tested).items():
+                share = float((found == data.test_labels).mean())
+                accuracies.setdefault(name, []).append(share)
         row: dict[str, Any] = {
             "dataset": dataset,
+            "mechanism": mechanism,
             "target_epsilon": target,
-            "epsilon": found.guarantee.epsilon,
-            "bound": found.guarantee.bound,
+            "epsilon": release.guarantee.epsilon,
+            "bound": release.guarantee.bound,
             "delta": delta,
             "adjacency": "replace_one",
-            "feature_noise": noise_std,
+            **{name: options[name] for name in wanted.noise},
             "seeds": seeds,
         }
         for name, values in accuracies.items():
@@ -115,15 +140,23 @@ def rows(
 @click.command()
 @click.option("--dataset", default="mnist", show_default=True)
 @click.option(
+    "--mechanism", type=click.Choice(["dpcda", "dpmix"]), default="dpcda", show_default=True
+)
+@click.option(
     "--data-dir", "directory", type=click.Path(path_type=Path), help="As RDPKIT_DATA_DIR."
 )
+@click.option("--noise", "noise_std", type=float, help="Standard deviation, instead of targets.")
 @click.option("--epsilon", "epsilons", multiple=True, type=float, default=_EPSILONS)
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--delta", type=float, default=1e-5, show_default=True)
 @click.option("--order-of-mixture", type=int, default=128, show_default=True)
-@click.option("--samples-per-class", type=int, default=1000, show_default=True)
+@click.option("--releases", type=int, default=10_000, show_default=True, help="Of all classes.")
 @click.option(
-    "--center", type=float, default=0.2, show_default=True, help="Grey that becomes the origin."
+    "--center",
+    type=float,
+    default=0.2,
+    show_default=True,
+    help="Grey that becomes the origin; of dpcda.",
 )
 def main(**options: Any) -> None:
     """Print one JSON line for each epsilon."""
