@@ -12,9 +12,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from mechanisms.experiments import shipped
-from mechanisms.experiments.progress_bar import progress_bar
-from rdpkit.cli.output import as_json, format_option, one_line_errors, printable, rounded_up
+from mechanisms.experiments.command_line import chosen_experiment, experiment_options, running
+from rdpkit.cli.output import as_json, printable, rounded_up
 
 if TYPE_CHECKING:
     from mechanisms.experiments.experiment import Cell
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("experiment", required=False)
-@click.option("--list", "list_them", is_flag=True, help="List the experiments of the package.")
 @click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),
@@ -61,14 +58,7 @@ if TYPE_CHECKING:
     metavar="FILE.svg",
     help="Also draw accuracy against what the experiment varies, to an SVG or PNG file.",
 )
-@click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The data directory.  [default: RDPKIT_DATA_DIR]",
-)
-@click.option("--device", help="cpu or cuda.  [default: cuda where there is one]")
-@format_option
-@one_line_errors
+@experiment_options
 def evaluate(
     *,
     experiment: str | None,
@@ -88,13 +78,9 @@ def evaluate(
     EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). Every finished
     run is kept at once; run the same command again after an interruption, and it goes on.
     """
-    if list_them:
-        names = shipped.names()
-        click.echo(as_json(names) if output_format == "json" else "\n".join(names))
+    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    if found is None:
         return
-    if experiment is None:
-        raise ValueError("Expected EXPERIMENT: a TOML file, or a name that --list shows.")
-    found = shipped.find_experiment(experiment)
     if seeds is not None:
         if seeds > len(found.seeds):
             raise ValueError(f"Expected --seeds to be at most {len(found.seeds)}, got {seeds}.")
@@ -104,8 +90,6 @@ def evaluate(
 
         found = selected(found, conditions)
     from mechanisms.experiments import plots, rows  # noqa: PLC0415
-    from mechanisms.experiments.runner import Runner  # noqa: PLC0415  (it imports torch)
-    from mechanisms.training import best_device  # noqa: PLC0415
     from rdpkit.cli import tables  # noqa: PLC0415
 
     # A wrong ending is found out before hours of work, not after.
@@ -113,8 +97,7 @@ def evaluate(
         tables.check_suffix(output)
     if plot is not None:
         plots.check_format(plot)
-    with progress_bar() as report:
-        runner = Runner(directory=data_dir, device=device or best_device(), report=report)
+    with running(data_dir, device) as runner:
         if release_file is not None:
             _one_release(runner, found.cells[0], release_file, found.seeds, output_format)
             return

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mechanisms.experiments import shipped
-from mechanisms.experiments.progress_bar import progress_bar
-from rdpkit.cli.output import as_json, format_option, guarantee_lines, one_line_errors, printable
+from mechanisms.experiments.command_line import chosen_experiment, experiment_options, running
+from rdpkit.cli.output import as_json, guarantee_lines, printable
 
 if TYPE_CHECKING:
     from mechanisms.experiments.experiment import Cell, Experiment
@@ -19,8 +18,6 @@ _COLUMNS = 10
 
 
 @click.command()
-@click.argument("experiment", required=False)
-@click.option("--list", "list_them", is_flag=True, help="List the experiments of the package.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -44,14 +41,7 @@ _COLUMNS = 10
     metavar="FILE.svg",
     help="Also draw images of every setting beside originals, to an SVG or PNG file.",
 )
-@click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The data directory.  [default: RDPKIT_DATA_DIR]",
-)
-@click.option("--device", help="cpu or cuda.  [default: cuda where there is one]")
-@format_option
-@one_line_errors
+@experiment_options
 def synthesize(
     *,
     experiment: str | None,
@@ -71,25 +61,16 @@ def synthesize(
     hours is kept in FILE.unfinished.npz, and the same command goes on from there. The grid of
     samples shows private records: it is for experiments on public data.
     """
-    if list_them:
-        names = shipped.names()
-        click.echo(as_json(names) if output_format == "json" else "\n".join(names))
+    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    if found is None:
         return
-    if experiment is None:
-        raise ValueError("Expected EXPERIMENT: a TOML file, or a name that --list shows.")
     if output is None and grid is None:
         raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
-    found = shipped.find_experiment(experiment)
     from mechanisms.checkpoint import Checkpoint  # noqa: PLC0415
-    from mechanisms.experiments.runner import (  # noqa: PLC0415  (it imports torch)
-        Runner,
-        guarantee_of,
-    )
-    from mechanisms.training import best_device  # noqa: PLC0415
+    from mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
 
     chosen = found.seeds[0] if seed is None else seed
-    with progress_bar() as report:
-        runner = Runner(directory=data_dir, device=device or best_device(), report=report)
+    with running(data_dir, device) as runner:
         if grid is not None:
             _draw(grid, found, runner, chosen)
         if output is None:
