@@ -44,7 +44,7 @@ class Mixer:
         The data; may be memory-mapped.
     device : str, optional
         A torch device such as "cuda": the stored records are moved there once, in their own type,
-        and means are taken there in double precision. None: numpy on the processor.
+        and means are taken there in double precision. None: the processor.
     workers : int, optional
         Threads on the processor; by default as many as it has cores.
 

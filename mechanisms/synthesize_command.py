@@ -76,7 +76,7 @@ def synthesize(
         if output is None:
             return
         cell = _with_noise(_one_of(found, setting), noise)
-        checkpoint = Checkpoint(output.with_suffix(".unfinished.npz"), run=cell.key(chosen))
+        checkpoint = Checkpoint(output.with_suffix(".unfinished.npz"), run=cell.release_key(chosen))
         made = runner.synthesize(cell, chosen, checkpoint=checkpoint)
         made.save(output)
         checkpoint.clear()

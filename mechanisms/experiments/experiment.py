@@ -98,8 +98,23 @@ class Cell:
 
     def key(self, seed: int) -> str:
         """A name for one run that changes with everything that its result depends on."""
-        text = json.dumps({"cell": _plain(asdict(self)), "seed": seed}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+        return _hashed({"cell": _plain(asdict(self)), "seed": seed})
+
+    def release_key(self, seed: int) -> str:
+        """A name for a run's release, which runs with other models and training share."""
+        return _hashed(
+            {
+                "dataset": _plain(self.dataset),
+                "mechanism": self.mechanism,
+                "options": _plain(self.options),
+                "privacy": _plain(asdict(self.privacy)),
+                "seed": seed,
+            }
+        )
+
+
+def _hashed(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

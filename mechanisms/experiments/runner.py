@@ -102,18 +102,21 @@ class Runner:
         total = len(experiment.cells) * len(experiment.seeds)
         rows: list[Row] = []
         resumed = 0
+        last = {cell.release_key(seed): i for i, (cell, seed) in enumerate(experiment.runs())}
         for number, (cell, seed) in enumerate(experiment.runs()):
             self.report("runs", number, total)
             row = store.find(cell, seed)
+            key = cell.release_key(seed)
+            checkpoint = Checkpoint(folder / "unfinished" / f"{key}.npz", run=key)
             if row is None:
-                key = cell.key(seed)
-                checkpoint = Checkpoint(folder / "unfinished" / f"{key}.npz", run=key)
                 row = self.one(experiment, cell, seed, checkpoint=checkpoint)
                 store.write(cell, seed, row)
-                checkpoint.clear()
             else:
                 resumed += 1
             rows.append(row)
+            # Kept until then, because other models are trained on the same release.
+            if number == last[key]:
+                checkpoint.clear()
         self.report("runs", total, total)
         return Outcome(rows=tuple(rows), resumed=resumed)
 

@@ -66,6 +66,27 @@ def test_a_killed_seed_of_hours_goes_on_from_its_checkpoint(long, tmp_path, monk
     assert row["accuracy"] == fresh["accuracy"]
 
 
+def test_models_that_share_a_release_of_hours_make_it_once(long, tmp_path):
+    long.write_text(
+        long.read_text().replace("seeds = [0]", "seeds = [0, 1]").replace('name = "mlp"', "")
+        + '[vary]\n"model.name" = ["mlp", "convnet"]\n'
+    )
+    experiment = load_experiment(long)
+    steps = []
+
+    def report(what, done, total):
+        if what == "synthesis":
+            steps.append(done)
+
+    outcome = Runner(report=report).run(experiment, tmp_path / "results")
+    assert len(outcome.rows) == 4
+    assert steps == [1, 2, 3, 4, 5, 6] * 2  # one for each seed
+    assert list((tmp_path / "results" / "long" / "unfinished").iterdir()) == []
+    first, second = experiment.cells
+    assert first.release_key(0) == second.release_key(0) != first.release_key(1)
+    assert first.key(0) != second.key(0)
+
+
 def test_rows_say_what_was_promised_and_what_came_of_it(digits, tmp_path):
     path = digits(
         ("[5.0, 50.0]", "[50.0]"),
