@@ -53,8 +53,10 @@ class Training:
     validation_fraction : float
         Share of the *released* records that is held back to choose the best epoch; 0 for none.
     patience : int, optional
-        Stop after so many epochs without a better validation accuracy. Whenever records are held
-        back, the weights of the best epoch are kept.
+        Stop after so many epochs without a better validation accuracy.
+    keep : {"best", "last"}
+        Whether the model has the weights of the epoch with the best validation accuracy, where
+        records are held back, or of the last one.
     augmentation : {"none", "dsa"}
         "dsa": differentiable siamese augmentation.
 
@@ -76,6 +78,7 @@ class Training:
     loss: Literal["cross-entropy", "kl"] = "cross-entropy"
     validation_fraction: float = 0.0
     patience: int | None = None
+    keep: Literal["best", "last"] = "best"
     augmentation: Literal["none", "dsa"] = "none"
 
     def __post_init__(self) -> None:
@@ -84,6 +87,7 @@ class Training:
         _validate.choice("optimizer", self.optimizer, ("adam", "sgd"))
         _validate.choice("schedule", self.schedule, ("constant", "step", "cosine"))
         _validate.choice("loss", self.loss, ("cross-entropy", "kl"))
+        _validate.choice("keep", self.keep, ("best", "last"))
         _validate.choice("augmentation", self.augmentation, ("none", "dsa"))
         _validate.positive("learning_rate", self.learning_rate)
         _validate.positive("step_factor", self.step_factor)
@@ -250,12 +254,14 @@ def train(
         if held:
             accuracy = _share_right(model, x[validation], y[validation], settings.batch_size)
             if accuracy > best[0]:
-                best = (accuracy, epoch, copy.deepcopy(model.state_dict()))
+                kept = copy.deepcopy(model.state_dict()) if settings.keep == "best" else None
+                best = (accuracy, epoch, kept)
             elif settings.patience is not None and epoch - best[1] >= settings.patience:
                 break
     if best[2] is not None:
         model.load_state_dict(best[2])
-    return Trained(epochs=len(losses), best_epoch=best[1] or len(losses), losses=tuple(losses))
+    ended = best[1] if best[2] is not None else len(losses)
+    return Trained(epochs=len(losses), best_epoch=ended, losses=tuple(losses))
 
 
 def accuracy(

@@ -89,6 +89,25 @@ def test_the_best_epoch_is_kept_and_patience_ends_training():
     assert done.epochs == done.best_epoch + 4 < 200
 
 
+def test_the_last_epoch_is_kept_where_that_is_asked_for():
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(60, 1, 2, 2)).astype(np.float32)
+    labels = rng.integers(0, 2, 60)
+    held = {"epochs": 30, "validation_fraction": 0.5}
+    best, chosen = trained(images, labels, **held)
+    last, done = trained(images, labels, keep="last", **held)
+    # Up to the best epoch the two are one run.
+    shorter, _ = trained(images, labels, keep="last", **(held | {"epochs": chosen.best_epoch}))
+    assert done.losses == chosen.losses
+    assert (done.best_epoch, done.epochs) == (30, 30)
+    assert chosen.best_epoch < 30
+    for one, two, other in zip(
+        best.parameters(), shorter.parameters(), last.parameters(), strict=True
+    ):
+        assert torch.equal(one, two)
+        assert not torch.equal(one, other)
+
+
 def test_soft_labels_are_distributions():
     noisy = np.array([[0.5, -0.1, 1.5], [-1.0, -2.0, -0.5], [0.0, 2.0, 0.0]])
     rows = soft_labels(noisy, 3)
@@ -176,6 +195,7 @@ def test_nothing_that_is_no_number_passes():
         ({"validation_fraction": 1.0}, "Expected validation_fraction"),
         ({"augmentation": "mixup"}, "Expected augmentation"),
         ({"loss": "mse"}, "Expected loss"),
+        ({"keep": "first"}, "Expected keep"),
         ({"schedule": "linear"}, "Expected schedule"),
     ],
 )
