@@ -17,6 +17,7 @@ from rdpkit.cli.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png")
@@ -106,7 +107,11 @@ def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> No
                     label=f"{label}, published" if label else "published",
                 )
         if min(every) > 0 and max(every) >= 10 * min(every):
-            axes.set_xscale("log", base=2 if key.endswith("order_of_mixture") else 10)
+            if key.endswith("order_of_mixture"):
+                axes.set_xscale("log", base=2)
+            else:
+                axes.set_xscale("log")
+                _plain_ticks(axes.xaxis)
         axes.set_xlabel(_LABELS.get(key, key.split(".")[-1].replace("_", " ")))
         axes.set_ylabel("accuracy on real test records")
         figure.suptitle(title, fontsize=9, wrap=True)
@@ -118,6 +123,15 @@ def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> No
         # Below the picture: a legend of one axis would lie under the other axis's curves.
         figure.legend(*curves, fontsize=7, loc="outside lower center", ncols=2)
         _save(figure, path, kind)
+
+
+def _plain_ticks(axis: Axis) -> None:
+    """0.2, 0.5, 1, 2, 5 on a logarithmic axis of few decades, where powers of ten would overlap."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _draw_epsilon(
@@ -147,6 +161,7 @@ def _draw_epsilon(
     found = [y for points in curves.values() for _, y in points]
     if min(found) > 0 and max(found) >= 10 * min(found):
         right.set_yscale("log")
+        _plain_ticks(right.yaxis)
     # What differs from curve to curve is in the curves' labels, not in the axis's.
     rows = [s.row for label in curves for s in lines[label]]
     deltas = {f"delta {row['delta']:.3g}" for row in rows}

@@ -56,6 +56,9 @@ def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
     np.testing.assert_allclose(line.get_xydata(), [[0.3, 30.0], [0.6, 15.0], [9.0, 1.0]])
     assert label == "epsilon, upper bound"
     assert line.axes.get_yscale() == "log"
+    line.axes.figure.draw_without_rendering()
+    shown = [text.get_text() for text in line.axes.get_yticklabels() if text.get_text()]
+    assert {"1", "2", "5", "10", "20"} <= set(shown)
     assert line.axes.get_ylabel() == "epsilon (delta 1e-05, replace one)"
     assert drawn(tmp_path / "a.svg", stated(None)) != drawn(tmp_path / "b.svg", stated(30.0))
 
