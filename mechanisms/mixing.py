@@ -51,7 +51,7 @@ class Mixer:
     Raises
     ------
     ModuleNotFoundError
-        If a device is given and torch is not installed.
+        If numba is not installed, or a device is given and torch is not.
     """
 
     __slots__ = (

@@ -44,7 +44,7 @@ def mixture_means(features: NDArray[Any], labels: NDArray[Any], *, event: DPMix)
     labels : ndarray of float, shape (n, k)
         Their labels: noisy shares of the classes.
     event : DPMix
-        How they were made: order of mixture, number of records, label noise.
+        How they were made: order of mixture, number of records, number of classes.
 
     Returns
     -------

@@ -284,7 +284,7 @@ def synthesize(
     state = _State(synthetic, optimizer=optimizer, generator=generator, noise=noise)
     first = 0
     if checkpoint is not None:
-        first = state.resume(checkpoint, event=event_table(event), parameters=parameters)
+        first = state.resume(checkpoint, iterations, event=event_table(event), **parameters)
     for iteration in range(first, iterations):
         extractor = random_convnet(
             draw_seed(generator),
@@ -364,7 +364,7 @@ class _State:
         found: NDArray[np.float32] = torch.stack([t.detach() for t in tensors]).cpu().numpy()
         return found
 
-    def resume(self, checkpoint: Checkpoint, **parameters: Any) -> int:
+    def resume(self, checkpoint: Checkpoint, iterations: int, **parameters: Any) -> int:
         """Take up what is saved, if anything: the number of iterations that are done."""
         arrays = checkpoint.resume(reproducible_noise=self._noise.reproducible, **parameters)
         if arrays is None:
@@ -372,13 +372,16 @@ class _State:
         try:
             for records, saved in zip(self._synthetic, arrays["synthetic"], strict=True):
                 records.detach().copy_(torch.from_numpy(saved))
-            for records, saved in zip(self._synthetic, arrays.get("momentum", ()), strict=False):
-                buffer = torch.from_numpy(saved).to(records.device)
-                self._optimizer.state[records]["momentum_buffer"] = buffer
+            if self._optimizer.defaults["momentum"]:
+                for records, saved in zip(self._synthetic, arrays["momentum"], strict=True):
+                    buffer = torch.from_numpy(saved).to(records.device)
+                    self._optimizer.state[records]["momentum_buffer"] = buffer
             self._generator.set_state(torch.from_numpy(arrays["generator"]))
             if self._noise.reproducible:
                 self._noise.advance(int(arrays["position"].item()))
-            return int(arrays["iteration"].item())
+            done = arrays["iteration"].item()
+            # A number below 0 would have more noisy sums taken than the account knows of.
+            return int(_validate.integer("iteration", done, minimum=1, maximum=iterations))
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             raise checkpoint.wrong(f"is not one of NDPDC ({error})") from None
 

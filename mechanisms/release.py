@@ -89,19 +89,31 @@ class Release:
         OSError
             If a file cannot be written.
         """
-        target = Path(path)
-        if target.suffix not in SUFFIXES:
-            raise _validate.fail("path", "to end in " + " or ".join(SUFFIXES), str(path))
-        for suffix in SUFFIXES:
-            other = target.with_suffix(suffix)
-            if suffix != target.suffix and other.exists():
-                raise ValueError(
-                    f"{other} is there already and would share {target.with_suffix('.json').name} "
-                    f"with {target.name}: remove it, or choose another name."
-                )
+        target = check_path(path)
         write_arrays(target, {"features": self.features, "labels": self.labels})
         text = json.dumps(self.manifest.as_dict(), indent=1, allow_nan=False) + "\n"
         write_whole(target.with_suffix(".json"), text.encode())
+
+
+def check_path(path: str | Path) -> Path:
+    """Where a release may be saved: to be asked before hours of work, not after.
+
+    Raises
+    ------
+    ValueError
+        As :meth:`Release.save` does.
+    """
+    target = Path(path)
+    if target.suffix not in SUFFIXES:
+        raise _validate.fail("path", "to end in " + " or ".join(SUFFIXES), str(path))
+    for suffix in SUFFIXES:
+        other = target.with_suffix(suffix)
+        if suffix != target.suffix and other.exists():
+            raise ValueError(
+                f"{other} is there already and would share {target.with_suffix('.json').name} "
+                f"with {target.name}: remove it, or choose another name."
+            )
+    return target
 
 
 def release(
@@ -296,6 +308,7 @@ __all__ = [
     "Manifest",
     "Release",
     "check_arrays",
+    "check_path",
     "check_question",
     "load_manifest",
     "load_release",

@@ -68,7 +68,10 @@ def synthesize(
         raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
     from mechanisms.checkpoint import Checkpoint  # noqa: PLC0415
     from mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
+    from mechanisms.release import check_path  # noqa: PLC0415
 
+    if output is not None:
+        check_path(output)
     chosen = found.seeds[0] if seed is None else seed
     with running(data_dir, device) as runner:
         if grid is not None:

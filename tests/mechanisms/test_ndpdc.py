@@ -286,6 +286,9 @@ def _without(path, *names, **others):
         lambda path: _without(path, generator=np.zeros(3, np.uint8)),
         lambda path: _without(path, synthetic=np.zeros((3, 5))),
         lambda path: _without(path, iteration=np.array("many")),
+        lambda path: _without(path, iteration=np.array([-5])),
+        lambda path: _without(path, iteration=np.array([4])),
+        lambda path: _without(path, "momentum"),
         lambda path: _without(path, identity=np.array([object()])),
     ],
 )
@@ -293,10 +296,12 @@ def test_a_damaged_checkpoint_is_one_error_that_says_what_to_do(tmp_path, damage
     features, labels = _data()
     path = tmp_path / "state.npz"
     with pytest.raises(KillError):
-        _synthesize(features, labels, checkpoint=_every_time(path), progress=_kill_at(1))
+        _synthesize(
+            features, labels, momentum=0.5, checkpoint=_every_time(path), progress=_kill_at(1)
+        )
     damage(path)
     with pytest.raises(ValueError, match=r"state\.npz: the checkpoint .*; remove it to begin anew"):
-        _synthesize(features, labels, checkpoint=_every_time(path))
+        _synthesize(features, labels, momentum=0.5, checkpoint=_every_time(path))
 
 
 def test_flat_records_give_flat_records_and_progress_is_told():

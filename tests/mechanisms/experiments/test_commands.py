@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.evaluate_command import evaluate
+from mechanisms.experiments.runner import Runner
 from mechanisms.leaderboard_command import leaderboard
 from mechanisms.release import check_arrays, load_manifest
 from mechanisms.synthesize_command import synthesize
@@ -101,6 +102,15 @@ def test_a_killed_release_goes_on_and_leaves_no_checkpoint(long, tmp_path, monke
     assert saved == [1, 2, 3, 4, 5, 6]
     assert check_arrays(out.with_suffix(".json")) == ()
     assert not (tmp_path / "made.unfinished.npz").exists()
+
+
+def test_a_wrong_ending_is_found_out_before_the_work(long, tmp_path, monkeypatch):
+    monkeypatch.setattr(Runner, "synthesize", lambda *given, **named: pytest.fail("too late"))
+    refused = run(synthesize, long, "--output", tmp_path / "made.pt", status=2)
+    assert "Expected path to end in .npz or .safetensors" in refused
+    (tmp_path / "made.safetensors").touch()
+    refused = run(synthesize, long, "--output", tmp_path / "made.npz", status=2)
+    assert "is there already" in refused
 
 
 def test_a_grid_of_samples(digits, tmp_path):
