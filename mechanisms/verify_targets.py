@@ -2,11 +2,10 @@
 
 Each name in :data:`TARGETS` is an attribute of this module too, so that
 
-    rdpkit verify mechanisms.verify_targets:dpcda --event dpcda.toml --adjacency replace_one
+    rdpkit verify mechanisms.verify_targets:dpcda
 
-tests the very code that makes releases, with ``dpcda.toml`` as :meth:`VerifyTarget.event_file`
-writes it. The source of noise is seeded from the test's generator; apart from its key it is the
-source that releases are made with.
+tests the very code that makes releases against what it claims. The source of noise is seeded from
+the test's generator; apart from its key it is the source that releases are made with.
 """
 
 from __future__ import annotations
@@ -55,14 +54,19 @@ from rdpkit import (
     Event,
     Gaussian,
     GaussianSynthesis,
+    worst_pair,
 )
 
 Array = NDArray[np.float64]
 Runner = Callable[[NoiseSource], list[Batch]]
+LabelledRows = tuple[Array, NDArray[np.int64]]
+DataPair = tuple[LabelledRows, LabelledRows]
 
 _SCALING = public_scaling()
 _CLASSES = 2
 _DIMENSION = 2
+# Where worst-case pairs are the worst; further out a test sees nothing.
+_DELTA = 1e-3
 
 
 class DataSet(Protocol):
@@ -91,12 +95,23 @@ class VerifyTarget:
         Makes, of a data set, a function that runs the mechanism once.
     dimension : int
         Number of features of the data sets it is made for.
+    pair : callable or None
+        Makes the data sets to test it on; None: the event's worst-case pair.
     """
 
     event: Event
     adjacency: Adjacency
     prepare: Callable[[DataSet], Runner]
     dimension: int = _DIMENSION
+    pair: Callable[[], DataPair] | None = None
+
+    def neighbours(self) -> DataPair:
+        """Two data sets, each features of shape (n, d) and labels of shape (n,), to test it on."""
+        if self.pair is not None:
+            return self.pair()
+        return worst_pair(self.event, adjacency=self.adjacency, delta=_DELTA).datasets(
+            self.dimension
+        )
 
     def __call__(self, dataset: DataSet, rng: np.random.Generator) -> Array:
         """One release: features and labels side by side, shape (records, columns)."""
@@ -234,6 +249,20 @@ def _projection(dataset: DataSet) -> Runner:
     )
 
 
+def _opposite() -> DataPair:
+    """A record that is turned around, and its label with it; the data sets are each other's."""
+    rows = np.array([[0.0, 0.0], [10.0, 10.0], [0.0, 0.0]])
+    return (rows, np.array([0, 0, 1])), (-rows, np.array([0, 1, 1]))
+
+
+def _corner() -> DataPair:
+    """Records of covariance 0.2025 I, and the one that is farthest from their mean."""
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    rows = np.vstack([np.tile(0.45 * corners, (99, 1)), np.zeros((3, 2)), [[1.0, 1.0]]])
+    labels = np.zeros(len(rows), dtype=np.int64)
+    return (rows, labels), (rows[:-1], labels[:-1])
+
+
 _DPCDA = DPCDA(
     class_sizes=(12, 12),
     samples_per_class=4,
@@ -304,12 +333,16 @@ TARGETS: Mapping[str, VerifyTarget] = MappingProxyType(
             event=_SYNTHESIS,
             adjacency=Adjacency.ADD_OR_REMOVE_ONE,
             prepare=_synthesis(_SYNTHESIS),
+            pair=_corner,
         ),
         "local_perturbation": VerifyTarget(
-            event=_RECORD, adjacency=Adjacency.REPLACE_ONE, prepare=_local
+            event=_RECORD, adjacency=Adjacency.REPLACE_ONE, prepare=_local, pair=_opposite
         ),
         "random_projection": VerifyTarget(
-            event=_RECORD, adjacency=Adjacency.REPLACE_ONE, prepare=_projection
+            event=_RECORD,
+            adjacency=Adjacency.REPLACE_ONE,
+            prepare=_projection,
+            pair=_opposite,
         ),
     }
 )

@@ -13,17 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-import rdpkit
 from verification.claims import Claim, CodeTest
 from verification.findings import Finding, Soundness
-from verification.neighbours import Neighbours, of_pair, random_neighbours
+from verification.neighbours import (
+    USUAL_RECORDS,
+    Neighbours,
+    random_neighbours,
+    worst_neighbours,
+)
 from verification.tested_claim import TestedClaim, dp_claim, event_claim
 from verification.verify import SAMPLES, Step, verify
 
 _PAIRS = 24
-_RECORDS = 8
-# Records of a worst-case pair on no power-of-two grid, in case the noise is on one.
-_OFF_GRID = 0.9172635
 
 NOT_RUN = "the code {} was not run: allow it with --allow-code"
 
@@ -213,7 +214,7 @@ def _neighbours(claim: Claim, test: CodeTest) -> list[Neighbours]:
         assert test.record_norm is not None
         return random_neighbours(
             count=_PAIRS,
-            records=test.records or _RECORDS,
+            records=test.records or USUAL_RECORDS,
             dimension=test.dimension,
             record_norm=test.record_norm,
             classes=1,
@@ -222,17 +223,13 @@ def _neighbours(claim: Claim, test: CodeTest) -> list[Neighbours]:
         )
     assert claim.event is not None
     assert claim.delta is not None
-    own = getattr(claim.event, "feature_dimension", None) or getattr(claim.event, "dimension", None)
-    if own is not None and own != test.dimension:
-        raise ValueError(
-            f"Expected dimension to be {own}, as the mechanism says, got {test.dimension}."
-        )
-    # Where deltas can be seen in a test; far out nothing is.
-    pair = rdpkit.worst_pair(claim.event, adjacency=claim.adjacency, delta=max(claim.delta, 1e-3))
-    small = max(len(pair.first), len(pair.second)) <= 1
-    size = (test.records or _RECORDS) if small else (test.records or 0)
-    found = of_pair(pair, dimension=test.dimension, records=size)
-    return [found, found.scaled(_OFF_GRID)]
+    return worst_neighbours(
+        claim.event,
+        adjacency=claim.adjacency,
+        delta=claim.delta,
+        dimension=test.dimension,
+        records=test.records,
+    )
 
 
 __all__ = ["NOT_RUN", "CodeOutcome", "run_code", "with_code", "with_release"]

@@ -14,13 +14,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rdpkit import _validate
+from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.pairs import NeighbouringPair
+from rdpkit.pairs import NeighbouringPair, worst_pair
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
+USUAL_RECORDS = 8
+"""Records of the larger data set, where nothing else says how many."""
+LEAST_DELTA = 1e-3
+"""The smallest delta that worst-case pairs are looked up for: further out a test sees nothing."""
+
+# Records on no power-of-two grid, in case the noise is on one.
+_OFF_GRID = 0.9172635
 _KEYS = ("features", "labels", "features_prime", "labels_prime")
 
 
@@ -220,6 +227,51 @@ def of_pair(pair: NeighbouringPair, *, dimension: int, records: int = 0) -> Neig
     )
 
 
+def worst_neighbours(
+    event: Event,
+    *,
+    adjacency: Adjacency | str,
+    delta: float,
+    dimension: int | None = None,
+    records: int | None = None,
+) -> list[Neighbours]:
+    """The worst-case pair of an event, and the same a little off any grid that noise may lie on.
+
+    Parameters
+    ----------
+    event : Event
+        What is claimed to be released.
+    adjacency : Adjacency or str
+        The neighbouring relation.
+    delta : float
+        Where the pair is the worst one; below 1e-3, where tests see nothing, it is 1e-3.
+    dimension : int, optional
+        Number of features; needed unless the event says it.
+    records : int, optional
+        Records of the larger data set, where the pair leaves it open; by default 8.
+
+    Raises
+    ------
+    ValueError
+        If no pair is known, or an argument is missing or not what the event says.
+    """
+    own = getattr(event, "feature_dimension", None) or getattr(event, "dimension", None)
+    if own is not None and dimension not in (None, own):
+        raise ValueError(
+            f"Expected dimension (--dimension) to be {own}, as the event says, got {dimension}."
+        )
+    if own is None and dimension is None:
+        raise ValueError(
+            "Expected a dimension (--dimension): the event does not say how many features there "
+            "are."
+        )
+    pair = worst_pair(event, adjacency=adjacency, delta=max(delta, LEAST_DELTA))
+    left_open = max(len(pair.first), len(pair.second)) <= 1
+    size = (records or USUAL_RECORDS) if left_open else (records or 0)
+    found = of_pair(pair, dimension=own or dimension or 1, records=size)
+    return [found, found.scaled(_OFF_GRID)]
+
+
 def load(path: str | Path, *, adjacency: Adjacency | str) -> Neighbours:
     """Read a pair from an ``.npz`` file.
 
@@ -349,4 +401,13 @@ def _others(kind: str, count: int, d: int, norm: float, rng: np.random.Generator
     return np.asarray(directions / lengths * radii)
 
 
-__all__ = ["LabelledData", "Neighbours", "load", "of_pair", "random_neighbours"]
+__all__ = [
+    "LEAST_DELTA",
+    "USUAL_RECORDS",
+    "LabelledData",
+    "Neighbours",
+    "load",
+    "of_pair",
+    "random_neighbours",
+    "worst_neighbours",
+]

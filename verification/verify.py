@@ -195,11 +195,11 @@ def verify(
         always of the same shape. If it has a method ``many(dataset, rng, count)``, that is called
         instead and returns ``count`` independent releases along the first axis.
     claim : TestedClaim, optional
-        From :func:`verification.tested_claim.dp_claim` or ``event_claim``. A mechanism of the zoo
-        has its own.
+        From :func:`verification.tested_claim.dp_claim` or ``event_claim``. By default the target's
+        own (:class:`verification.targets.Own`), which every mechanism of the zoo has.
     neighbours : Neighbours or sequence of Neighbours, optional
         The data sets. Of several pairs the one on which the mechanism differs most, in runs that
-        are made for that, is tested. An entry of the zoo has its own.
+        are made for that, is tested. By default the target's own.
     false_alarm_rate : float
         In (0, 1).
     samples : int
@@ -221,7 +221,7 @@ def verify(
         Turns outputs, shape (n, d), into scores, shape (n,); tested besides those that are learnt.
     models : sequence of {"logistic", "boosting"}, optional
         Classifiers to learn a score with (they need scikit-learn). By default both for releases of
-        more than one number, and none for an entry of the zoo or with a ``score``.
+        more than one number, and none for an entry of the zoo or with a score.
     fresh_processes : bool, optional
         Whether to run the target in two new processes, to find a generator that is seeded at
         import. By default for targets of the form ``module:callable``.
@@ -323,17 +323,17 @@ def _of_target(
     neighbours: Neighbours | Sequence[Neighbours] | None,
     score: Score | None,
 ) -> tuple[TestedClaim, list[Neighbours], NamedScore | None]:
-    """The claim, the pairs and the score, from the arguments or from the zoo."""
-    entry = subject.entry
+    """The claim, the pairs and the score, from the arguments or from the target itself."""
+    own = subject.own
     if claim is None:
-        if entry is None:
-            raise ValueError("Expected a claim: only mechanisms of the zoo have one of their own.")
-        claim = event_claim(entry.event, adjacency=entry.adjacency)
+        if own is None:
+            raise ValueError("Expected a claim: the target has none of its own.")
+        claim = event_claim(own.event, adjacency=own.adjacency)
     _validate.one_of_a_kind("claim", claim, TestedClaim)
     if neighbours is None:
-        if entry is None:
-            raise ValueError("Expected neighbours: only mechanisms of the zoo have their own.")
-        neighbours = entry.neighbours()
+        if own is None:
+            raise ValueError("Expected neighbours: the target has none of its own.")
+        neighbours = own.neighbours()
     pairs = [neighbours] if isinstance(neighbours, Neighbours) else list(neighbours)
     if not pairs:
         raise _validate.fail("neighbours", "to be at least one pair", neighbours)
@@ -346,9 +346,7 @@ def _of_target(
             )
     if score is not None:
         return claim, pairs, NamedScore(name="given", score=score)
-    if entry is not None and entry.score is not None:
-        return claim, pairs, NamedScore(name=entry.statistic, score=entry.score())
-    return claim, pairs, None
+    return claim, pairs, None if own is None else own.score
 
 
 def _probe(runner: Runner, pair: Neighbours, *, batched: bool) -> list[str]:
@@ -407,6 +405,7 @@ def _learn(
 ) -> tuple[list[NamedScore], tuple[Mistake, ...], list[str]]:
     """Scores, mistakes that have a name, and notes, from training runs."""
     p, q = runner.draw(pair, key=(_TRAINING,), start=0, count=runs)
+    assert runner.shape is not None
     structure, notes = structure_of(p, q), []
     if models is not None:
         chosen = tuple(_validate.choice("models", model, MODELS) for model in models)
@@ -420,6 +419,7 @@ def _learn(
         p,
         q,
         structure=structure,
+        shapes=runner.shape.parts,
         own=own,
         models=chosen,
         rng=generator(runner.seed, _LEARNING),

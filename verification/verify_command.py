@@ -23,20 +23,23 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.cli.about_event import event_from_file
 from rdpkit.cli.output import as_json, format_option, one_line_errors, printable
 from verification import verify as verifier
-from verification.neighbours import Neighbours, load, of_pair, random_neighbours
+from verification.neighbours import (
+    LEAST_DELTA,
+    USUAL_RECORDS,
+    Neighbours,
+    load,
+    random_neighbours,
+    worst_neighbours,
+)
 from verification.output_scores import MODELS
+from verification.targets import Own
 from verification.targets import target as find_target
 from verification.tested_claim import VIEWS, TestedClaim, dp_claim, event_claim
 from verification.verify import SAMPLES, Step, VerificationResult
 from verification.zoo import ENTRIES, names
 
 _TIME_BUDGET = 60.0
-_RECORDS = 8
 _PAIRS = 24
-# Records of a worst-case pair on no power-of-two grid, in case the noise is on one.
-_OFF_GRID = 0.9172635
-# The delta at which the worst-case pair is looked up, where the claim is about no single one.
-_USUAL_DELTA = 1e-3
 
 
 @click.command()
@@ -70,8 +73,8 @@ _USUAL_DELTA = 1e-3
     "pair_source",
     metavar="worst|random|FILE.npz",
     help="The data sets: the worst-case pair of the event, the clearest of random ones, or those "
-    "in a file with arrays features, labels, features_prime and labels_prime.  [default: worst "
-    "with --event, else random]",
+    "in a file with arrays features, labels, features_prime and labels_prime.  [default: the "
+    "target's own if it has any, else worst with an event, else random]",
 )
 @click.option(
     "--dimension", type=click.IntRange(min=1), help="Features of a record, for worst and random."
@@ -80,7 +83,7 @@ _USUAL_DELTA = 1e-3
     "--records",
     type=click.IntRange(min=1),
     help=f"Records of the larger data set, for random and for worst-case pairs that leave it open. "
-    f" [default: {_RECORDS}]",
+    f" [default: {USUAL_RECORDS}]",
 )
 @click.option("--record-norm", type=float, help="Largest L2 norm of a record, for random.")
 @click.option(
@@ -163,10 +166,12 @@ def verify(
 ) -> None:
     """Test a privacy claim against the code that makes the releases.
 
-    TARGET is a mechanism of the zoo (--list), which has its own claim and data sets, or
-    module:callable, called as callable(dataset, rng) with dataset.features, dataset.labels and a
-    numpy Generator. The module is looked for in the current directory first. It is code, and
-    naming it here is what runs it.
+    TARGET is a mechanism of the zoo (--list), or module:callable, called as
+    callable(dataset, rng) with dataset.features, dataset.labels and a numpy Generator. The module
+    is looked for in the current directory first. It is code, and naming it here is what runs it.
+
+    A mechanism of the zoo has its own claim and data sets, and so has any callable with
+    attributes event and adjacency: it needs no other option.
 
     Exit status: 0 not rejected, 1 rejected or a mistake was named, 2 bad usage or bad input, which
     includes a mechanism that raises or returns NaN.
@@ -205,7 +210,8 @@ def _one(
 ) -> VerificationResult:
     subject = find_target(target)
     entropy = secrets.randbits(48) if seed is None else seed
-    claim = _claim(subject.entry is not None, **options)
+    own = subject.own
+    claim = _claim(own, **options)
     given = click.get_current_context().get_parameter_source("samples")
     if time_budget is None and given is click.core.ParameterSource.DEFAULT:
         time_budget = _TIME_BUDGET
@@ -213,7 +219,7 @@ def _one(
         return verifier.verify(
             subject,
             claim=claim,
-            neighbours=_neighbours(claim, subject.entry is not None, entropy, **options),
+            neighbours=_neighbours(claim, own, entropy, **options),
             false_alarm_rate=alpha,
             samples=samples,
             training=training,
@@ -226,7 +232,7 @@ def _one(
 
 
 def _claim(
-    has_its_own: bool,
+    own: Own | None,
     *,
     event_file: Path | None,
     epsilon: float | None,
@@ -234,34 +240,29 @@ def _claim(
     adjacency: str | None,
     view: str,
     **_: Any,
-) -> TestedClaim | None:
-    """The claim of the options; None: the target's own."""
-    if event_file is None and epsilon is None and delta is None:
-        if has_its_own:
-            if adjacency is not None:
-                raise ValueError("Expected no --adjacency: a mechanism of the zoo has its own.")
-            return None
+) -> TestedClaim:
+    """The claim of the options, or, where they name none, the target's own event."""
+    if event_file is None and own is not None and (epsilon is None or delta is None):
+        event: rdpkit.Event | None = own.event
+        adjacency = adjacency or own.adjacency.value
+    elif event_file is None and epsilon is None and delta is None:
         raise ValueError("Expected a claim: --event FILE.toml, or --epsilon and --delta.")
+    else:
+        event = None if event_file is None else event_from_file(event_file)
     if adjacency is None:
         raise ValueError(
             "Expected --adjacency, one of " + ", ".join(member.value for member in Adjacency) + "."
         )
-    if event_file is not None:
-        return event_claim(
-            event_from_file(event_file),
-            adjacency=adjacency,
-            delta=delta,
-            epsilon=epsilon,
-            view=view,
-        )
+    if event is not None:
+        return event_claim(event, adjacency=adjacency, delta=delta, epsilon=epsilon, view=view)
     if epsilon is None or delta is None:
         raise ValueError("Expected both --epsilon and --delta, or --event.")
     return dp_claim(epsilon=epsilon, delta=delta, adjacency=adjacency)
 
 
 def _neighbours(
-    claim: TestedClaim | None,
-    has_its_own: bool,
+    claim: TestedClaim,
+    own: Own | None,
     seed: int,
     *,
     pair_source: str | None,
@@ -272,17 +273,22 @@ def _neighbours(
     pairs: int,
     delta: float | None,
     **_: Any,
-) -> list[Neighbours] | None:
-    """The pairs of the options; None: the target's own."""
-    if pair_source is None and has_its_own:
-        return None
-    if claim is None:
-        raise ValueError("Expected a claim with --neighbours: --event, or --epsilon and --delta.")
+) -> list[Neighbours]:
+    """The pairs of the options, or the target's own where these say nothing of data sets."""
+    described = any(option is not None for option in (pair_source, dimension, records, record_norm))
+    if own is not None and own.adjacency is claim.adjacency and not described:
+        return own.neighbours()
     source = pair_source or ("worst" if claim.event is not None else "random")
     if source == "worst":
         if claim.event is None:
             raise ValueError("Expected --event with --neighbours worst: the event's pair is meant.")
-        return _worst(claim, claim.event, delta=delta, dimension=dimension, records=records)
+        return worst_neighbours(
+            claim.event,
+            adjacency=claim.adjacency,
+            delta=LEAST_DELTA if delta is None else delta,
+            dimension=dimension,
+            records=records,
+        )
     if source == "random":
         if dimension is None or record_norm is None:
             raise ValueError(
@@ -291,7 +297,7 @@ def _neighbours(
             )
         return random_neighbours(
             count=pairs,
-            records=records or _RECORDS,
+            records=records or USUAL_RECORDS,
             dimension=dimension,
             record_norm=record_norm,
             classes=classes,
@@ -303,29 +309,6 @@ def _neighbours(
             f"Expected --neighbours to be worst, random or a file FILE.npz, got {source!r}."
         )
     return [load(source, adjacency=claim.adjacency)]
-
-
-def _worst(
-    claim: TestedClaim,
-    event: rdpkit.Event,
-    *,
-    delta: float | None,
-    dimension: int | None,
-    records: int | None,
-) -> list[Neighbours]:
-    """The worst-case pair, and the same a little off any grid."""
-    pair = rdpkit.worst_pair(event, adjacency=claim.adjacency, delta=delta or _USUAL_DELTA)
-    own = getattr(event, "feature_dimension", None) or getattr(event, "dimension", None)
-    if own is not None and dimension is not None and dimension != own:
-        raise ValueError(f"Expected --dimension to be {own}, as the event says, got {dimension}.")
-    if own is None and dimension is None:
-        raise ValueError(
-            "Expected --dimension: the event does not say how many features there are."
-        )
-    small = max(len(pair.first), len(pair.second)) <= 1
-    size = (records or _RECORDS) if small else (records or 0)
-    found = of_pair(pair, dimension=own or dimension or 1, records=size)
-    return [found, found.scaled(_OFF_GRID)]
 
 
 @contextlib.contextmanager

@@ -5,57 +5,20 @@ import tomllib
 
 import numpy as np
 import pytest
-import torch
 
 import rdpkit
 from mechanisms import verify_baselines
 from mechanisms.verify_baselines import TARGETS
-from verification.neighbours import LabelledData, Neighbours
 from verification.targets import target
 from verification.tested_claim import event_claim
 from verification.verify import verify
-
-ADD_OR_REMOVE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def neighbours(name):
-    """One record more, placed where it moves most of what is released."""
-    if name == "dp_sinkhorn":
-        # The second record turns the gradient around.
-        rows, labels = np.array([[-0.2], [1.0]]), [0, 0]
-    elif name == "linear_matching":
-        rows = np.ones((8, 2)) * np.array([-1.0, -1, -1, 1, -1, -1, -1, -1])[:, None]
-        labels = [0, 0, 0, 0, 1, 1, 1, 1]
-        keep = [0, 1, 2, 4, 5, 6, 7]
-        return Neighbours(
-            first=LabelledData(features=rows, labels=labels),
-            second=LabelledData(features=rows[keep], labels=np.array(labels)[keep]),
-            adjacency=ADD_OR_REMOVE,
-        )
-    else:
-        rows = np.random.default_rng(0).uniform(-1, 1, (3, 4))
-        labels = [1, 1, 0]
-    return Neighbours(
-        first=LabelledData(features=rows, labels=labels),
-        second=LabelledData(features=rows[:-1], labels=labels[:-1]),
-        adjacency=ADD_OR_REMOVE,
-    )
 
 
 def verified(name, *, samples, seed, claim=None, rate=0.001):
     one = TARGETS[name]
     return verify(
         one,
-        claim=event_claim(claim or one.event, adjacency=one.adjacency),
-        neighbours=neighbours(name),
+        claim=None if claim is None else event_claim(claim, adjacency=one.adjacency),
         false_alarm_rate=rate,
         samples=samples,
         training=300,
@@ -66,9 +29,10 @@ def verified(name, *, samples, seed, claim=None, rate=0.001):
 
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_a_target_is_found_by_its_name_and_runs(name):
-    found = target(f"mechanisms.verify_baselines:{name}").mechanism()
+    named = target(f"mechanisms.verify_baselines:{name}")
+    found = named.mechanism()
     assert found is getattr(verify_baselines, name) is TARGETS[name]
-    pair = neighbours(name)
+    (pair,) = named.own.neighbours()
     many = found.many(pair.first, np.random.default_rng(1), 3)
     assert len(np.unique(many.reshape(3, -1), axis=0)) == 3
     assert found(pair.second, np.random.default_rng(1)).shape == many.shape[1:]

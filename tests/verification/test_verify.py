@@ -253,8 +253,8 @@ def test_a_rare_nan_is_found_in_the_test():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"claim": None}, "Expected a claim: only mechanisms of the zoo"),
-        ({"neighbours": None}, "Expected neighbours: only mechanisms of the zoo"),
+        ({"claim": None}, "Expected a claim: the target has none of its own"),
+        ({"neighbours": None}, "Expected neighbours: the target has none of its own"),
         ({"neighbours": []}, "Expected neighbours to be at least one pair"),
         ({"neighbours": "pair"}, "Expected neighbours to be Neighbours"),
         ({"false_alarm_rate": 0.0}, "Expected false_alarm_rate"),

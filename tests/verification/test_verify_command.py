@@ -16,6 +16,8 @@ from verification.verify_command import verify
 MODULE = """
 import numpy as np
 
+import rdpkit
+
 _KEPT = np.random.default_rng(7)
 
 
@@ -33,6 +35,26 @@ def kept(dataset, rng):
 
 def breaks(dataset, rng):
     raise RuntimeError("no such\\nluck")
+
+
+class Described:
+    # It says what it claims.
+
+    event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+    adjacency = "add_or_remove_one"
+
+    def __init__(self, std):
+        self.std = std
+
+    def __call__(self, dataset, rng):
+        return dataset.features.sum(axis=0) + rng.normal(0.0, self.std, dataset.dimension)
+
+    def neighbours(self):
+        one = np.array([[1.0, 0.0], [0.0, 0.0]])
+        return (one, [0, 0]), (one[1:], [0])
+
+
+sound, unsound = Described(2.0), Described(0.8)
 
 
 class Holder:
@@ -170,6 +192,39 @@ def test_data_sets_of_ones_own(folder, tmp_path):
     assert "to be neighbours under replace_one" in same.stderr
 
 
+@pytest.mark.usefixtures("one_process")
+def test_a_mechanism_with_a_claim_of_its_own(folder):
+    options = ["--score", "linear", "--samples", "8000", "--seed", "1"]
+    assert invoke(f"{folder}:sound", *options).exit_code == 0
+    found, status = as_json(f"{folder}:unsound", *options)
+    assert (status, found["verdict"], found["adjacency"]) == (1, "rejected", "add_or_remove_one")
+    assert "the target's own pair" in found["pair"]
+    again, _ = as_json(*shlex.split(found["replay"])[2:])
+    assert again == found
+
+
+@pytest.mark.usefixtures("one_process")
+@pytest.mark.parametrize(
+    ("options", "claim", "pair"),
+    [
+        # Its event at one point, or as an RDP curve.
+        (["--delta", "0.01"], "-DP of gaussian, by ", "own pair"),
+        (["--view", "rdp"], "gaussian: RDP", "own pair"),
+        # Another claim on its own data sets; its own claim on other data sets.
+        (["--epsilon", "1", "--delta", "0.1", *ADD], "(1, 0.1)-DP", "own pair"),
+        (["--event", "event.toml", *ADD], "gaussian: DP at", "own pair"),
+        (["--dimension", "3"], "gaussian: DP at", "of 3 features"),
+        (["--neighbours", "worst", "--dimension", "2"], "gaussian: DP at", "of 2 features"),
+        # Under another relation its data sets are no neighbours.
+        (["--adjacency", "replace_one", "--dimension", "2"], "gaussian: DP at", "replace_one"),
+    ],
+)
+def test_its_own_claim_and_data_sets_give_way_to_options(folder, options, claim, pair):
+    found, _ = as_json(f"{folder}:sound", *options, "--score", "linear", *QUICK, "--seed", "1")
+    assert found["claim"].find(claim) >= 0, found["claim"]
+    assert any(pair in line for line in found["pair"]), found["pair"]
+
+
 def test_a_generator_seeded_at_import(folder):
     found, status = as_json(f"{folder}:kept", *WORST, *QUICK, "--seed", "1")
     assert status == 1
@@ -221,8 +276,8 @@ def test_an_event_with_a_delta(folder):
             ["json:dumps", "--epsilon", "1", "--delta", "0.1", *ADD, "--neighbours", "some.txt"],
             "Expected --neighbours to be worst, random or a file FILE.npz, got 'some.txt'",
         ),
-        (["half-sensitivity", *ADD], "Expected no --adjacency: a mechanism of the zoo has its own"),
-        (["half-sensitivity", "--neighbours", "worst"], "Expected a claim with --neighbours"),
+        (["half-sensitivity", *ADD], "Expected a dimension (--dimension)"),
+        (["half-sensitivity", "--neighbours", "worst"], "Expected a dimension (--dimension)"),
         (["half-sensitivity", "--alpha", "2"], "Expected false_alarm_rate in (0, 1)"),
         (["half-sensitivity", "--backend", "nonsense"], "--backend nonsense"),
         (["json:dumps", "--event", "missing.toml", *ADD], "missing.toml"),
@@ -249,12 +304,12 @@ def test_a_mechanism_that_fails_is_bad_input(folder):
 @pytest.mark.parametrize(
     ("event", "options", "message"),
     [
-        (EVENT, [], "Expected --dimension: the event does not say"),
+        (EVENT, [], "Expected a dimension (--dimension): the event does not say"),
         (
             'mechanism = "ldpdc"\nclass_sizes = [6, 6]\ngroup_size = 2\nsamples_per_class = 1\n'
             "noise_std = 9.0\nvalue_bound = 1.0\ndimension = 3\n",
             ["--dimension", "4"],
-            "Expected --dimension to be 3, as the event says, got 4",
+            "Expected dimension (--dimension) to be 3, as the event says, got 4",
         ),
         (
             'mechanism = "custom_rdp"\norders = [2.0]\nvalues = [0.1]\n'
