@@ -91,7 +91,7 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
         Training outputs.
     """
     if not _too_many(p_outputs, q_outputs):
-        return _fisher(p_outputs, q_outputs, np.flatnonzero(_varies(p_outputs, q_outputs)))
+        return _fisher(p_outputs, q_outputs, np.arange(p_outputs.shape[1]))
     p_learn, q_learn = p_outputs[::2], q_outputs[::2]
     separations = [
         _separation(propose(p_learn, q_learn), p_outputs[1::2], q_outputs[1::2])
@@ -141,12 +141,11 @@ def _of_all(p_outputs: Array, q_outputs: Array) -> Linear:
 def _of_clearest(p_outputs: Array, q_outputs: Array) -> Linear:
     """Fisher's discriminant of the columns in which the sides differ clearly, if there are any."""
     gap, variance = _moments(p_outputs, q_outputs)
-    varying = _varies(p_outputs, q_outputs)
     clear = np.zeros(gap.size)
-    rows = min(len(p_outputs), len(q_outputs))
-    clear[varying] = np.abs(gap[varying]) / np.sqrt(variance[varying] * 2.0 / rows)
+    error = np.sqrt(variance * 2.0 / min(len(p_outputs), len(q_outputs)))
+    np.divide(np.abs(gap), error, out=clear, where=error > 0.0)
     chosen = np.flatnonzero(clear > math.sqrt(2.0 * math.log(max(2, gap.size))))
-    return _fisher(p_outputs, q_outputs, chosen if len(chosen) else np.flatnonzero(varying))
+    return _fisher(p_outputs, q_outputs, chosen if len(chosen) else np.arange(gap.size))
 
 
 def _fisher(p_outputs: Array, q_outputs: Array, chosen: NDArray[np.intp]) -> Linear:
@@ -158,6 +157,7 @@ def _fisher(p_outputs: Array, q_outputs: Array, chosen: NDArray[np.intp]) -> Lin
         # Nothing is clearer than an output that does not vary.
         weights[still] = gap[still]
         return Linear(weights=weights)
+    chosen = chosen[~still[chosen]]
     if not len(chosen):
         return Linear(weights=np.ones(gap.size))
     if not _too_many(p_outputs[:, chosen], q_outputs[:, chosen]):

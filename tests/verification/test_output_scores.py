@@ -60,6 +60,16 @@ def test_a_constant_column_that_rounds_is_constant(width):
 
 
 @pytest.mark.parametrize("width", [3, 200])
+def test_a_column_whose_variance_is_no_double_counts_for_nothing(width):
+    p, q, p_test, q_test = shifted(np.full(width, 0.5), 300)
+    p[:, 0] *= 1e-170
+    q[:, 0] = p[:, 0]
+    score = linear(p, q)
+    assert np.isfinite(score.weights).all()
+    assert separation(score, p_test, q_test) > 0.5
+
+
+@pytest.mark.parametrize("width", [3, 200])
 def test_a_constant_that_differs_says_everything(width):
     p, q = noise(1, 300, width), noise(2, 300, width)
     p[:, 2], q[:, 2] = 0.1, 0.2
