@@ -29,10 +29,11 @@ class CodeTest:
         Seconds.
     false_alarm_rate : float
         How often a true claim may be rejected.
-    neighbours : {"worst", "random"}
-        The data sets: the worst-case pair of the event, or the clearest of random ones.
-    dimension : int
-        Features of a record.
+    neighbours : {"worst", "random", "own"}
+        The data sets: the worst-case pair of the event, the clearest of random ones, or what the
+        code says of itself (:class:`verification.targets.Own`).
+    dimension : int or None
+        Features of a record; None with the code's own data sets.
     records : int or None
         Records of the larger data set.
     record_norm : float or None
@@ -47,7 +48,7 @@ class CodeTest:
     time_budget: float
     false_alarm_rate: float
     neighbours: str
-    dimension: int
+    dimension: int | None = None
     records: int | None = None
     record_norm: float | None = None
     samples: int | None = None

@@ -268,7 +268,7 @@ def _code(table: Mapping[str, Any], mechanism: str, delta: float | None) -> Code
     worst = "random" if mechanism == UNMODELLED else "worst"
     neighbours = given.get("neighbours", worst)
     if neighbours not in NEIGHBOURS or (neighbours == "worst" and mechanism == UNMODELLED):
-        accepted = "'random'" if mechanism == UNMODELLED else f"one of {NEIGHBOURS}"
+        accepted = f"one of {NEIGHBOURS[1:] if mechanism == UNMODELLED else NEIGHBOURS}"
         raise ValueError(f"expected neighbours to be {accepted}, got {fields.shown(neighbours)}.")
     if delta is None or "order" in table or table.get("epsilon") is None or table.get("missing"):
         raise ValueError(
@@ -284,8 +284,11 @@ def _code(table: Mapping[str, Any], mechanism: str, delta: float | None) -> Code
     )
     rate = fields.optional_number(given, "false_alarm_rate", lambda v: 0.0 < v < 1.0, "in (0, 1)")
     dimension = fields.optional_integer(given, "dimension", 1)
-    if dimension is None:
+    if dimension is None and neighbours != "own":
         raise ValueError("expected dimension, the features of a record, in [claim.code].")
+    beside = [key for key in ("dimension", "records", "record_norm") if key in given]
+    if beside and neighbours == "own":
+        raise ValueError(f"expected no {beside[0]} with neighbours 'own': the code's are taken.")
     return CodeTest(
         callable=name,
         time_budget=_TIME_BUDGET if budget is None else budget,

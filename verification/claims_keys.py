@@ -17,7 +17,7 @@ UNMODELLED = "unmodelled"
 """Mechanism of a claim about something that the library has no event for."""
 
 CONVERSIONS = ("mironov2017", "balle2020", "optimal")
-NEIGHBOURS = ("worst", "random")
+NEIGHBOURS = ("worst", "random", "own")
 
 Kind = Literal[
     "text",
@@ -112,7 +112,9 @@ CODE_KEYS: Mapping[str, Key] = MappingProxyType(
             meaning="module:callable, called as callable(dataset, rng).",
             needed=True,
         ),
-        "dimension": Key(kind="count", meaning="Features of a record.", needed=True),
+        "dimension": Key(
+            kind="count", meaning="Features of a record; not where neighbours are own."
+        ),
         "time_budget": Key(kind="seconds", meaning="Seconds to test for; by default 60."),
         "false_alarm_rate": Key(
             kind="open probability",
@@ -120,7 +122,8 @@ CODE_KEYS: Mapping[str, Key] = MappingProxyType(
         ),
         "neighbours": Key(
             kind="neighbours",
-            meaning="The data sets: the worst-case pair of the mechanism, or random ones.",
+            meaning="The data sets: the worst-case pair of the mechanism, random ones, or the "
+            "code's own.",
         ),
         "records": Key(kind="count", meaning="Records of the larger data set."),
         "record_norm": Key(

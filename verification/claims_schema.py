@@ -58,7 +58,7 @@ def claims_schema() -> _Table:
         "definitions": {
             "claim": _claim(),
             "scenario": _table(SCENARIO_KEYS),
-            "code": _table(CODE_KEYS),
+            "code": _code(),
             "event": {
                 "type": "object",
                 "required": ["mechanism"],
@@ -95,7 +95,7 @@ def _claim() -> _Table:
         {"if": complete, "then": {"anyOf": [{"required": ["delta"]}, {"required": ["order"]}]}},
         *(
             {
-                "if": {"required": ["mechanism"], "properties": {"mechanism": {"const": name}}},
+                "if": _is("mechanism", name),
                 "then": {"properties": {"parameters": _parameters(name, {}, complete=False)}},
             }
             for name in MECHANISMS
@@ -103,9 +103,8 @@ def _claim() -> _Table:
         *(
             {
                 "if": {
-                    "required": ["mechanism"],
-                    "properties": {"mechanism": {"const": name}},
-                    **complete,
+                    **_is("mechanism", name),
+                    "not": complete["not"],
                     "allOf": [{"not": {"required": ["release"]}}],
                 },
                 "then": {
@@ -117,6 +116,24 @@ def _claim() -> _Table:
         ),
     ]
     return table
+
+
+def _code() -> _Table:
+    table = _table(CODE_KEYS)
+    beside = ("dimension", "records", "record_norm")
+    table["allOf"] = [
+        {
+            "if": _is("neighbours", "own"),
+            "then": {"not": {"anyOf": [{"required": [key]} for key in beside]}},
+            "else": {"required": ["dimension"]},
+        },
+        {"if": _is("neighbours", "random"), "then": {"required": ["record_norm"]}},
+    ]
+    return table
+
+
+def _is(key: str, value: str) -> _Table:
+    return {"required": [key], "properties": {key: {"const": value}}}
 
 
 def _where_mechanism(name: str, schema: _Table) -> _Table:

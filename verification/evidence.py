@@ -21,6 +21,7 @@ from verification.neighbours import (
     random_neighbours,
     worst_neighbours,
 )
+from verification.targets import target
 from verification.tested_claim import TestedClaim, dp_claim, event_claim
 from verification.verify import SAMPLES, Step, verify
 
@@ -158,7 +159,7 @@ def run_code(
     Raises
     ------
     ValueError
-        If the code cannot be imported, raises, or there is no worst-case pair.
+        If the code cannot be imported, raises, or there is no such pair of data sets.
     """
     test = claim.code
     assert test is not None
@@ -210,7 +211,16 @@ def _tested(claim: Claim) -> TestedClaim:
 
 
 def _neighbours(claim: Claim, test: CodeTest) -> list[Neighbours]:
+    if test.neighbours == "own":
+        own = target(test.callable).own
+        if own is None:
+            raise ValueError(
+                f"expected neighbours 'own' for code that has any, but {test.callable!r} has no "
+                "attributes event and adjacency."
+            )
+        return own.neighbours()
     if test.neighbours == "random":
+        assert test.dimension is not None
         assert test.record_norm is not None
         return random_neighbours(
             count=_PAIRS,

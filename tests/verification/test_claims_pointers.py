@@ -182,6 +182,8 @@ def test_a_release_needs_a_folder_to_be_in():
         ("callable = 'a:b'\ndimension = 2\nfalse_alarm_rate = 1", "false_alarm_rate in (0, 1)"),
         ("callable = 'a:b'\ndimension = 2\nneighbours = 'x'", "expected neighbours to be one of"),
         ("callable = 'a:b'\ndimension = 2\nneighbours = 'random'", "expected record_norm > 0"),
+        ("callable = 'a:b'\nneighbours = 'own'\nrecords = 2", "expected no records with neigh"),
+        ("callable = 'a:b'\nneighbours = 'own'\ndimension = 2", "expected no dimension with"),
         ("callable = 'a:b'\ndimension = 2\nsamples = 3", "expected samples to be an integer in"),
     ],
 )
@@ -242,6 +244,35 @@ def test_code_is_held_against_its_claim(module, tmp_path, name, status):
     else:
         assert done.stderr.startswith(f"Error: {path}: claim 'a': ")
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("name", "status"), [("good", 0), ("weak", 1)])
+def test_code_on_its_own_data_sets(module, tmp_path, name, status):
+    source = tmp_path / f"{module}.py"
+    source.write_text(
+        source.read_text()
+        + "import rdpkit\n"
+        + f"{name}.event = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)\n"
+        + f"{name}.adjacency = 'add_or_remove_one'\n"
+        + f"{name}.neighbours = lambda: (([[1.0], [0.0]], [0, 0]), ([[0.0]], [0]))\n"
+    )
+    path = tmp_path / "a.claims.toml"
+    after = CODE.format(f"{module}:{name}").replace("dimension = 1", "neighbours = 'own'")
+    path.write_text(text(epsilon="0.80", after=after))
+    done = run(path, "--allow-code", "--jobs", "1")
+    assert done.exit_code == status, done.output
+    if status:
+        assert "the target's own pair" in done.stdout
+
+
+def test_code_that_has_no_data_sets_of_its_own(module, tmp_path):
+    path = tmp_path / "a.claims.toml"
+    after = CODE.format(f"{module}:good").replace("dimension = 1", "neighbours = 'own'")
+    path.write_text(text(epsilon="0.80", after=after))
+    done = run(path, "--allow-code", "--jobs", "1")
+    assert done.exit_code == 2
+    assert "claim 'a': expected neighbours 'own' for code that has any" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_code_that_no_theorem_is_about(module):
