@@ -13,6 +13,7 @@ import rdpkit
 from mechanisms import verify_targets
 from mechanisms.verify_targets import BROKEN, TARGETS
 from verification.targets import target
+from verification.tested_claim import event_claim
 from verification.verify import verify
 from verification.verify_command import verify as verify_command
 
@@ -89,6 +90,22 @@ def test_no_mechanism_is_rejected(name):
     result = verify(TARGETS[name], false_alarm_rate=0.001, samples=12_000, seed=7)
     assert result.verdict == "not rejected"
     assert not result.mistakes
+
+
+@pytest.mark.statistical
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(TARGETS) - {"gaussian_synthesis"}))
+def test_a_claim_of_two_and_a_half_times_the_noise_is_rejected(name):
+    """Seeded; without this, a test that rejects nothing would pass the one above.
+
+    Two records of mean-and-covariance synthesis say too little of 400 to reject anything.
+    """
+    one = TARGETS[name]
+    parts = ("feature_noise", "label_noise", "noise_std")
+    noise = {part: 2.5 * getattr(one.event, part) for part in parts if hasattr(one.event, part)}
+    claim = event_claim(replace(one.event, **noise), adjacency=one.adjacency)
+    result = verify(one, claim=claim, samples=40_000, training=1000, seed=2, models=())
+    assert result.rejected
 
 
 @pytest.mark.statistical
