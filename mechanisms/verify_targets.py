@@ -256,9 +256,9 @@ def _opposite() -> DataPair:
 
 
 def _corner() -> DataPair:
-    """Records of covariance 0.2025 I, and the one that is farthest from their mean."""
-    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    rows = np.vstack([np.tile(0.45 * corners, (99, 1)), np.zeros((3, 2)), [[1.0, 1.0]]])
+    """Records in the corners of the box, most at one end, and one more at the other."""
+    corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    rows = np.repeat(corners, (20, 9, 9, 2), axis=0)
     labels = np.zeros(len(rows), dtype=np.int64)
     return (rows, labels), (rows[:-1], labels[:-1])
 
@@ -305,7 +305,7 @@ _LDPDC = LDPDC(
     value_bound=1.0 / math.sqrt(_DIMENSION),
     dimension=_DIMENSION,
 )
-_SYNTHESIS = GaussianSynthesis(records=400, outputs=2, dimension=_DIMENSION, min_eigenvalue=0.2)
+_SYNTHESIS = GaussianSynthesis(records=40, outputs=20, dimension=_DIMENSION, min_eigenvalue=0.5)
 _RECORD: Gaussian = local_module.record_event(
     clip_norm=_CLIP, feature_noise=_FEATURE_NOISE, label_noise=_LABEL_NOISE
 )
