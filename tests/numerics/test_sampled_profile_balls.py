@@ -64,7 +64,7 @@ def test_between_two_bounds_in_closed_form(gap, z, gamma):
 @pytest.mark.parametrize("z", [1.0000001e-5, 0.9999999e-5])
 def test_with_hardly_any_noise_the_ball_is_wide_and_still_right(z):
     """On both sides of where integration ends; floats agree with the integral."""
-    for order, gamma in ((1.5, 0.3), (4.0, 1e-9), (100.0, 1.0)):
+    for order, gamma in ((1.5, 0.3), (4.0, 1e-9), (20.0, 1.0)):
         ball = rdp_ball(order, z, arb(gamma))
         logarithm = log_excess(np.array([order]), z, gamma)[0]
         assert float(ball.lower()) <= logarithm / (order - 1.0) * (1.0 + 1e-12)
