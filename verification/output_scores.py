@@ -50,9 +50,15 @@ class NamedScore:
         ArithmeticError
             If one is NaN.
         ValueError
-            If the score does not return one number a row.
+            If the score raises, or does not return one number a row.
         """
-        found = check_scores(f"the score {self.name!r}", self.score(outputs))
+        try:
+            scores = self.score(outputs)
+        except Exception as error:
+            raise ValueError(
+                f"The score {self.name!r} raised {type(error).__name__}: {error}"
+            ) from error
+        found = check_scores(f"the score {self.name!r}", scores)
         if found.shape != (len(outputs),):
             raise ValueError(
                 f"Expected the score {self.name!r} to return {len(outputs)} numbers, got "

@@ -218,7 +218,9 @@ def verify(
     seed : int, optional
         By default drawn from the operating system; it is in the result.
     score : callable, optional
-        Turns outputs, shape (n, d), into scores, shape (n,); tested besides those that are learnt.
+        Turns outputs, shape (n, d), into scores, shape (n,). Tested besides a linear one and what
+        exact structure suggests; sums of rows are not tried then. By default the target's own, if
+        it has one.
     models : sequence of {"logistic", "boosting"}, optional
         Classifiers to learn a score with (they need scikit-learn). By default both for releases of
         more than one number, and none for an entry of the zoo or with a score.

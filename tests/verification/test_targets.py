@@ -131,6 +131,22 @@ def test_a_pair_that_is_none(made, message):
         target(with_neighbours(made)).own.neighbours()
 
 
+def test_a_method_that_raises_is_named():
+    class Its(Sum):
+        def neighbours(self):
+            raise RuntimeError("no such luck")
+
+    with pytest.raises(ValueError, match=r"Its: its neighbours.. raised RuntimeError: no such"):
+        target(Its()).own.neighbours()
+
+    class Other(Sum):
+        def score(self, outputs):
+            return outputs[:, 7]
+
+    with pytest.raises(ValueError, match=r"The score .the target's own. raised IndexError"):
+        verify(Other(), samples=1000, seed=1)
+
+
 def test_an_adjacency_that_is_none():
     its = Sum()
     its.adjacency = "sideways"
