@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,7 @@ BEST_RDP = "best-rdp"
 __all__ = [
     "BEST",
     "BEST_RDP",
+    "check_sandwich",
     "compare",
     "delta",
     "epsilon",
@@ -335,7 +337,26 @@ def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> tuple[
         known = {g.bound for g in group}
         if not group or (found.bound not in known and math.isfinite(found.epsilon)):
             group.append(found)
+    check_sandwich(uppers, lowers)
     return (*published, *sorted(uppers, key=lambda g: g.epsilon), *lowers)
+
+
+def check_sandwich(uppers: Iterable[Guarantee], lowers: Iterable[Guarantee]) -> None:
+    """Raise if a lower bound is above an upper bound: one of the two is then false.
+
+    Raises
+    ------
+    ArithmeticError
+        With both numbers and their bounds.
+    """
+    for upper in uppers:
+        for lower in lowers:
+            if lower.epsilon > upper.epsilon and lower.delta >= upper.delta:
+                raise ArithmeticError(
+                    f"The lower bound {lower.bound} says epsilon >= {lower.epsilon!r} where the "
+                    f"upper bound {upper.bound} says epsilon <= {upper.epsilon!r}, at delta "
+                    f"{lower.delta!r}: one of them is false. Please report this."
+                )
 
 
 def published_rdp(event: Event, *, order: float, adjacency: Adjacency, bound: str) -> float:

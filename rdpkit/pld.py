@@ -50,8 +50,12 @@ _COARSENING = 0.02
 _MOST_BINS = 50_000
 # Mass of one step's upper tail that is moved to infinity, as a part of delta over the releases.
 _TAIL = 1e-7
-# Probabilities that the transforms do not resolve.
+# Probabilities that the transforms do not resolve: the error of fft(p)**T grows with T, and so does
+# this, by two orders of magnitude more than was ever seen.
 _RESOLUTION = 1e-10
+_RESOLUTION_OF_ONE = 1e-12
+# Points of a composed distribution: eight arrays of 2^23 complex numbers are 1 GB.
+_MOST_COMPOSED_POINTS = 1 << 23
 # The grid of a profile that is constant reaches this far.
 _LEAST_REACH = 1e-3
 _ULP = 2.3e-16
@@ -98,7 +102,7 @@ def epsilon_above(
     if not releases:
         return LossBound(value=0.0, step=0.0, change=0.0)
 
-    _check_resolution(delta)
+    _check_resolution(releases, delta)
     if infinite_mass(releases) > delta * (1.0 + 1e-9):
         return LossBound(value=math.inf, step=0.0, change=0.0)
 
@@ -125,7 +129,7 @@ def delta_above(
     def at(step: float) -> float:
         pmf = _compose(releases, step, lambda s: _pessimistic(s, step, _tail(releases, 1e-12)))
         # Mass below what the sums resolve is not told apart from none: rounded up.
-        return float(np.clip(pmf.get_delta_for_epsilon(epsilon), _RESOLUTION, 1.0))
+        return float(np.clip(pmf.get_delta_for_epsilon(epsilon), _resolution(releases), 1.0))
 
     return _refine(at, _first_step(releases, scale, 1e-12), accuracy, refinements, decreasing=True)
 
@@ -138,7 +142,7 @@ def epsilon_below(
     if not releases:
         return LossBound(value=0.0, step=0.0, change=0.0)
 
-    _check_resolution(delta)
+    _check_resolution(releases, delta)
 
     def at(step: float) -> float:
         pmf = _compose(releases, step, lambda s: _binned(s, step))
@@ -163,7 +167,7 @@ def delta_below(
     def at(step: float) -> float:
         pmf = _compose(releases, step, lambda s: _binned(s, step))
         found = float(np.clip(pmf.get_delta_for_epsilon(epsilon), 0.0, 1.0))
-        return found if found > _RESOLUTION else 0.0
+        return found if found > _resolution(releases) else 0.0
 
     return _refine(at, _first_bin(releases, scale, 1e-12), accuracy, refinements, decreasing=False)
 
@@ -195,10 +199,16 @@ def _merged(releases: Releases) -> Releases:
     return (*rest, (Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0), 1))
 
 
-def _check_resolution(delta: float) -> None:
-    if delta < _RESOLUTION:
+def _resolution(releases: Releases) -> float:
+    """What the transforms may get wrong in a probability."""
+    return max(_RESOLUTION, _RESOLUTION_OF_ONE * sum(count for _, count in releases))
+
+
+def _check_resolution(releases: Releases, delta: float) -> None:
+    resolution = _resolution(releases)
+    if delta < resolution:
         raise NoLossDistributionError(
-            f"Expected delta >= {_RESOLUTION:g} for a privacy loss distribution, whose "
+            f"Expected delta >= {resolution:g} for this privacy loss distribution, whose "
             f"floating-point sums resolve no less, got {delta!r}."
         )
 
@@ -347,6 +357,10 @@ def _compose(
     total: Any = None
     for step, count in releases:
         pmf = pmf_of(step)
+        # What is composed reaches at most so far; the peer truncates, but only after it has asked
+        # for memory in proportion to the standard deviation of the sum.
+        if pmf.size * math.sqrt(count) > _MOST_COMPOSED_POINTS:
+            raise _TooFineError
         composed = pmf.self_compose(count) if count > 1 else pmf
         total = composed if total is None else total.compose(composed)
     return total

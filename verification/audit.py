@@ -194,6 +194,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         everything = True
         upper = _upper(event, claim.delta, claim.order, claim.adjacency, BEST)
     lower, pair, refutation = _lower(claim, event, claimed) if everything else (None, (), ())
+    _check_sandwich(upper, lower)
     reproduction = (
         Reproduction.EXACT if agrees(published.epsilon, claim.epsilon) else (Reproduction.DIFFERS)
     )
@@ -225,6 +226,15 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
 
 
 _Words = tuple[str, ...]
+
+
+def _check_sandwich(upper: Side, lower: Side | None) -> None:
+    """A lower bound above an upper one proves that one of them is false: no verdict then."""
+    if lower is not None and lower.epsilon > upper.epsilon:
+        raise ArithmeticError(
+            f"the lower bound {lower.bound} says {lower.epsilon!r} where the upper bound "
+            f"{upper.bound} says {upper.epsilon!r}: one of them is false; please report this"
+        )
 
 
 def _lower(claim: Claim, event: Event, claimed: float) -> tuple[Side | None, _Words, _Words]:
