@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from rdpkit._version import __version__
 
 if _TYPE_CHECKING:
+    from rdpkit._limits import limits
     from rdpkit.adjacency import Adjacency
     from rdpkit.analysis import compare, delta, epsilon, lower_bound, rdp_to_epsilon
     from rdpkit.bounds import BOUNDS, Kind, RdpBound
@@ -92,6 +93,7 @@ __all__ = [
     "gaussian_rdp",
     "gaussian_renyi_divergence",
     "gaussian_synthesis_rdp",
+    "limits",
     "lower_bound",
     "plan",
     "rdp_to_epsilon",
@@ -104,6 +106,7 @@ __all__ = [
 # Public names by module. Each is imported when it is first asked for, so that ``import rdpkit``
 # costs next to nothing in programs that may never ask.
 _MODULES = {
+    "_limits": ("limits",),
     "adjacency": ("Adjacency",),
     "analysis": ("compare", "delta", "epsilon", "lower_bound", "rdp_to_epsilon"),
     "bounds": ("BOUNDS", "Kind", "RdpBound"),

@@ -76,6 +76,14 @@ def probability(name: str, value: Any) -> float:
     return number
 
 
+def target_delta(name: str, value: Any) -> float:
+    """A delta at which epsilon is asked for: in [0, 1); 0 asks for pure differential privacy."""
+    number = _number(name, value, "in [0, 1)")
+    if not 0.0 <= number < 1.0:
+        raise fail(name, "in [0, 1)", value)
+    return number
+
+
 def open_probability(name: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
     condition = "in (0, 1)"

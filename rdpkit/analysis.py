@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate, by_loss, by_rdp
 from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import Kind
 from rdpkit.bounds.composition import UpperBounds
 from rdpkit.by_rdp import published_bounds
 from rdpkit.conversions import EPSILON
 from rdpkit.events import Event
-from rdpkit.guarantee import Guarantee
-from rdpkit.loss import Alternative, NoLossDistributionError
+from rdpkit.guarantee import Enclosure, Guarantee
+from rdpkit.losses.steps import Alternative, NoLossDistributionError
+from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.order_search import LARGEST_ORDER, SMALLEST_ORDER
 
 Array = NDArray[np.float64]
@@ -132,15 +135,15 @@ def epsilon(
     event : Event
         What was released.
     delta : float
-        In (0, 1).
+        In [0, 1). At 0 the answer is that of pure differential privacy: infinite where there is
+        none.
     adjacency : Adjacency or str
         The neighbouring relation.
     bound : str
-        "best": the smallest sound bound, from Renyi divergences or from a privacy loss
-        distribution, which is usually smaller but comes from a floating-point FFT. "best-rdp": the
-        smallest one from Renyi divergences, certified in ball arithmetic. Or the id of a
-        published bound for this event, of an upper bound for the events inside of it,
-        "pld-upper", or "pair-lower".
+        "best": the smallest sound bound, from a privacy loss distribution or from Renyi
+        divergences. "best-rdp": the smallest one from Renyi divergences. Both are certified in ball
+        arithmetic. Or the id of a published bound for this event, of an upper bound for the events
+        inside of it, "pld-upper", or "pair-lower".
     conversion : {"mironov2017", "balle2020", "optimal"}, optional
         By default "optimal" for upper bounds, and the paper's own for published ones. With one,
         "best" means "best-rdp".
@@ -174,7 +177,7 @@ def epsilon(
     >>> g.bound, g.kind.value, g < 0.84
     ('gaussian', 'upper', True)
     """
-    target = _validate.open_probability("delta", delta)
+    target = _validate.target_delta("delta", delta)
     return _answer(event, adjacency, bound, conversion, order_limits, certify=certify, delta=target)
 
 
@@ -270,9 +273,8 @@ def lower_bound(
         raise ValueError("Expected exactly one of delta and epsilon.")
     question = by_loss.Question(
         adjacency=Adjacency.parse(adjacency),
-        delta=None if delta is None else _validate.open_probability("delta", delta),
+        delta=None if delta is None else _validate.target_delta("delta", delta),
         epsilon=None if epsilon is None else _validate.non_negative("epsilon", epsilon),
-        scale=by_loss.usual_scale(event, Adjacency.parse(adjacency), delta),
     )
     return by_loss.lower(event, question)
 
@@ -295,7 +297,7 @@ def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> tuple[
     event : Event
         What was released.
     delta : float
-        In (0, 1).
+        In [0, 1).
     adjacency : Adjacency or str
         The neighbouring relation.
 
@@ -375,10 +377,27 @@ def published_rdp(event: Event, *, order: float, adjacency: Adjacency, bound: st
 
 def upper_rdp(event: Event, *, order: float, adjacency: Adjacency) -> tuple[float, str]:
     """The best sound Renyi divergence at one order, and the id of the bound that gives it."""
+    value, name, _ = certified_rdp(event, order=order, adjacency=adjacency)
+    return value, name
+
+
+def certified_rdp(
+    event: Event, *, order: float, adjacency: Adjacency
+) -> tuple[float, str, Enclosure | None]:
+    """The best sound Renyi divergence at one order, its bound, and its enclosure.
+
+    The value is the safe end of the enclosure; None where the bound has no ball, or is infinite.
+    """
     evaluator = UpperBounds()
     value = float(evaluator.rdp(event, np.array([order]), adjacency)[0])
-    names = evaluator.used(event, order, adjacency) if math.isfinite(value) else ()
-    return value, " + ".join(names) or "none"
+    if not math.isfinite(value):
+        return value, "none", None
+    name = " + ".join(evaluator.used(event, order, adjacency)) or "none"
+    ball = evaluator.ball(event, order, adjacency)
+    if ball is None:
+        return value, name, None
+    found = Enclosure(lower=max(float_below(ball), 0.0), upper=float_above(ball))
+    return found.upper, name, found
 
 
 def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> ValueError:
@@ -420,45 +439,60 @@ def _answer(
         certify=certify,
     )
     if bound in (by_loss.UPPER_ID, by_loss.LOWER_ID):
-        scale = by_loss.usual_scale(event, relation, delta)
-        by_distribution = by_loss.Question(
-            adjacency=relation, delta=delta, epsilon=epsilon_, scale=scale
-        )
+        by_distribution = by_loss.Question(adjacency=relation, delta=delta, epsilon=epsilon_)
         if bound == by_loss.LOWER_ID:
             return by_loss.lower(event, by_distribution)[0]
         return by_loss.upper(event, by_distribution)
     theorem = by_rdp.find_published(event, relation, bound)
+    if delta == 0.0 and (theorem is not None or bound != BEST or conversion is not None):
+        if theorem is None and bound not in (BEST, BEST_RDP, *by_rdp.upper_ids(event, relation)):
+            raise _no_such_bound(event, relation, bound)
+        kind = Kind.UPPER if theorem is None else theorem.kind
+        return _nothing_known(event, relation, bound, kind)
     if theorem is not None:
         return by_rdp.published(event, theorem, by_divergence)
+    if bound == BEST and conversion is None:
+        return _best(event, by_divergence)
+    # A conversion that is asked for by name is one from Renyi divergences.
     if bound in (BEST, BEST_RDP):
-        divergence = by_rdp.upper(event, by_rdp.BEST_ID, by_divergence)
-        # A conversion that is asked for by name is one from Renyi divergences.
-        if bound == BEST_RDP or conversion is not None:
-            return divergence
-        return _smaller(event, divergence, relation, delta, epsilon_)
+        return by_rdp.upper(event, by_rdp.BEST_ID, by_divergence)
     if bound in by_rdp.upper_ids(event, relation):
         return by_rdp.upper(event, bound, by_divergence)
     raise _no_such_bound(event, relation, bound)
 
 
-def _smaller(
-    event: Event,
-    divergence: Guarantee,
-    adjacency: Adjacency,
-    delta: float | None,
-    epsilon_: float | None,
-) -> Guarantee:
-    """The Renyi bound or that of a privacy loss distribution, where there is one."""
-    question = by_loss.Question(
+def _nothing_known(event: Event, adjacency: Adjacency, bound: str, kind: Kind) -> Guarantee:
+    """Epsilon at delta = 0 where there is none: Renyi divergences say nothing there."""
+    return Guarantee(
+        epsilon=math.inf,
+        delta=0.0,
         adjacency=adjacency,
-        delta=delta,
-        epsilon=epsilon_,
-        scale=by_loss.usual_scale(event, adjacency, delta),
+        bound=bound,
+        kind=kind,
+        assumptions=event.assumptions(),
+        notes=("no epsilon is known to hold with delta = 0",),
+    )
+
+
+def _best(event: Event, question: by_rdp.Question) -> Guarantee:
+    """The smaller one of what loss distributions and Renyi divergences give.
+
+    Where pairs of distributions bound the event exactly no other bound can be smaller, and Renyi
+    divergences are asked only if there is no loss distribution.
+    """
+    asked = by_loss.Question(
+        adjacency=question.adjacency, delta=question.delta, epsilon=question.epsilon
     )
     try:
-        distribution = by_loss.upper(event, question)
-    except NoLossDistributionError:
-        return divergence
-    if epsilon_ is None:
-        return distribution if distribution.epsilon < divergence.epsilon else divergence
-    return distribution if distribution.delta < divergence.delta else divergence
+        distribution = by_loss.upper(event, asked)
+    except NoLossDistributionError as error:
+        if question.delta == 0.0:
+            return _nothing_known(event, question.adjacency, BEST, Kind.UPPER)
+        found = by_rdp.upper(event, by_rdp.BEST_ID, question)
+        return replace(found, notes=(*found.notes, f"no privacy loss distribution: {error}"))
+    if by_loss.is_attained(event, question.adjacency):
+        return distribution
+    divergence = by_rdp.upper(event, by_rdp.BEST_ID, question)
+    if question.epsilon is None:
+        return distribution if distribution.epsilon <= divergence.epsilon else divergence
+    return distribution if distribution.delta <= divergence.delta else divergence

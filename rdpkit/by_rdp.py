@@ -17,7 +17,12 @@ from rdpkit.bounds.base import Kind, RdpBound
 from rdpkit.bounds.composition import leaves, sound_bounds
 from rdpkit.bounds.undominated import Economical, Learner
 from rdpkit.conversions import DELTA, EPSILON
-from rdpkit.conversions.largest_rdp import LARGEST_EPSILON, largest_rdp, optimal_epsilon
+from rdpkit.conversions.largest_rdp import (
+    LARGEST_EPSILON,
+    SMALLEST_DELTA,
+    largest_rdp,
+    optimal_epsilon,
+)
 from rdpkit.events import CustomRdp, Event
 from rdpkit.guarantee import Enclosure, Guarantee
 from rdpkit.numerics import conversion_balls
@@ -47,6 +52,8 @@ _SMALLEST_ERROR = 1e-11
 _FIRST_REACH = 0.05
 # Within this factor of an order's distance from 1 the same theorems decide.
 _NEARBY = 4.0
+# Epsilons below this are as good as 0.
+_HARDLY_ANY = 1e-12
 # The smallest normal float.
 _TINY = 2.3e-308
 
@@ -213,6 +220,32 @@ def published_route(
 
 def upper(event: Event, bound: str, question: Question) -> Guarantee:
     """The best sound theorem ("best"), or one of them for the events that it is about."""
+    if question.delta is not None and question.delta < SMALLEST_DELTA and not question.conversion:
+        question = replace(question, conversion="balle2020")
+    if question.epsilon is not None and question.epsilon < _HARDLY_ANY:
+        return _at_hardly_any(event, bound, question)
+    return _upper(event, bound, question)
+
+
+def _at_hardly_any(event: Event, bound: str, question: Question) -> Guarantee:
+    """Delta at an epsilon of nearly 0, also from the one at a slightly larger epsilon.
+
+    For any event A, P(A) - e^x Q(A) <= P(A) - e^y Q(A) + e^y - e^x, so that delta(x) exceeds
+    delta(y), y > x, by at most e^y - e^x. At 0 itself conversions say much less than that.
+    """
+    assert question.epsilon is not None
+    found = _upper(event, bound, question)
+    beside = _upper(event, bound, replace(question, epsilon=2.0 * _HARDLY_ANY))
+    delta = (beside.delta + 2.0 * _HARDLY_ANY * (1.0 + 1e-6)) * (1.0 + 1e-12)
+    if delta >= found.delta:
+        return found
+    enclosure = None
+    if beside.enclosure is not None:
+        enclosure = replace(beside.enclosure, upper=delta)
+    return replace(beside, epsilon=question.epsilon, delta=delta, enclosure=enclosure)
+
+
+def _upper(event: Event, bound: str, question: Question) -> Guarantee:
     route = upper_route(event, bound, question.adjacency, question.conversion)
     best = _best(route, question)
     interval = None
@@ -226,7 +259,7 @@ def upper(event: Event, bound: str, question: Question) -> Guarantee:
     if certified <= value * (1.0 + _DISAGREEMENT):
         return found
     # The certificate of the optimal conversion is loose here: Balle's may do better.
-    other = upper(event, bound, replace(question, conversion="balle2020"))
+    other = _upper(event, bound, replace(question, conversion="balle2020"))
     better = other.epsilon < found.epsilon or other.delta < found.delta
     return other if better else found
 

@@ -32,7 +32,9 @@ class Enclosure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UncertifiedEnclosure:
-    """An interval from floating-point sums (an FFT): accurate in practice, not proven.
+    """An interval from floating-point sums: accurate in practice, not proven.
+
+    Nothing that the library computes carries one; releases that were made with version 0.1 do.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ class Guarantee:
     epsilon : float
         In nats, >= 0; inf where the bound says nothing.
     delta : float
-        In (0, 1).
+        In [0, 1].
     adjacency : Adjacency
         The neighbouring relation.
     bound : str
@@ -70,8 +72,8 @@ class Guarantee:
     conversion : str or None
         The conversion from RDP that was used.
     enclosure : Enclosure, UncertifiedEnclosure or None
-        An interval for ``epsilon`` (for ``delta`` where that was asked for): certified, or, where
-        the number comes from a floating-point FFT, not, as its type says.
+        An interval for ``epsilon`` (for ``delta`` where that was asked for), and whether it is
+        certified, as its type says.
     assumptions : tuple of str
         What must hold, beyond the parameters.
     notes : tuple of str

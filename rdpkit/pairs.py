@@ -30,7 +30,7 @@ from rdpkit.events import (
     Repeated,
 )
 from rdpkit.guarantee import Guarantee
-from rdpkit.loss import Alternative, NoLossDistributionError, Step
+from rdpkit.losses.steps import Alternative, NoLossDistributionError, Step
 
 Array = NDArray[np.float64]
 
@@ -139,16 +139,12 @@ class NeighbouringPair:
         for step, count in self.alternative.releases:
             assert isinstance(step, Step)  # a profile is attained by no data sets
             q = step.sampling_probability
-            other = {
-                "removed": "N(0, z^2)",
-                "opposed": "(1-q) N(0, z^2) + q N(-1, z^2)",
-                "replaced": "N(0, z^2)",
-            }
             mixture = "(1-q) N(0, z^2) + q N(1, z^2)"
+            other = mixture.replace("N(1", f"N({step.other:g}") if step.other else "N(0, z^2)"
             pair = (
-                f"N(0, z^2) against {mixture}"
+                f"{other} against {mixture}"
                 if step.kind == "added"
-                else f"{mixture} against {other[step.kind]}"
+                else f"{mixture} against {other}"
             )
             lines.append(
                 f"seen along u, in units of the step it makes: {count} x [{pair}], "

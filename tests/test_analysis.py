@@ -259,10 +259,10 @@ def test_nothing_is_known():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delta": 0.0}, r"delta in \(0, 1\)"),
-        ({"delta": 1.0}, r"delta in \(0, 1\)"),
-        ({"delta": math.nan}, r"delta in \(0, 1\)"),
-        ({"delta": "1e-5"}, r"delta in \(0, 1\)"),
+        ({"delta": -0.1}, r"delta in \[0, 1\)"),
+        ({"delta": 1.0}, r"delta in \[0, 1\)"),
+        ({"delta": math.nan}, r"delta in \[0, 1\)"),
+        ({"delta": "1e-5"}, r"delta in \[0, 1\)"),
         ({"adjacency": "unbounded"}, "adjacency to be one of 'add_or_remove_one', 'replace_one'"),
         ({"bound": "wang2019"}, "bound to be one of 'best'"),
         ({"bound": None}, "bound to be one of 'best'"),
@@ -291,7 +291,7 @@ def test_delta_bad_input(eps):
     ("options", "message"),
     [
         ({"event": 3}, "event to be Event"),
-        ({"delta": 2.0}, r"delta in \(0, 1\)"),
+        ({"delta": 2.0}, r"delta in \[0, 1\)"),
         ({"adjacency": "swap"}, "adjacency to be one of"),
     ],
 )

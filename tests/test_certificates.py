@@ -134,12 +134,12 @@ def test_rounded_inputs_are_enclosed():
         assert ball.contains(arb(1) / 3 / (arb(3) / 10))
 
 
-def test_losses_are_not_certified():
-    for bound in ("pld-upper", "pair-lower"):
+def test_losses_are_certified():
+    for bound in ("best", "pld-upper", "pair-lower"):
         found = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound=bound)
-        assert isinstance(found.enclosure, rdpkit.UncertifiedEnclosure)
-        assert found.enclosure.rigorous is False
-        assert found.as_dict()["rigorous"] is False
+        assert isinstance(found.enclosure, rdpkit.Enclosure)
+        assert found.enclosure.rigorous
+        assert found.as_dict()["rigorous"] is True
         assert found.enclosure.lower <= found.epsilon <= found.enclosure.upper
     upper = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound="pld-upper")
     assert upper.epsilon == upper.enclosure.upper

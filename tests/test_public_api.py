@@ -57,6 +57,7 @@ PUBLIC = {
     "gaussian_rdp",
     "gaussian_renyi_divergence",
     "gaussian_synthesis_rdp",
+    "limits",
     "lower_bound",
     "plan",
     "rdp_to_epsilon",

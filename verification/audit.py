@@ -16,6 +16,7 @@ from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee, _validate
 from rdpkit.analysis import (
     BEST,
     BEST_RDP,
+    certified_rdp,
     epsilon,
     lower_bound,
     published_bounds,
@@ -23,7 +24,7 @@ from rdpkit.analysis import (
     upper_rdp,
 )
 from rdpkit.conversions import EPSILON
-from rdpkit.loss import Alternative, NoLossDistributionError
+from rdpkit.losses.steps import Alternative, NoLossDistributionError
 from rdpkit.pairs import pair_of
 from rdpkit.pairs_synthesis import WeightedRows, attained_pair
 from verification.agreement import agrees, agrees_rounded, rounded
@@ -148,11 +149,29 @@ def _audit(
 
 
 def _named(claim: Claim, bounds: Bounds) -> Finding:
-    """Audit one claim; an error says which."""
+    """Audit one claim; what cannot be computed is said in its finding, and the others go on.
+
+    A wrong result, as opposed to none, ends the audit: an error that says which claim it was.
+    """
     try:
         return audit_one(claim, bounds=bounds)
-    except (ValueError, ArithmeticError) as error:
+    except ArithmeticError as error:
         raise type(error)(f"{claim.origin}: claim {claim.id!r}: {error}") from None
+    except ValueError as error:
+        if claim.bound is not None and str(error).startswith("Expected bound "):
+            # The claim names a bound that there is not: a mistake in the file.
+            raise ValueError(f"{claim.origin}: claim {claim.id!r}: {error}") from None
+        return Finding(
+            claim=claim,
+            published=None,
+            upper=None,
+            lower=None,
+            reproduction=Reproduction.UNDERSPECIFIED,
+            soundness=Soundness.UNPROVEN,
+            slack=None,
+            scenarios=(),
+            notes=(*claim.notes, f"{NOT_COMPUTED}: {error}"),
+        )
 
 
 def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
@@ -200,8 +219,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     )
     notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
     slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
-    # The claim as the nearest float: a printed 0.04 is not refused for the 8e-19 between the two.
-    if upper.epsilon <= claimed:
+    if _is_proven(upper, claimed):
         soundness = Soundness.SOUND
     elif refutation:
         soundness = Soundness.REFUTED
@@ -225,7 +243,27 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     )
 
 
+# Two roundings of eight units in the last place, to either side.
+_ROUNDING = 1e-14
+NOT_COMPUTED = "not computed"
+"""How the note begins that says why there are no numbers."""
+
 _Words = tuple[str, ...]
+
+
+def _is_proven(upper: Side, claimed: float) -> bool:
+    """Whether a proven upper bound is at most the claim.
+
+    Both are taken as the nearest floats: a printed 0.04 is not refused for the 8e-19 between the
+    two. Nor is a claim that lies inside of an enclosure which is as narrow as parameters are rounded:
+    it is the theorem's own number.
+    """
+    if math.isinf(claimed):
+        return True
+    if not upper.rigorous or upper.enclosure is None:
+        return upper.epsilon == 0.0
+    low, high = upper.enclosure
+    return upper.epsilon <= claimed or (low <= claimed and high <= low * (1.0 + _ROUNDING))
 
 
 def _check_sandwich(upper: Side, lower: Side | None) -> None:
@@ -340,8 +378,14 @@ def _upper(
     if delta is not None:
         return _side(_epsilon(event, delta, adjacency, bound, None))
     assert order is not None
-    value, bound = upper_rdp(event, order=order, adjacency=adjacency)
-    return Side(bound=bound, epsilon=value, order=order)
+    value, bound, enclosure = certified_rdp(event, order=order, adjacency=adjacency)
+    return Side(
+        bound=bound,
+        epsilon=value,
+        order=order,
+        enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
+        rigorous=enclosure is not None,
+    )
 
 
 @functools.lru_cache(maxsize=4096)

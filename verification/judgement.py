@@ -147,15 +147,18 @@ def headline(finding: Finding, rule: Rule) -> str:
             gives = rounded_up(finding.published.epsilon, digits=6)
             return f"{said} differs: the formula {finding.published.bound} gives {gives}"
         case Rule.UNDERSPECIFIED:
-            return f"{said} is underspecified: {_missing(claim)}"
+            return f"{said} is underspecified: {_missing(finding)}"
         case Rule.SLACK:
             assert finding.upper is not None
             high = rounded_up(finding.upper.epsilon, digits=6)
             return f"{said} is {_slack(finding):.3g} times its best upper bound, {high}"
 
 
-def _missing(claim: Claim) -> str:
-    return "; ".join(claim.missing) or "the library has no event for the mechanism"
+def _missing(finding: Finding) -> str:
+    """What is not given, or why nothing was computed from what is."""
+    failed = [note for note in finding.notes if note.startswith("not computed: ")]
+    known = (*finding.claim.missing, *failed)
+    return "; ".join(known) or "the library has no event for the mechanism"
 
 
 def _beyond(side: Side, claim: Claim) -> bool:

@@ -12,7 +12,7 @@ import rdpkit
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.by_loss import UPPER_ID
-from rdpkit.loss import NoLossDistributionError
+from rdpkit.losses.steps import NoLossDistributionError
 from verification.estimators.base import PrivacyClaim
 from verification.estimators.claimed_dp import DpClaim
 from verification.estimators.claimed_profile import ProfileClaim

@@ -1,4 +1,4 @@
-"""The search itself: by Renyi divergences, certified, or by privacy loss distributions."""
+"""The search itself: by Renyi divergences, or by privacy loss distributions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
 from rdpkit.calibration.parameters import LARGEST, SMALLEST
 from rdpkit.calibration.result import Calibration
 from rdpkit.guarantee import Guarantee
-from rdpkit.loss import NoLossDistributionError
+from rdpkit.losses.steps import NoLossDistributionError
 
 # The score aimed at is this far below 0: curves that are minima themselves have noise of 1e-11, and
 # who asks for the epsilon of what was calibrated, at whatever order, is not to get more than asked.
@@ -365,7 +365,7 @@ def _shown(values: dict[str, Any]) -> str:
 
 
 def by_distributions(search: Search, tolerance: float, *, also_divergences: bool) -> Calibration:
-    """The last value that meets the target by privacy loss distributions, which floats sum up.
+    """The last value that meets the target by privacy loss distributions.
 
     Parameters
     ----------
@@ -390,11 +390,11 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     except (NoEffectError, UnreachableTargetError) as error:
         failed = error
     start = dial.start if known is None else _position(dial, known)
-    sums = _Sums(dial, target)
-    found, guarantee = sums.bracket(replace(search, tolerance=tolerance), start)
-    seen, reasons = sums.seen, sums.reasons
-    evaluations = sums.evaluations + (0 if known is None else known.evaluations)
-    if found.meets is None or guarantee is None:
+    distributions = _Distributions(dial, target)
+    found = _search_bracket(replace(search, tolerance=tolerance), distributions.score, start)
+    seen, reasons = distributions.seen, distributions.reasons
+    evaluations = distributions.evaluations + (0 if known is None else known.evaluations)
+    if found.meets is None:
         if also_divergences and known is not None:
             note = (f"no privacy loss distribution: {reasons[0]}",) if reasons else ()
             return replace(known, evaluations=evaluations, notes=(*known.notes, *note))
@@ -403,7 +403,7 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
         raise _out_of_reach(search, seen, reasons)
     if found.constant and dial.lowest < dial.highest:
         raise _no_effect(search, seen)
-    notes = ["by privacy loss distributions: floating-point sums, accurate but not certified"]
+    notes = []
     if dial.private == 0:
         side = "smaller" if search.smallest else "larger"
         notes.append(f"{side} values than the one that misses were not tried")
@@ -412,7 +412,7 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     return Calibration(
         event=dial.at(found.meets),
         values=dial.values(found.meets),
-        guarantee=guarantee,
+        guarantee=seen[found.meets],
         target_epsilon=target.epsilon,
         misses=None if found.misses is None else dial.values(found.misses),
         evaluations=evaluations,
@@ -420,13 +420,8 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     )
 
 
-class _Sums:
-    """Guarantees from privacy loss distributions, on the grid that everybody gets.
-
-    Another first grid moves the last digits of an epsilon, and it follows from the event. A search
-    needs one grid for all that it compares. So it is repeated until its grid is the one that
-    :func:`rdpkit.epsilon` takes for what it finds, which then gets no more than the target.
-    """
+class _Distributions:
+    """Guarantees from privacy loss distributions, remembered by value."""
 
     def __init__(self, dial: Dial, target: Target) -> None:
         self._dial = dial
@@ -435,36 +430,9 @@ class _Sums:
         self.reasons: list[str] = []
         self.evaluations = 0
 
-    def bracket(self, search: Search, start: float) -> tuple[Bracket, Guarantee | None]:
-        """The bracket, and the guarantee at its end that meets the target."""
-        scale = 2.0 ** round(math.log2(min(max(self._target.epsilon, 1e-6), 1e2)))
-        tried: dict[float, tuple[Bracket, Guarantee]] = {}
-        while scale not in tried:
-            found = self._on_one_grid(search, start, scale)
-            if found.meets is None:
-                return next(reversed(tried.values()), (found, None))
-            tried[scale] = found, self.seen[found.meets]
-            last, scale, start = scale, self._usual(found.meets), found.meets
-        if scale == last:
-            return tried[last]
-        # Two grids take turns. Of what meets on each of them, the more private one meets on both.
-        for one, _ in sorted(tried.values(), key=lambda t: -self._dial.private * (t[0].meets or 0)):
-            assert one.meets is not None
-            if self.score(one.meets, self._usual(one.meets)) <= 0.0:
-                return one, self.seen[one.meets]
-        return tried[last]
-
-    def _on_one_grid(self, search: Search, start: float, scale: float) -> Bracket:
-        return _search_bracket(search, lambda t: self.score(t, scale), start)
-
-    def _usual(self, t: float) -> float:
-        return by_loss.usual_scale(self._dial.at(t), self._target.adjacency, self._target.delta)
-
-    def score(self, t: float, scale: float) -> float:
+    def score(self, t: float) -> float:
         """The logarithm of epsilon over the target, remembering the guarantee."""
-        question = by_loss.Question(
-            adjacency=self._target.adjacency, delta=self._target.delta, scale=scale
-        )
+        question = by_loss.Question(adjacency=self._target.adjacency, delta=self._target.delta)
         self.evaluations += 1
         try:
             self.seen[t] = by_loss.upper(self._dial.at(t), question)

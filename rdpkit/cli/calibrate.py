@@ -139,9 +139,9 @@ calibrate = _Calibrated(
         delta_option(),
         click.Option(
             ["--bound"],
-            default="best-rdp",
+            default="best",
             show_default=True,
-            help="best-rdp: certified. best: less noise by floating-point loss distributions. Or "
+            help="best: the least noise. best-rdp: by Renyi divergences alone, faster. Or "
             "the id of an upper or published bound.",
         ),
         conversion_option(),

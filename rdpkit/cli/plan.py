@@ -205,7 +205,7 @@ plan = _Planned(
             help="For dpmix, how much the labels' ratio counts, in (0, 1).",
         ),
         click.Option(
-            ["--bound"], default="best-rdp", show_default=True, help="As for rdpkit calibrate."
+            ["--bound"], default="best", show_default=True, help="As for rdpkit calibrate."
         ),
     ],
     help="The order of mixture, releases and noise of the highest signal-to-noise ratio that a "

@@ -30,6 +30,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# Below this deltas, and what they are divided by, are no normal floats any more.
+SMALLEST_DELTA = 1e-280
 LARGEST_EPSILON = 690.0
 """Above it e^epsilon overflows, and Balle's conversion is as good as the optimal one."""
 
@@ -102,6 +104,11 @@ def touching(order: float, epsilon: float, delta: float) -> Touching:
     delta : float
         In (0, 1).
     """
+    if delta < SMALLEST_DELTA:
+        raise ArithmeticError(
+            f"The optimal conversion is computed for delta >= {SMALLEST_DELTA:g}, got {delta!r}; "
+            "use balle2020."
+        )
     rise = math.expm1(epsilon)
     growth = 1.0 + rise
     # The line ends at p + q = 1, where 1 - p = q = end.

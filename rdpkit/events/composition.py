@@ -41,6 +41,9 @@ class Composed(Event):
 class Repeated(Event):
     """The same release ``count`` times with fresh randomness.
 
+    Of a :class:`Parallel` event the partition is the same every time: a record is in the same part
+    in all of the releases.
+
     Parameters
     ----------
     event : Event

@@ -11,7 +11,7 @@ from typing import Any
 
 from rdpkit import _validate, by_rdp
 from rdpkit.adjacency import Adjacency
-from rdpkit.analysis import BEST_RDP
+from rdpkit.analysis import BEST
 from rdpkit.calibration import Calibration, CalibrationError, UnreachableTargetError, calibrate
 from rdpkit.events import Event
 from rdpkit.planning.mixing import MIXING, Mixing
@@ -44,7 +44,7 @@ def plan(
     releases: Sequence[int] | None = None,
     label_shares: Sequence[float] | None = None,
     label_weight: float = 0.5,
-    bound: str = BEST_RDP,
+    bound: str = BEST,
     progress: Progress | None = None,
 ) -> Plan:
     r"""The order of mixture, releases and noise of the highest signal-to-noise ratio at a target.
@@ -129,7 +129,7 @@ def plan(
     >>> found = rdpkit.plan(event, target_epsilon=1.0, delta=1e-5, adjacency="add_or_remove_one",
     ...                     orders_of_mixture=[1, 4, 16, 64, 256])
     >>> found.best.order_of_mixture, found.guarantee <= 1.0
-    (256, True)
+    (64, True)
     """
     _validate.one_of_a_kind("event", event, tuple(MIXING))
     mixing = MIXING[type(event)]

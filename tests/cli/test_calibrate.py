@@ -70,7 +70,7 @@ def test_what_it_prints_is_what_the_library_finds():
     # All digits: a rounded noise might miss the target.
     assert f"event.noise_std {expected.value!r}\n" in text.output
     assert "certified       yes" in text.output
-    assert "mironov2019 (upper)" in text.output
+    assert "pld-upper (upper)" in text.output
     assert "target          1, of which" in text.output
 
 

@@ -74,7 +74,7 @@ def test_with_a_baseline_only_what_got_worse_fails(run):
     done = run(quieter, "--baseline", "base.json")
     assert done.exit_code == 1
     assert "a is worse:\n" in done.stdout
-    assert "  - upper 0.7255242\n  + upper 0.9263433   (worse)\n" in done.stdout
+    assert "  - upper 0.7255218\n  + upper 0.9263415   (worse)\n" in done.stdout
 
 
 def test_json_says_where_a_claim_is_and_what_it_breaks(run):

@@ -41,7 +41,7 @@ def test_numbers_are_those_of_the_library(quick):
         label_noise=0.1,
     )
     ask = {"target_epsilon": 10.0, "delta": 1e-5, "adjacency": "replace_one"}
-    upper = rdpkit.calibrate(event, **ask, parameter="feature_noise")
+    upper = rdpkit.calibrate(event, **ask, parameter="feature_noise", bound="best-rdp")
     assert point.upper == pytest.approx(upper.value, rel=1e-6)
     both = ("feature_noise", "label_noise")
     published = rdpkit.calibrate(event, **ask, parameter=both, bound="dpcda-theorem1")

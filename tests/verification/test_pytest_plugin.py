@@ -72,7 +72,7 @@ def test_a_failure_says_what_is_claimed_what_is_true_and_what_to_change(run):
             "epsilon 0.5 at delta 1e-05 (add_or_remove_one) is refuted: *",
             "  claimed    epsilon 0.5 at delta 1e-05*",
             "  upper      0.7255* by pld-upper",
-            "  lower      0.7254* by pair-lower",
+            "  lower      0.7255* by pair-lower",
             "  refuted by D : 1 record*",
             "  change     claim epsilon = 0.726, or add noise*",
         ]

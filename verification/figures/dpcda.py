@@ -9,7 +9,7 @@ import numpy as np
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.loss import NoLossDistributionError
+from rdpkit.losses.steps import NoLossDistributionError
 from verification.figures.model import (
     Curve,
     Figure,

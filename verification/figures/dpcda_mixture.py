@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rdpkit import DPCDA, Adjacency, _validate, by_loss
 from rdpkit.calibration import CalibrationError, bracket, calibrate
-from rdpkit.loss import NoLossDistributionError
+from rdpkit.losses.steps import NoLossDistributionError
 from verification.figures.model import (
     MOST_CURVES,
     Curve,
@@ -200,11 +200,7 @@ def _noise(
 
 def _refuted(event: DPCDA, epsilon: float, delta: float, *, start: float) -> Number:
     """The most noise with which a pair of data sets was seen to exceed the budget."""
-    question = by_loss.Question(
-        adjacency=Adjacency(ADJACENCY),
-        delta=delta,
-        scale=2.0 ** round(math.log2(min(max(epsilon, 1e-6), 1e2))),
-    )
+    question = by_loss.Question(adjacency=Adjacency(ADJACENCY), delta=delta)
 
     def score(noise: float) -> float:
         attained, _ = by_loss.lower(replace(event, feature_noise=noise), question)

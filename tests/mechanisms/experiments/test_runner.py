@@ -159,6 +159,7 @@ def test_the_noise_is_what_calibrate_finds_and_the_release_says_so(digits):
     )
     found = rdpkit.calibrate(
         event,
+        bound="best-rdp",
         target_epsilon=5.0,
         delta=1e-5,
         adjacency="replace_one",
@@ -186,7 +187,8 @@ def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, 
         feature_noise=1.0,
         label_noise=0.0,
     )
-    plan = rdpkit.plan(event, target_epsilon=5.0, delta=1e-5, adjacency="replace_one")
+    ask = {"target_epsilon": 5.0, "delta": 1e-5, "adjacency": "replace_one"}
+    plan = rdpkit.plan(event, **ask, bound="best-rdp")
     order = plan.best.order_of_mixture
     assert order > 1
     assert release.manifest.parameters["order_of_mixture"] == order

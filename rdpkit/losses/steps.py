@@ -15,7 +15,6 @@ from typing import Literal
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
-from rdpkit.bounds.profile_sampling import poisson_noise_multiplier
 from rdpkit.events import (
     Composed,
     CustomProfile,
@@ -29,11 +28,8 @@ from rdpkit.events import (
 
 _MOST_ALTERNATIVES = 64
 _PARTS_THAT_MEET = 2
-# Outside of this range losses are too large, or too small, for grids of floats.
-_LEAST_NOISE, _MOST_NOISE = 1e-2, 1e6
-_MOST_LOSS = 256.0
 
-Kind = Literal["removed", "added", "replaced", "opposed"]
+Kind = Literal["removed", "added", "replaced"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,30 +38,38 @@ class Step:
 
     Parameters
     ----------
-    kind : {"removed", "added", "replaced", "opposed"}
+    kind : {"removed", "added", "replaced"}
         "removed": (1-q) N(0) + q N(1) against N(0), variance z^2. "added": the same with the two
-        exchanged. "replaced": a symmetric privacy profile, q times the Gaussian's at the
-        corresponding epsilon, which bounds a pair (at q = 1 it is the pair N(1), N(0)).
-        "opposed": (1-q) N(0) + q N(1) against (1-q) N(0) + q N(-1).
+        exchanged. "replaced": the privacy profile of (1-q) N(0) + q N(1) against
+        (1-q) N(0) + q N(other) at losses >= 0, and its mirror image to the left. With other = -1
+        it is that pair's own curve, and with q = 1 that of two Gaussians.
     noise_multiplier : float
         z.
     sampling_probability : float
         q in (0, 1].
+    other : float
+        For "replaced", where the second value of the record is if the first is at 1: in [-1, 1).
     """
 
     kind: Kind
     noise_multiplier: float
     sampling_probability: float
+    other: float = 0.0
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether the step is a pair of Gaussians, which all compose to one."""
+        return self.kind == "replaced" and self.sampling_probability == 1.0
+
+    @property
+    def is_a_pair(self) -> bool:
+        """Whether one pair of distributions has exactly this curve, so that it can be attained."""
+        return self.kind != "replaced" or self.is_gaussian or self.other == -1.0
 
     def reversed(self) -> Step:
         """The step with the two data sets exchanged."""
-        # A mirror image exchanges the two data sets of an opposed pair.
-        other: dict[Kind, Kind] = {"removed": "added", "added": "removed"}
-        return Step(
-            kind=other.get(self.kind, self.kind),
-            noise_multiplier=self.noise_multiplier,
-            sampling_probability=self.sampling_probability,
-        )
+        exchanged: dict[Kind, Kind] = {"removed": "added", "added": "removed"}
+        return replace(self, kind=exchanged.get(self.kind, self.kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,9 +214,29 @@ def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alt
 def _in_each_part(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
     return [
         Alternative(releases=found.releases, touched=(index, *found.touched))
-        for index, part in enumerate(event.events)
-        for found in _walk(part, adjacency, attained)
+        for index in _different(event.events)
+        for found in _walk(event.events[index], adjacency, attained)
     ]
+
+
+def _different(events: tuple[Event, ...]) -> list[int]:
+    """The places of all events that differ, and of a second one of each: a record may move there.
+
+    A million equal classes are two.
+    """
+    seen: dict[int, int] = {}
+    by_identity = []
+    for index, event in enumerate(events):
+        seen[id(event)] = seen.get(id(event), 0) + 1
+        if seen[id(event)] <= _PARTS_THAT_MEET:
+            by_identity.append(index)
+    counted: Counter[Event] = Counter()
+    found = []
+    for index in by_identity:
+        counted[events[index]] += 1
+        if counted[events[index]] <= _PARTS_THAT_MEET:
+            found.append(index)
+    return found
 
 
 def _with_one_more(event: Event) -> Event:
@@ -245,17 +269,14 @@ def _step(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
         return _profile_step(event)
     unbounded = adjacency is Adjacency.ADD_OR_REMOVE_ONE
     kind: Kind = "removed" if unbounded else "replaced"
+    other = 0.0
     match event:
         case Gaussian():
             z, q = event.noise_multiplier(adjacency), 1.0
         case PoissonSampledGaussian():
-            q = event.sampling_probability
-            z = event.noise_multiplier(adjacency) if unbounded else poisson_noise_multiplier(event)
-            if attained and not unbounded:
-                # x against -x, at the norm or, if nearer, at half of the diameter.
-                half = 2.0 * event.noise_multiplier(Adjacency.REPLACE_ONE)
-                z = max(half, event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE))
-                kind = "opposed"
+            z, q = event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE), event.sampling_probability
+            if not unbounded:
+                z, other = _exchanged_record(event, attained)
         case FixedSizeSampledGaussian():
             z, q = event.noise_multiplier, event.sample_size / event.population_size
             if unbounded and event.sample_size == event.population_size:
@@ -271,16 +292,30 @@ def _step(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
             )
     if q == 0.0:
         return ()
-    if not _LEAST_NOISE <= z <= _MOST_NOISE:
-        raise NoLossDistributionError(
-            f"Privacy loss distributions are computed for noise multipliers in "
-            f"[{_LEAST_NOISE:g}, {_MOST_NOISE:g}], got {z!r}."
-        )
     if q == 1.0:
         # All kinds are the same Gaussian pair, up to the distance, and one name composes better.
-        z = z / 2.0 if kind == "opposed" else z
-        kind = "replaced"
-    return ((Step(kind=kind, noise_multiplier=z, sampling_probability=q), 1),)
+        kind, z, other = "replaced", z / (1.0 - other), 0.0
+    return ((Step(kind=kind, noise_multiplier=z, sampling_probability=q, other=other), 1),)
+
+
+def _exchanged_record(event: PoissonSampledGaussian, attained: bool) -> tuple[float, float]:
+    """Noise multiplier, and where the new record is if the old one is at 1, on one line.
+
+    From above the pair that dominates all others: the old record at the norm, the new one as far
+    from it as it may be, on the other side of the origin if that is farther than the norm (theory
+    page "Poisson sampling under replace-one"). What two data sets attain is x against -x, at the
+    norm or, if nearer, at half of the diameter.
+    """
+    at_norm = event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
+    diameter = event.record_diameter
+    if diameter is None or diameter >= 2.0 * event.record_norm:
+        return at_norm, -1.0
+    if attained:
+        return max(2.0 * event.noise_multiplier(Adjacency.REPLACE_ONE), at_norm), -1.0
+    if diameter == event.record_norm:
+        return at_norm, 0.0
+    # A quotient and a difference of floats: rounded towards the far side.
+    return at_norm, max(1.0 - diameter / event.record_norm - 4.0 * math.ulp(1.0), -1.0)
 
 
 def _profile_step(event: CustomProfile) -> Releases:
@@ -291,11 +326,6 @@ def _profile_step(event: CustomProfile) -> Releases:
         )
     if profile.values[0] == 0.0:
         return ()
-    if profile.epsilons[-1] > _MOST_LOSS:
-        raise NoLossDistributionError(
-            f"Privacy loss distributions are computed for profiles up to epsilon {_MOST_LOSS:g}, "
-            f"got {profile.epsilons[-1]!r}."
-        )
     return ((ProfileStep(profile=profile), 1),)
 
 
@@ -324,6 +354,7 @@ def _dominates(one: Step | ProfileStep, two: Step | ProfileStep) -> bool:
         return one == two
     return (
         one.kind == two.kind
+        and one.other == two.other
         and one.noise_multiplier <= two.noise_multiplier
         and one.sampling_probability >= two.sampling_probability
     )

@@ -1,0 +1,77 @@
+"""How much time and memory one privacy loss distribution may take before it is not begun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from rdpkit import _validate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits on work, estimated before it is begun.
+
+    Parameters
+    ----------
+    seconds : float
+        Processor time of one distribution.
+    bytes : float
+        Memory of one distribution.
+    """
+
+    seconds: float = 30.0
+    bytes: float = 1e9
+
+
+_USUAL = Limits()
+_CURRENT: ContextVar[Limits] = ContextVar("limits", default=_USUAL)
+
+
+def current() -> Limits:
+    """The limits in force."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def limits(*, seconds: float | None = None, memory: float | None = None) -> Iterator[Limits]:
+    """Set, for a while, how much work one privacy loss distribution may be.
+
+    What would take more is not begun: the answer is then the certified bound from Renyi
+    divergences, and a note says so. Estimates are rough, within a small factor.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        Processor time; 30 where nothing is set.
+    memory : float, optional
+        Bytes; 1e9 where nothing is set.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not a positive number.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> step = rdpkit.PoissonSampledGaussian(
+    ...     noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
+    >>> many = rdpkit.Repeated(event=step, count=1000)
+    >>> with rdpkit.limits(seconds=1e-6):
+    ...     g = rdpkit.epsilon(many, delta=1e-5, adjacency="add_or_remove_one")
+    >>> g.bound, "1e-06 s" in " ".join(g.notes)
+    ('mironov2019', True)
+    """
+    before = _CURRENT.get()
+    chosen = Limits(
+        seconds=before.seconds if seconds is None else _validate.positive("seconds", seconds),
+        bytes=before.bytes if memory is None else _validate.positive("memory", memory),
+    )
+    token = _CURRENT.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _CURRENT.reset(token)
