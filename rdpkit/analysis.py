@@ -376,9 +376,11 @@ def published_rdp(event: Event, *, order: float, adjacency: Adjacency, bound: st
 
 
 def upper_rdp(event: Event, *, order: float, adjacency: Adjacency) -> tuple[float, str]:
-    """The best sound Renyi divergence at one order, and the id of the bound that gives it."""
-    value, name, _ = certified_rdp(event, order=order, adjacency=adjacency)
-    return value, name
+    """The best sound Renyi divergence at one order in floats, and the id of its bound."""
+    evaluator = UpperBounds()
+    value = float(evaluator.rdp(event, np.array([order]), adjacency)[0])
+    names = evaluator.used(event, order, adjacency) if math.isfinite(value) else ()
+    return value, " + ".join(names) or "none"
 
 
 def certified_rdp(
@@ -388,12 +390,10 @@ def certified_rdp(
 
     The value is the safe end of the enclosure; None where the bound has no ball, or is infinite.
     """
-    evaluator = UpperBounds()
-    value = float(evaluator.rdp(event, np.array([order]), adjacency)[0])
+    value, name = upper_rdp(event, order=order, adjacency=adjacency)
     if not math.isfinite(value):
-        return value, "none", None
-    name = " + ".join(evaluator.used(event, order, adjacency)) or "none"
-    ball = evaluator.ball(event, order, adjacency)
+        return value, name, None
+    ball = UpperBounds().ball(event, order, adjacency)
     if ball is None:
         return value, name, None
     found = Enclosure(lower=max(float_below(ball), 0.0), upper=float_above(ball))

@@ -255,8 +255,8 @@ def _is_proven(upper: Side, claimed: float) -> bool:
     """Whether a proven upper bound is at most the claim.
 
     Both are taken as the nearest floats: a printed 0.04 is not refused for the 8e-19 between the
-    two. Nor is a claim inside of an enclosure that is only as wide as parameters are rounded: it is the
-    theorem's own number.
+    two. Nor is a claim inside of an enclosure that is only as wide as parameters are rounded: it is
+    the theorem's own number.
     """
     if math.isinf(claimed):
         return True

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from rdpkit.bounds.base import Kind
 from rdpkit.guarantee import Guarantee
 
 # Numbers with more digits than this before the point are written with an exponent.
@@ -91,9 +92,10 @@ def _rounded(value: float, digits: int, mode: str) -> str:
 
 def guarantee_lines(guarantee: Guarantee) -> list[str]:
     """A guarantee in words."""
+    rounded = rounded_down if guarantee.kind is Kind.LOWER else rounded_up
     lines = [
-        f"epsilon    {rounded_up(guarantee.epsilon)}",
-        f"delta      {rounded_up(guarantee.delta)}",
+        f"epsilon    {rounded(guarantee.epsilon)}",
+        f"delta      {rounded(guarantee.delta)}",
         f"adjacency  {guarantee.adjacency.value}",
         f"bound      {guarantee.bound} ({guarantee.kind.value})",
     ]

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from rdpkit import analysis
+from rdpkit.bounds.base import Kind
 from rdpkit.cli.about_event import METAVAR, AboutAnEvent, conversion_option, delta_option
-from rdpkit.cli.output import as_json, guarantee_lines, rounded_up
+from rdpkit.cli.output import as_json, guarantee_lines, rounded_down, rounded_up
 from rdpkit.events import Event
 from rdpkit.guarantee import Guarantee
 
@@ -79,7 +80,7 @@ def _answer_compare(event: Event, *, adjacency: str, delta: float, output_format
         table.add_row(
             g.bound,
             g.kind.value,
-            rounded_up(g.epsilon),
+            rounded_down(g.epsilon) if g.kind is Kind.LOWER else rounded_up(g.epsilon),
             "" if g.order is None else f"{g.order:.5g}",
             g.conversion or "",
         )
