@@ -187,6 +187,8 @@ def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> Loss
         try:
             layout = arrange(releases, delta=expected, epsilon=epsilon, accuracy=accuracy)
         except NoLossDistributionError:
+            if expected is None and _is_negligible(releases, epsilon, accuracy):
+                return LossBound(value=_LEAST_DELTA, other_end=0.0)
             if expected is None:
                 raise
             break
@@ -203,6 +205,11 @@ def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> Loss
             break
         expected = max(value * 1e-12, _LEAST_DELTA) if rare else value
     return best
+
+
+def _is_negligible(releases: Releases, epsilon: float, accuracy: float) -> bool:
+    """Whether delta at an epsilon is at most 1e-100, which is as much as is said of it then."""
+    return epsilon_above(releases, delta=_LEAST_DELTA, accuracy=accuracy).value <= epsilon
 
 
 def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURACY) -> LossBound:
@@ -281,6 +288,8 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
         value = closed.delta(step, epsilon, above=False)
         return LossBound(value=value, other_end=_just_above(value))
     expected = _delta_on_grids(releases, epsilon, _COARSER * accuracy).value
+    if expected <= _LEAST_DELTA:
+        return LossBound(value=0.0, other_end=expected)
     hint = expected if 0.0 < expected < 1.0 else None
     layout = arrange(releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
     value, rough = Below(layout).delta_at(epsilon)

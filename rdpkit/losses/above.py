@@ -157,7 +157,11 @@ class Above:
                 place -= 1
             while w * (place + 1) < epsilon:
                 place += 1
-            place = min(max(place, self.window.first), self.window.last - 1)
+            # Outside of the window a chord would be continued, and lie below: delta does not grow.
+            if place < self.window.first:
+                return self.delta(self.window.first)[0], arb(1)
+            if place >= self.window.last:
+                return arb(0), self.delta(self.window.last)[1]
             _, above = self.delta(place)
             below, beyond = self.delta(place + 1)
             # The chord in e^epsilon; the share of the right end is in [0, 1] up to rounding.

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from flint import arb, ctx
@@ -311,7 +311,10 @@ def merged_labels(total: Total, grid: Grid, factor: int, *, above: bool) -> Tilt
     coarse = padded.reshape(rows, factor) @ weights
     rounding = 2.0 * (factor + 8) * U
     coarse = coarse * (1.0 + rounding if above else 1.0 - rounding)
-    return _contiguous(coarse, first, total, above=above)
+    # What is lost has a label, too, which may be rounded up by half of the factor.
+    with ctx.workprec(_BITS):
+        grown = float_above((rate * factor / 2).exp())
+    return _contiguous(coarse, first, replace(total, lost=total.lost * grown * 1.001), above=above)
 
 
 def _contiguous(masses: Array, first: int, total: Total, *, above: bool) -> Tilted:

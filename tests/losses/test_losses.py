@@ -14,6 +14,8 @@ from numpy.testing import assert_allclose
 import rdpkit
 from rdpkit import losses
 from rdpkit.analysis import check_sandwich
+from rdpkit.losses.above import Above
+from rdpkit.losses.layout import arrange
 from rdpkit.losses.steps import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform
 from tests.oracles import loss_distributions as oracle
@@ -304,6 +306,23 @@ def test_a_finer_grid_is_tighter_from_both_sides(kind):
         below = losses.epsilon_below(one, delta=1e-5, accuracy=accuracy).value
         gaps.append(above - below)
     assert 0.0 < gaps[1] < gaps[0]
+
+
+@pytest.mark.parametrize("count", [300, 10**6])
+def test_delta_far_from_where_the_losses_are(count):
+    """Below the window nothing is claimed but 1, beyond it no less than at its end."""
+    one = releases("removed", 1.0, 0.3, count)
+    mean = losses.epsilon_above(one, delta=0.5).value
+    for part in (0.3, 0.7, 0.9, 0.99, 1.01, 1.3):
+        above = losses.delta_above(one, epsilon=part * mean).value
+        below = losses.delta_below(one, epsilon=part * mean).value
+        assert 0.0 <= below <= above <= 1.0
+        if part < 1.0:
+            assert above >= 0.5
+    found = Above(arrange(one, delta=None, epsilon=mean))
+    first, last = found.window.first * found.grid.step, found.window.last * found.grid.step
+    assert float(found.delta_at(first - 1.0)[1]) == 1.0
+    assert found.delta_at(last + 1.0)[1] == found.delta(found.window.last)[1]
 
 
 def test_no_pair_has_a_symmetric_profile():
