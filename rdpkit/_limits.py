@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rdpkit import _validate
 
@@ -26,13 +28,39 @@ class Limits:
     bytes: float = 1e9
 
 
-_USUAL = Limits()
-_CURRENT: ContextVar[Limits] = ContextVar("limits", default=_USUAL)
+SECONDS, BYTES = "RDPKIT_MAX_SECONDS", "RDPKIT_MAX_BYTES"
+"""Environment variables, for the command line and for processes that it starts."""
+
+_CURRENT: ContextVar[Limits | None] = ContextVar("limits", default=None)
 
 
 def current() -> Limits:
-    """The limits in force."""
-    return _CURRENT.get()
+    """The limits in force: those of a ``with`` block, or of the environment, or the usual ones.
+
+    Raises
+    ------
+    ValueError
+        If an environment variable is no positive number.
+    """
+    return _CURRENT.get() or _from_environment(
+        os.environ.get(SECONDS, ""), os.environ.get(BYTES, "")
+    )
+
+
+@lru_cache(maxsize=8)
+def _from_environment(seconds: str, size: str) -> Limits:
+    usual = Limits()
+    return Limits(
+        seconds=_number(SECONDS, seconds) if seconds else usual.seconds,
+        bytes=_number(BYTES, size) if size else usual.bytes,
+    )
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return _validate.positive(name, float(text))
+    except ValueError:
+        raise _validate.fail(name, "to be a positive number", text) from None
 
 
 @contextmanager
@@ -40,7 +68,8 @@ def limits(*, seconds: float | None = None, memory: float | None = None) -> Iter
     """Set, for a while, how much work one privacy loss distribution may be.
 
     What would take more is not begun: the answer is then the certified bound from Renyi
-    divergences, and a note says so. Estimates are rough, within a small factor.
+    divergences, and a note says so. Estimates are rough, within a small factor. On the command line
+    the environment variables ``RDPKIT_MAX_SECONDS`` and ``RDPKIT_MAX_BYTES`` do the same.
 
     Parameters
     ----------
@@ -65,7 +94,7 @@ def limits(*, seconds: float | None = None, memory: float | None = None) -> Iter
     >>> g.bound, "1e-06 s" in " ".join(g.notes)
     ('mironov2019', True)
     """
-    before = _CURRENT.get()
+    before = current()
     chosen = Limits(
         seconds=before.seconds if seconds is None else _validate.positive("seconds", seconds),
         bytes=before.bytes if memory is None else _validate.positive("memory", memory),

@@ -219,6 +219,16 @@ def test_work_beyond_the_limits_is_not_begun():
         pass
 
 
+def test_limits_of_the_environment(monkeypatch):
+    hard = releases("removed", 0.7, 1e-4, 10**6)
+    monkeypatch.setenv("RDPKIT_MAX_SECONDS", "0.02")
+    with pytest.raises(NoLossDistributionError, match=r"0\.02 s"):
+        losses.epsilon_above(hard, delta=1e-10)
+    monkeypatch.setenv("RDPKIT_MAX_SECONDS", "soon")
+    with pytest.raises(ValueError, match="RDPKIT_MAX_SECONDS to be a positive number, got 'soon'"):
+        losses.epsilon_above(hard, delta=1e-10)
+
+
 def test_nothing_released_leaks_nothing():
     for ask in (losses.epsilon_above, losses.epsilon_below):
         assert ask((), delta=1e-5).value == 0.0
