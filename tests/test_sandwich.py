@@ -147,7 +147,7 @@ def test_lower_is_below_upper_over_twenty_thousand_events(capsys):
     """Seeded; counts to 1e9, deltas from 1e-2 to 1e-100, every tenth event's delta, too.
 
     Prints how many of each kind were compared, and of how many there is no distribution within two
-    seconds. Several hours on one core: counts of 1e9 and deltas of 1e-100 take a second or two each.
+    seconds. Several hours on one core: counts of 1e9 and deltas of 1e-100 take a second or more.
     """
     rng = np.random.default_rng(20261122)
     compared, refused = Counter(), Counter()
