@@ -161,17 +161,24 @@ def _named(claim: Claim, bounds: Bounds) -> Finding:
         if claim.bound is not None and str(error).startswith("Expected bound "):
             # The claim names a bound that there is not: a mistake in the file.
             raise ValueError(f"{claim.origin}: claim {claim.id!r}: {error}") from None
-        return Finding(
-            claim=claim,
-            published=None,
-            upper=None,
-            lower=None,
-            reproduction=Reproduction.UNDERSPECIFIED,
-            soundness=Soundness.UNPROVEN,
-            slack=None,
-            scenarios=(),
-            notes=(*claim.notes, f"{NOT_COMPUTED}: {error}"),
-        )
+        return _without_numbers(claim, [*claim.notes, f"{NOT_COMPUTED}: {error}"])
+
+
+def _without_numbers(
+    claim: Claim, notes: list[str], scenarios: tuple[tuple[str, Side], ...] = ()
+) -> Finding:
+    """The finding about a claim of which nothing can be computed; ``notes`` say why."""
+    return Finding(
+        claim=claim,
+        published=None,
+        upper=None,
+        lower=None,
+        reproduction=Reproduction.UNDERSPECIFIED,
+        soundness=Soundness.UNPROVEN,
+        slack=None,
+        scenarios=scenarios,
+        notes=tuple(notes),
+    )
 
 
 def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
@@ -191,17 +198,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         notes += [
             f"scenario: {text}: {side.bound} gives {side.epsilon:.6g}" for text, side in scenarios
         ]
-        return Finding(
-            claim=claim,
-            published=None,
-            upper=None,
-            lower=None,
-            reproduction=Reproduction.UNDERSPECIFIED,
-            soundness=Soundness.UNPROVEN,
-            slack=None,
-            scenarios=scenarios,
-            notes=tuple(notes),
-        )
+        return _without_numbers(claim, notes, scenarios)
     assert claim.epsilon is not None
     event = claim.event
     claimed = float(claim.epsilon)
