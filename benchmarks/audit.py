@@ -14,10 +14,10 @@ import resource
 import time
 
 import click
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.claims.reading import loads
 
 from tests.verification.many_claims import many_claims
-from verification.audit import audit
-from verification.claims import loads
 
 _LOOKS = 5
 

@@ -17,12 +17,11 @@ from typing import Any
 
 import click
 import numpy as np
-
-from mechanisms.mixing import Mixer
-from mechanisms.noise import NoiseSource
-from mechanisms.preprocessing import public_scaling
-from mechanisms.records import Records
-from mechanisms.sampling import subsets
+from rdpkit.mechanisms.parts.mixing import Mixer
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.sampling import subsets
 
 KINDS = (np.uint8, np.float32, np.float64)
 _RECORDS, _WIDTH = 60_000, 784

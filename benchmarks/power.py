@@ -19,15 +19,14 @@ import sys
 
 import click
 import numpy as np
+from rdpkit.verification.estimators.base import PrivacyClaim, Stop
+from rdpkit.verification.estimators.claimed_dp import DpClaim
+from rdpkit.verification.estimators.claimed_profile import ProfileClaim
+from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.event_test import best_allocation
+from rdpkit.verification.estimators.sequential import SequentialTest
 from scipy.optimize import brentq
 from scipy.stats import norm
-
-from verification.estimators.base import PrivacyClaim, Stop
-from verification.estimators.claimed_dp import DpClaim
-from verification.estimators.claimed_profile import ProfileClaim
-from verification.estimators.claimed_rdp import RdpClaim
-from verification.estimators.event_test import best_allocation
-from verification.estimators.sequential import SequentialTest
 
 RATE = 0.05
 PART = 0.9

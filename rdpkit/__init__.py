@@ -6,18 +6,20 @@ from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from rdpkit._version import __version__
+__version__ = "0.2.0"
 
 if _TYPE_CHECKING:
-    from rdpkit._limits import limits
+    from rdpkit.accountants.limits import limits
+    from rdpkit.accountants.rdp_curve import RdpCurve
+    from rdpkit.accountants.sweeps import Sweep, sweep_epsilon
     from rdpkit.adjacency import Adjacency
-    from rdpkit.analysis import compare, delta, epsilon, lower_bound, rdp_to_epsilon
+    from rdpkit.analysis import compare, delta, epsilon, lower_bound
     from rdpkit.bounds import BOUNDS, Kind, RdpBound
-    from rdpkit.bounds.fixed_size import fixed_size_gaussian_rdp
     from rdpkit.bounds.gaussian import gaussian_rdp
     from rdpkit.bounds.gaussian_divergence import gaussian_renyi_divergence
-    from rdpkit.bounds.mironov2019 import sampled_gaussian_rdp
-    from rdpkit.bounds.synthesis import gaussian_synthesis_rdp
+    from rdpkit.bounds.sampled.fixed_size import fixed_size_gaussian_rdp
+    from rdpkit.bounds.sampled.mironov2019 import sampled_gaussian_rdp
+    from rdpkit.bounds.synthesis.by_theorem import gaussian_synthesis_rdp
     from rdpkit.bounds.weak_triangle import weak_triangle
     from rdpkit.calibration import (
         Calibration,
@@ -26,7 +28,7 @@ if _TYPE_CHECKING:
         UnreachableTargetError,
         calibrate,
     )
-    from rdpkit.curve import RdpCurve
+    from rdpkit.conversions.curves import rdp_to_epsilon
     from rdpkit.events import (
         DPCDA,
         LDPDC,
@@ -46,9 +48,8 @@ if _TYPE_CHECKING:
         event_from_parameters,
     )
     from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
-    from rdpkit.pairs import DataSet, NeighbouringPair, worst_pair
+    from rdpkit.pairs.neighbouring import DataSet, NeighbouringPair, worst_pair
     from rdpkit.planning import Choice, Plan, plan
-    from rdpkit.sweeps import Sweep, sweep_epsilon
 
 __all__ = [
     "BOUNDS",
@@ -106,15 +107,16 @@ __all__ = [
 # Public names by module. Each is imported when it is first asked for, so that ``import rdpkit``
 # costs next to nothing in programs that may never ask.
 _MODULES = {
-    "_limits": ("limits",),
+    "accountants.limits": ("limits",),
     "adjacency": ("Adjacency",),
-    "analysis": ("compare", "delta", "epsilon", "lower_bound", "rdp_to_epsilon"),
+    "analysis": ("compare", "delta", "epsilon", "lower_bound"),
+    "conversions.curves": ("rdp_to_epsilon",),
     "bounds": ("BOUNDS", "Kind", "RdpBound"),
-    "bounds.fixed_size": ("fixed_size_gaussian_rdp",),
+    "bounds.sampled.fixed_size": ("fixed_size_gaussian_rdp",),
     "bounds.gaussian": ("gaussian_rdp",),
     "bounds.gaussian_divergence": ("gaussian_renyi_divergence",),
-    "bounds.mironov2019": ("sampled_gaussian_rdp",),
-    "bounds.synthesis": ("gaussian_synthesis_rdp",),
+    "bounds.sampled.mironov2019": ("sampled_gaussian_rdp",),
+    "bounds.synthesis.by_theorem": ("gaussian_synthesis_rdp",),
     "bounds.weak_triangle": ("weak_triangle",),
     "calibration": (
         "Calibration",
@@ -123,7 +125,7 @@ _MODULES = {
         "UnreachableTargetError",
         "calibrate",
     ),
-    "curve": ("RdpCurve",),
+    "accountants.rdp_curve": ("RdpCurve",),
     "events": (
         "DPCDA",
         "LDPDC",
@@ -144,8 +146,8 @@ _MODULES = {
     ),
     "guarantee": ("Enclosure", "Guarantee", "UncertifiedEnclosure"),
     "planning": ("Choice", "Plan", "plan"),
-    "sweeps": ("Sweep", "sweep_epsilon"),
-    "pairs": ("DataSet", "NeighbouringPair", "worst_pair"),
+    "accountants.sweeps": ("Sweep", "sweep_epsilon"),
+    "pairs.neighbouring": ("DataSet", "NeighbouringPair", "worst_pair"),
 }
 
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -7,19 +7,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from rdpkit import _validate, by_loss, by_rdp
+from rdpkit import _validate
+from rdpkit.accountants import loss_distributions as by_loss
+from rdpkit.accountants import renyi as by_rdp
+from rdpkit.accountants.event_tree import UpperBounds
+from rdpkit.accountants.losses.steps import Alternative, NoLossDistributionError
+from rdpkit.accountants.order_search import LARGEST_ORDER, SMALLEST_ORDER
+from rdpkit.accountants.renyi import published_bounds
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
-from rdpkit.bounds.composition import UpperBounds
-from rdpkit.by_rdp import published_bounds
 from rdpkit.conversions import EPSILON
 from rdpkit.events import Event
 from rdpkit.guarantee import Enclosure, Guarantee
-from rdpkit.losses.steps import Alternative, NoLossDistributionError
 from rdpkit.numerics.balls import float_above, float_below
-from rdpkit.order_search import LARGEST_ORDER, SMALLEST_ORDER
 
 Array = NDArray[np.float64]
 
@@ -36,77 +38,8 @@ __all__ = [
     "lower_bound",
     "published_bounds",
     "published_rdp",
-    "rdp_to_epsilon",
     "upper_rdp",
 ]
-
-
-def rdp_to_epsilon(
-    orders: ArrayLike,
-    rdp: ArrayLike,
-    *,
-    delta: float,
-    conversion: str = "balle2020",
-) -> tuple[float, float]:
-    """Smallest epsilon that an RDP curve gives at ``delta``, and the order it comes from.
-
-    Guarantee
-    ---------
-    A mechanism that is (orders[i], rdp[i])-RDP for every i is (epsilon, delta)-DP with the epsilon
-    returned: an upper bound.
-
-    Assumes
-    -------
-    The curve bounds the divergence in both directions, as RDP under a symmetric neighbouring
-    relation does ("optimal" uses both).
-
-    Parameters
-    ----------
-    orders : array_like, shape (k,)
-        Renyi orders, each > 1.
-    rdp : array_like, shape (k,)
-        Divergences in nats, each >= 0; inf says nothing.
-    delta : float
-        In (0, 1).
-    conversion : {"mironov2017", "balle2020", "optimal"}
-        Each is at most the one before.
-
-    Returns
-    -------
-    epsilon : float
-        In nats, >= 0; inf if every divergence is.
-    order : float
-        The order that attains it; NaN if epsilon is inf.
-
-    Raises
-    ------
-    ValueError
-        If arrays do not match, or hold NaN, a negative divergence or an order not > 1, or
-        ``delta`` is not in (0, 1).
-
-    Source
-    ------
-    Mironov 2017, Proposition 3; Balle et al. 2020, Theorem 21; Asoodeh et al. 2021, Theorem 2.
-
-    Examples
-    --------
-    >>> import rdpkit
-    >>> orders = [1.5, 2, 4, 8, 16]
-    >>> rdp = rdpkit.gaussian_rdp(orders, noise_multiplier=5.0)
-    >>> epsilon, order = rdpkit.rdp_to_epsilon(orders, rdp, delta=1e-5)
-    >>> f"{epsilon:.6f}", order
-    ('0.838151', 16.0)
-    """
-    checked = _validate.orders("orders", orders)
-    values = _validate.divergences("rdp", rdp, like=checked)
-    target = _validate.open_probability("delta", delta)
-    _validate.choice("conversion", conversion, EPSILON)
-    epsilons = EPSILON[conversion](checked, values, target)
-    if np.isnan(epsilons).any():
-        raise ArithmeticError(f"The conversion {conversion!r} could not be computed.")
-    pick = int(np.argmin(epsilons))
-    best = float(epsilons[pick])
-    return best, (float(checked[pick]) if math.isfinite(best) else math.nan)
 
 
 def epsilon(
@@ -242,7 +175,7 @@ def lower_bound(
     Guarantee
     ---------
     No (epsilon, delta)-DP statement holds for the event with an epsilon (or delta) below the one
-    returned: two neighbours that :mod:`rdpkit.pairs` writes out attain it.
+    returned: two neighbours that :mod:`rdpkit.pairs.neighbouring` writes out attain it.
 
     Assumes
     -------

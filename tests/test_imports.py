@@ -68,7 +68,7 @@ def test_a_question_loads_no_more():
     assert modules & (HEAVY - {"dp_accounting"}) == set()
 
 
-@pytest.mark.parametrize("module", ["rdpkit.cli", "verification.audit_command"])
+@pytest.mark.parametrize("module", ["rdpkit.cli", "rdpkit.verification.cli.audit"])
 def test_the_command_line_loads_neither_learning_nor_testing(module):
     modules = loaded(f"import {module}")
     assert {"click", "rich"} <= modules

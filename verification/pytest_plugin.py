@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from verification.claims import Claim
-    from verification.findings import Finding
-    from verification.judgement import FailOn
+    from rdpkit.verification.auditing.findings import Finding
+    from rdpkit.verification.auditing.judgement import FailOn
+    from rdpkit.verification.claims.reading import Claim
 
 SUFFIX = ".claims.toml"
 _FAIL_ON = "claims_fail_on"
@@ -63,9 +63,10 @@ class ClaimsFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """A test for each claim, and one for the code that it points at."""
         # Only now: pytest without claims starts as fast as ever.
-        from rdpkit.cli.output import printable  # noqa: PLC0415
-        from verification.claims import load_files  # noqa: PLC0415
-        from verification.judgement import DEFAULT, FailOn  # noqa: PLC0415
+        from rdpkit.verification.auditing.judgement import DEFAULT, FailOn  # noqa: PLC0415
+        from rdpkit.verification.claims.reading import load_files  # noqa: PLC0415
+
+        from rdpkit.text import printable  # noqa: PLC0415
 
         words = self.config.getoption("--claims-fail-on") or self.config.getini(_FAIL_ON)
         try:
@@ -104,8 +105,8 @@ class ClaimItem(pytest.Item):
         ClaimFailedError
             If it breaks a rule that makes it fail.
         """
-        from verification.audit import audit_one  # noqa: PLC0415 - as in collect
-        from verification.evidence import with_release  # noqa: PLC0415
+        from rdpkit.verification.auditing.audit import audit_one  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.evidence import with_release  # noqa: PLC0415
 
         try:
             finding = with_release(audit_one(self.claim))
@@ -115,7 +116,7 @@ class ClaimItem(pytest.Item):
 
     def judge(self, finding: Finding) -> None:
         """Fail with a readable text, if there is a reason."""
-        from verification.judgement import failures, report  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.judgement import failures, report  # noqa: PLC0415 - as in collect
 
         self.user_properties += [
             ("reproduction", finding.reproduction.value),
@@ -136,7 +137,7 @@ class ClaimItem(pytest.Item):
         return self.path, self.claim.line - 1, self._printable(f"claim {self.name}")
 
     def _printable(self, text: str) -> str:
-        from rdpkit.cli.output import printable  # noqa: PLC0415 - as in collect
+        from rdpkit.text import printable  # noqa: PLC0415 - as in collect
 
         return "\n".join(printable(line) for line in text.split("\n"))
 
@@ -159,8 +160,8 @@ class CodeItem(ClaimItem):
         assert self.claim.code is not None
         if not self.config.getoption("--allow-code"):
             pytest.skip(f"{self.claim.code.callable!r} runs only with --allow-code")
-        from verification.evidence import run_code  # noqa: PLC0415 - as in collect
-        from verification.judgement import Rule, at, claimed  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.evidence import run_code  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.judgement import Rule, at, claimed  # noqa: PLC0415 - as in collect
 
         try:
             outcome = run_code(self.claim)

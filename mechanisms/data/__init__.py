@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechanisms.data.dataset import Dataset
-from mechanisms.data.registry import DATASETS, load_dataset
+from rdpkit.mechanisms.data.dataset import Dataset
+from rdpkit.mechanisms.data.registry import DATASETS, load_dataset
 
 __all__ = ["DATASETS", "Dataset", "load_dataset"]

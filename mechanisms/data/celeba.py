@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from rdpkit.mechanisms.data.dataset import Dataset
 
-from mechanisms.data.dataset import Dataset
 from rdpkit import _validate
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rdpkit.mechanisms.data.dataset import Dataset
+from rdpkit.mechanisms.data.pickled_arrays import read_pickled_arrays
 
-from mechanisms.data.dataset import Dataset
-from mechanisms.data.pickled_arrays import read_pickled_arrays
 from rdpkit import _validate
 
 CLASSES = (

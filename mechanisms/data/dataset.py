@@ -123,7 +123,7 @@ class Dataset:
 
     @property
     def model_input(self) -> tuple[int, tuple[int, int]]:
-        """Channels and size for :func:`mechanisms.models.build_model`."""
+        """Channels and size for :func:`rdpkit.mechanisms.models.build_model`."""
         if self.image_shape is None:
             return int(self.train_features.shape[1]), (1, 1)
         return self.image_shape[0], self.image_shape[1:]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from rdpkit.mechanisms.data.dataset import Dataset
 
-from mechanisms.data.dataset import Dataset
 from rdpkit import _validate
 
 Range = tuple[float, float]

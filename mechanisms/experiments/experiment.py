@@ -12,14 +12,15 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mechanisms.data.registry import DATASETS
-from mechanisms.experiments.mechanisms import find_mechanism
-from mechanisms.experiments.toml_table import TomlTable
-from mechanisms.models import MODELS
+from rdpkit.mechanisms.data.registry import DATASETS
+from rdpkit.mechanisms.experiments.mechanisms import find_mechanism
+from rdpkit.mechanisms.experiments.toml_table import TomlTable
+from rdpkit.mechanisms.models import MODELS
+
 from rdpkit import Adjacency, _validate
 
 if TYPE_CHECKING:
-    from mechanisms.training import Training
+    from rdpkit.mechanisms.evaluation.training import Training
 
 INPUTS = ("as-released", "standardised")
 POSTPROCESSING = ("none", "zero-negatives", "spread")
@@ -64,20 +65,20 @@ class Cell:
     dataset : mapping
         ``name``, and for a CSV table its own keys.
     mechanism : str
-        A key of :data:`mechanisms.experiments.mechanisms.MECHANISMS`.
+        A key of :data:`rdpkit.mechanisms.experiments.mechanisms.MECHANISMS`.
     options : mapping
         The mechanism's.
     privacy : Privacy
         The target.
     model : str
-        A key of :data:`mechanisms.models.MODELS`.
+        A key of :data:`rdpkit.mechanisms.models.MODELS`.
     inputs : {"as-released", "standardised"}
         "standardised": every record, released or of the test, is centred and divided by its own
         standard deviation before the model sees it.
     postprocessing : {"none", "zero-negatives", "spread"}
         What happens to released records before training; it costs no privacy.
     training : mapping
-        Arguments of :class:`mechanisms.training.Training`.
+        Arguments of :class:`rdpkit.mechanisms.evaluation.training.Training`.
     varied : mapping
         The keys that tell this cell from others of its experiment.
     """
@@ -372,7 +373,7 @@ def _mechanism(table: TomlTable, privacy: Privacy) -> tuple[str, dict[str, Any]]
 
 
 def _training(values: Mapping[str, Any]) -> Training:
-    from mechanisms.training import Training as Settings  # noqa: PLC0415  (it imports torch)
+    from rdpkit.mechanisms.evaluation.training import Training as Settings  # noqa: PLC0415  (it imports torch)
 
     known = {field.name for field in fields(Settings)}
     for key in values:

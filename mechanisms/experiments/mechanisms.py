@@ -77,7 +77,7 @@ class Mechanism:
     def call(self) -> Callable[..., Any]:
         """The function, imported now."""
         found: Callable[..., Any] = getattr(
-            import_module(f"mechanisms.{self.module}"), self.function
+            import_module(f"rdpkit.mechanisms.{self.module}"), self.function
         )
         return found
 
@@ -290,7 +290,9 @@ def _dpmix(options: Options, sizes: Sizes, dimension: int) -> rdpkit.Event:
 
 
 def _noisy_records(options: Options, sizes: Sizes, dimension: int) -> rdpkit.Event:
-    event: rdpkit.Event = import_module("mechanisms.local_perturbation").record_event(
+    event: rdpkit.Event = import_module(
+        "rdpkit.mechanisms.algorithms.local_perturbation"
+    ).record_event(
         clip_norm=options["clip_norm"],
         feature_noise=options["feature_noise"],
         label_noise=options["label_noise"],
@@ -304,7 +306,7 @@ def _equal_shares(options: Options) -> dict[str, float]:
 
 
 def _embedding(options: Options, sizes: Sizes, dimension: int) -> rdpkit.Event:
-    counts = import_module("mechanisms.mean_embedding").Counts.of(
+    counts = import_module("rdpkit.mechanisms.parts.mean_embedding").Counts.of(
         options["public_counts"], options["count_noise_std"], classes=len(sizes)
     )
     event: rdpkit.Event = counts.event(noise_std=options["noise_std"])
@@ -325,20 +327,20 @@ def _sinkhorn(options: Options, sizes: Sizes, dimension: int) -> rdpkit.Event:
 
 
 _ALL = (
-    Mechanism(name="original", module="experiments.original"),
-    Mechanism(name="noiseless-mixing", module="experiments.noiseless_mixing"),
+    Mechanism(name="original", module="evaluation.original"),
+    Mechanism(name="noiseless-mixing", module="evaluation.noiseless_mixing"),
     Mechanism(
         name="dpcda",
-        module="dpcda",
+        module="algorithms.dpcda",
         noise=("feature_noise",),
         event=_dpcda,
         fixed={"label_noise": 0.0},
         mixed="order_of_mixture",
     ),
-    Mechanism(name="dpcda-algorithm-1", module="dpcda"),
+    Mechanism(name="dpcda-algorithm-1", module="algorithms.dpcda"),
     Mechanism(
         name="class-wise-dpmix",
-        module="dpmix",
+        module="algorithms.dpmix",
         function="synthesize_class_wise",
         noise=("feature_noise",),
         event=_class_wise_dpmix,
@@ -346,14 +348,14 @@ _ALL = (
     ),
     Mechanism(
         name="dpmix",
-        module="dpmix",
+        module="algorithms.dpmix",
         noise=("feature_noise", "label_noise"),
         event=_dpmix,
         mixed="order_of_mixture",
     ),
     Mechanism(
         name="ldpdc",
-        module="ldpdc",
+        module="algorithms.ldpdc",
         features="signed",
         noise=("noise_std",),
         event=_ldpdc,
@@ -361,16 +363,16 @@ _ALL = (
     ),
     Mechanism(
         name="ndpdc",
-        module="ndpdc",
+        module="algorithms.ndpdc",
         features="signed",
         noise=("noise_std",),
         event=_ndpdc,
         mixed="group_size",
     ),
-    Mechanism(name="gaussian-synthesis", module="gaussian_synthesis", features="signed"),
+    Mechanism(name="gaussian-synthesis", module="algorithms.gaussian_synthesis", features="signed"),
     Mechanism(
         name="local-perturbation",
-        module="local_perturbation",
+        module="algorithms.local_perturbation",
         noise=("feature_noise", "label_noise"),
         event=_noisy_records,
         ratio=_equal_shares,
@@ -378,29 +380,35 @@ _ALL = (
     ),
     Mechanism(
         name="random-projection",
-        module="random_projection",
+        module="algorithms.random_projection",
         noise=("feature_noise", "label_noise"),
         event=_noisy_records,
         ratio=_equal_shares,
         factor="noise_std",
     ),
-    Mechanism(name="distribution-matching", module="distribution_matching", features="signed"),
+    Mechanism(
+        name="distribution-matching", module="algorithms.distribution_matching", features="signed"
+    ),
     Mechanism(
         name="dp-merf",
-        module="dp_merf",
+        module="algorithms.dp_merf",
         features="signed",
         noise=("noise_std",),
         event=_embedding,
     ),
     Mechanism(
         name="dp-sinkhorn",
-        module="dp_sinkhorn",
+        module="algorithms.dp_sinkhorn",
         features="signed",
         noise=("noise_std",),
         event=_sinkhorn,
     ),
     Mechanism(
-        name="dp-hp", module="dp_hp", features="signed", noise=("noise_std",), event=_embedding
+        name="dp-hp",
+        module="algorithms.dp_hp",
+        features="signed",
+        noise=("noise_std",),
+        event=_embedding,
     ),
 )
 MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({m.name: m for m in _ALL})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mechanisms.experiments.experiment import Experiment, load_experiment
+from rdpkit.mechanisms.experiments.experiment import Experiment, load_experiment
 
 FOLDER = Path(__file__).parent / "files"
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from rdpkit import _validate
 
 if TYPE_CHECKING:
+    from rdpkit.mechanisms.models.shapes import Size
     from torch import nn
-
-    from mechanisms.models.shapes import Size
 
 MODELS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -56,7 +55,7 @@ def build_model(name: str, channels: int, size: Size, classes: int) -> nn.Module
     """
     module, kind = MODELS[_validate.choice("model", name, MODELS)]
     # Architectures need torch; a command that only lists their names does not.
-    build = getattr(import_module(f"mechanisms.models.{module}"), kind)
+    build = getattr(import_module(f"rdpkit.mechanisms.models.{module}"), kind)
     model: nn.Module = build(channels=channels, size=size, classes=classes)
     return model
 

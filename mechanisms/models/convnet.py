@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
+from rdpkit.mechanisms.models.shapes import Size, check_images, flat_width, normalise_each_channel
 from torch import nn
 
-from mechanisms.models.shapes import Size, check_images, flat_width, normalise_each_channel
 from rdpkit import _validate
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import torch
+from rdpkit.mechanisms.models.shapes import Size, check_images
 from torch import nn
-
-from mechanisms.models.shapes import Size, check_images
 
 
 class MLP(nn.Module):

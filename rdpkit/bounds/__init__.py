@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from rdpkit.bounds import (
-    custom_profile,
-    custom_rdp,
+from rdpkit.bounds import custom_profile, custom_rdp, gaussian
+from rdpkit.bounds.base import Kind, OrderRange, RdpBound
+from rdpkit.bounds.papers import (
     dpcda_corrected,
     dpcda_theorem1,
     dpmix_published,
-    fixed_size,
-    gaussian,
     ldpdc_thm31,
-    mironov2019,
     ndpdc_thm32,
+)
+from rdpkit.bounds.sampled import (
+    fixed_size,
+    mironov2019,
     no_amplification,
     poisson_replace,
     profile_sampling,
-    synthesis,
 )
-from rdpkit.bounds.base import Kind, OrderRange, RdpBound
+from rdpkit.bounds.synthesis import by_theorem as synthesis
 
 BOUNDS: tuple[RdpBound, ...] = (
     gaussian.BOUND,

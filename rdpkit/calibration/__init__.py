@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rdpkit.calibration.errors import CalibrationError, NoEffectError, UnreachableTargetError
-from rdpkit.calibration.question import calibrate
-from rdpkit.calibration.result import Calibration
+from rdpkit.calibration.outcome import Calibration
+from rdpkit.calibration.target import calibrate
 
 __all__ = [
     "Calibration",

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from rdpkit import by_loss, by_rdp
-from rdpkit.calibration import bracket, mixture
+from rdpkit.accountants import loss_distributions as by_loss
+from rdpkit.accountants import renyi as by_rdp
+from rdpkit.accountants.losses.steps import NoLossDistributionError
+from rdpkit.calibration import bracket
+from rdpkit.calibration import subset_size as mixture
 from rdpkit.calibration.bracket import Bracket
-from rdpkit.calibration.by_divergence import Score, Scorer, Target
-from rdpkit.calibration.dial import Dial
+from rdpkit.calibration.divergence_target import Score, Scorer, Target
 from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
+from rdpkit.calibration.free_parameter import Dial
+from rdpkit.calibration.outcome import Calibration
 from rdpkit.calibration.parameters import LARGEST, SMALLEST
-from rdpkit.calibration.result import Calibration
 from rdpkit.guarantee import Guarantee
-from rdpkit.losses.steps import NoLossDistributionError
 
 # The score aimed at is this far below 0: curves that are minima themselves have noise of 1e-11, and
 # who asks for the epsilon of what was calibrated, at whatever order, is not to get more than asked.

@@ -6,10 +6,10 @@ from importlib.metadata import entry_points
 
 import click
 
-from rdpkit._version import __version__
+from rdpkit import __version__
 from rdpkit.cli.calibrate import calibrate
+from rdpkit.cli.guarantees import compare, delta, epsilon
 from rdpkit.cli.plan import plan
-from rdpkit.cli.questions import compare, delta, epsilon
 from rdpkit.cli.sweep import sweep
 
 GROUP = "rdpkit.commands"

@@ -11,7 +11,7 @@ import click
 from rdpkit.calibration import Calibration, CalibrationError
 from rdpkit.calibration import calibrate as find
 from rdpkit.calibration.parameters import Value
-from rdpkit.cli.about_event import (
+from rdpkit.cli.event_commands import (
     METAVAR,
     AboutAnEvent,
     conversion_option,
@@ -20,9 +20,9 @@ from rdpkit.cli.about_event import (
     options_of,
     table_from_file,
 )
-from rdpkit.cli.left_out import check_nothing_missing, filled, named
-from rdpkit.cli.output import as_json, guarantee_lines, printable, rounded_down
+from rdpkit.cli.partial_events import check_nothing_missing, filled, named
 from rdpkit.events import MECHANISMS, Event, event_from_parameters
+from rdpkit.text import as_json, guarantee_lines, printable, rounded_down
 
 # Status 1 is a check that failed: the target is out of reach.
 _OUT_OF_REACH = 1

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rdpkit.calibration import UnreachableTargetError
-from rdpkit.cli.about_event import (
+from rdpkit.cli.event_commands import (
     METAVAR,
     AboutAnEvent,
     delta_option,
@@ -21,12 +21,12 @@ from rdpkit.cli.about_event import (
     options_of,
     table_from_file,
 )
-from rdpkit.cli.left_out import check_nothing_missing, filled
-from rdpkit.cli.output import as_json, guarantee_lines, printable
+from rdpkit.cli.partial_events import check_nothing_missing, filled
 from rdpkit.events import MECHANISMS, Event, event_from_parameters
 from rdpkit.planning import OBJECTIVES, Plan
 from rdpkit.planning import plan as find
 from rdpkit.planning.mixing import MIXING
+from rdpkit.text import as_json, guarantee_lines, printable
 
 # Status 1 is a check that failed: the target is out of reach.
 _OUT_OF_REACH = 1

@@ -18,18 +18,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli import axes, tables
-from rdpkit.cli.about_event import table_from_file
-from rdpkit.cli.output import as_json, one_line_errors, printable, rounded_up
-from rdpkit.cli.sweep_answers import Answer, Build, Progressing, Question, answer
-from rdpkit.events import (
-    MECHANISMS,
-    Event,
-    Parameter,
-    event_from_parameters,
-    parameters_of,
-)
+from rdpkit.cli import parameter_ranges as axes
+from rdpkit.cli import result_tables as tables
+from rdpkit.cli.event_commands import table_from_file
+from rdpkit.cli.output import one_line_errors
+from rdpkit.cli.sweep_results import Answer, Build, Progressing, Question, answer
+from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
 from rdpkit.guarantee import plain
+from rdpkit.text import as_json, printable, rounded_up
 
 _SHOWN = 40
 _VARIED = re.compile(r"[A-Za-z_]\w*|\[\d+\]")

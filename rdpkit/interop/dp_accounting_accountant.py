@@ -8,8 +8,8 @@ from typing import Any
 from dp_accounting import privacy_accountant
 
 from rdpkit import _validate, analysis
+from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.adjacency import Adjacency
-from rdpkit.by_loss import UPPER_ID
 from rdpkit.events import Composed, CustomProfile, Event, Repeated
 from rdpkit.guarantee import Guarantee
 from rdpkit.interop import profiles

@@ -31,8 +31,8 @@ except ModuleNotFoundError as error:
     ) from error
 
 from rdpkit import _validate, analysis
+from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.adjacency import Adjacency
-from rdpkit.by_loss import UPPER_ID
 from rdpkit.events import Composed, Event, PoissonSampledGaussian, Repeated
 from rdpkit.guarantee import Guarantee
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdpkit.planning.question import OBJECTIVES, plan
-from rdpkit.planning.result import Choice, Plan
+from rdpkit.planning.plans import Choice, Plan
+from rdpkit.planning.search import OBJECTIVES, plan
 
 __all__ = ["OBJECTIVES", "Choice", "Plan", "plan"]

@@ -14,9 +14,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 import yaml
 from click.testing import CliRunner
-
-from verification.audit_command import audit
-from verification.claims_command import claims
+from rdpkit.verification.cli.audit import audit
+from rdpkit.verification.cli.claims import claims
 
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())

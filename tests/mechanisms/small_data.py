@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from mechanisms.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
 
 BYTES = public_scaling(factor=1 / 255)
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-import mechanisms
+from rdpkit import mechanisms
 
 
 def test_public_names():
@@ -30,7 +30,7 @@ def test_the_light_mechanisms_import_no_torch():
     code = (
         "import mechanisms, sys\n"
         "assert 'numpy' not in sys.modules\n"
-        "import mechanisms.dpcda, mechanisms.dpmix, mechanisms.ldpdc, mechanisms.verify_targets\n"
+        "from rdpkit.mechanisms.algorithms import dpcda, dpmix, ldpdc, verify_targets\n"
         "loaded = {'torch', 'sklearn', 'matplotlib', 'numba', 'verification'} & set(sys.modules)\n"
         "assert not loaded, loaded\n"
     )

@@ -1,6 +1,7 @@
 """The moment of a sampled Gaussian profile in floats.
 
-Its digits are tested in test_sampled_profile_balls.py and in tests/bounds/test_profile_sampling.py.
+Its digits are tested in test_sampled_profile_balls.py and in
+tests/bounds/sampled/test_profile_sampling.py.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
+from rdpkit.verification.claims.reading import Claim
+
 from rdpkit import Adjacency
-from verification.claims import Claim
-from verification.findings import Finding, Reproduction, Side, Soundness
 
 HOSTILE = (
     "<script>alert(1)</script>",

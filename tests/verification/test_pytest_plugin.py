@@ -9,14 +9,12 @@ from importlib.metadata import entry_points
 import pytest
 
 # pytester forgets what is imported inside of it, and numpy cannot be imported twice.
-import verification.audit
-import verification.evidence  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
 # Installed, the plugin is found by itself; and a plugin cannot be registered twice.
-_FOUND = any(e.value == "verification.pytest_plugin" for e in entry_points(group="pytest11"))
-PLUGIN = [] if _FOUND else ["-p", "verification.pytest_plugin"]
+_FOUND = any(e.value == "rdpkit.verification.pytest_plugin" for e in entry_points(group="pytest11"))
+PLUGIN = [] if _FOUND else ["-p", "rdpkit.verification.pytest_plugin"]
 
 GOOD = """
 [[claim]]
@@ -151,7 +149,9 @@ def test_code_does_not_run_unless_it_is_allowed(run, pytester):
 @pytest.mark.parametrize(("std", "outcome"), [(5.0, "passed"), (1.0, "failed")])
 def test_code_is_held_against_its_claim(run, pytester, monkeypatch, std, outcome):
     """Seeded; the honest mechanism is rejected at the rate 0.001 over seeds."""
-    monkeypatch.setattr("verification.verify.same_in_fresh_processes", lambda *_, **__: None)
+    monkeypatch.setattr(
+        "rdpkit.verification.blackbox.verify.same_in_fresh_processes", lambda *_, **__: None
+    )
     name = f"mechanism_{outcome}"
     pytester.makepyfile(**{name: MECHANISM.format(std=std)})
     content = GOOD + CODE.replace("mechanism_of_mine", name)
@@ -195,8 +195,8 @@ def test_side_by_side_with_xdist(run):
 
 def test_starting_without_claims_imports_nothing_of_this_project():
     code = (
-        "import sys, pytest, verification.pytest_plugin\n"
-        "heavy = {'numpy', 'scipy', 'rdpkit', 'click', 'rich', 'verification.claims'}\n"
+        "import sys, pytest, rdpkit.verification.pytest_plugin\n"
+        "heavy = {'numpy', 'scipy', 'rdpkit.analysis', 'click', 'rich'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

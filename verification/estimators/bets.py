@@ -29,9 +29,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
-from verification.estimators.base import Array
-from verification.estimators.witness import Cells, Witness
+from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.estimators.witness import Cells, Witness
 
 _NEWTON_STEPS = 50
 # Part of the capital that even the worst outputs leave.

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from rdpkit.verification.estimators.base import Array, PrivacyClaim
 
 from rdpkit import _validate
-from verification.estimators.base import Array, PrivacyClaim
 
 # e^(2 epsilon), a part of variances, is no float much beyond this.
 _LARGEST_EPSILON = 350.0

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rdpkit.verification.estimators.base import Array, PrivacyClaim
+from rdpkit.verification.estimators.claimed_dp import DpClaim
 
 from rdpkit import _validate
-from verification.estimators.base import Array, PrivacyClaim
-from verification.estimators.claimed_dp import DpClaim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

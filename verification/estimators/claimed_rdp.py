@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
+from rdpkit.verification.estimators.base import Array, PrivacyClaim
 from scipy.special import expit, log_expit, logsumexp
 
 from rdpkit import RdpCurve, _validate
 from rdpkit.conversions import DELTA
-from verification.estimators.base import Array, PrivacyClaim
 
 _HALVINGS = 70
 _LINES = 25

@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from rdpkit import _validate
-from verification.estimators import clopper_pearson
-from verification.estimators.base import (
+from rdpkit.verification.estimators import clopper_pearson
+from rdpkit.verification.estimators.base import (
     Array,
     Diagnostic,
     DiagnosticKind,
@@ -18,6 +16,8 @@ from verification.estimators.base import (
     ThresholdEvent,
     check_scores,
 )
+
+from rdpkit import _validate
 
 # Thresholds a side that the first half is searched for: dense in rank at both ends.
 _THRESHOLDS = 400

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
-from verification.estimators.base import Array, Direction, PrivacyClaim, ThresholdEvent
+from rdpkit.verification.estimators.base import Array, Direction, PrivacyClaim, ThresholdEvent
 
 # Thresholds per side: dense in rank near the ends, where privacy is lost.
 _THRESHOLDS = 160

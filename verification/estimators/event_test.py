@@ -1,7 +1,7 @@
 """A test of fixed size: one event, chosen on a part of the samples, tested exactly on the rest.
 
-Where :mod:`verification.estimators.sequential` may stop at any time, this test has one p-value and
-one bound on epsilon for a number of samples that was fixed before.
+Where :mod:`rdpkit.verification.estimators.sequential` may stop at any time, this test has one
+p-value and one bound on epsilon for a number of samples that was fixed before.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from rdpkit import _validate
-from verification.estimators.base import (
+from rdpkit.verification.estimators.base import (
     Array,
     Diagnostic,
     Direction,
@@ -23,9 +21,11 @@ from verification.estimators.base import (
     ThresholdEvent,
     check_scores,
 )
-from verification.estimators.event_search import Candidate, best_events
-from verification.estimators.power import diagnose
-from verification.estimators.two_binomials import TwoCounts, p_value
+from rdpkit.verification.estimators.event_search import Candidate, best_events
+from rdpkit.verification.estimators.power import diagnose
+from rdpkit.verification.estimators.two_binomials import TwoCounts, p_value
+
+from rdpkit import _validate
 
 _LARGEST_EPSILON = 350.0
 # Epsilon's lower bound is found to this many nats, always from below.
@@ -48,7 +48,7 @@ def event_test(
     The first part of either side's scores chooses, among all thresholds, both sides of a threshold,
     both directions and all pairs (epsilon, delta) that the claim implies, what speaks most clearly
     against it. The rest is counted, and P(E) <= e^epsilon Q(E) + delta is tested with the exact
-    p-value of :func:`verification.estimators.two_binomials.p_value`.
+    p-value of :func:`rdpkit.verification.estimators.two_binomials.p_value`.
 
     Guarantee
     ---------
@@ -87,7 +87,7 @@ def event_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from verification.estimators.claimed_dp import DpClaim
+    >>> from rdpkit.verification.estimators.claimed_dp import DpClaim
     >>> rng = np.random.default_rng(1)
     >>> p, q = rng.normal(2.0, 1.0, 4000), rng.normal(0.0, 1.0, 4000)
     >>> found = event_test(DpClaim(epsilon=1.0, delta=1e-2), p, q, false_alarm_rate=0.05)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-
-from rdpkit import _validate
-from verification.estimators.base import (
+from rdpkit.verification.estimators.base import (
     Density,
     Diagnostic,
     DiagnosticKind,
     Estimate,
     check_outputs,
 )
-from verification.estimators.bounded_mean import bounded_mean_interval
-from verification.estimators.importance import density_values
+from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval
+from rdpkit.verification.estimators.importance import density_values
+
+from rdpkit import _validate
 
 # Fewer points than this with a positive integrand make an estimate that rests on a few.
 _FEWEST = 30
@@ -63,7 +63,7 @@ def hockey_stick(
     Source
     ------
     Sason and Verdu, "f-divergence inequalities", IEEE Trans. IT 2016 (the divergence as a mean);
-    the interval is that of :mod:`verification.estimators.bounded_mean`.
+    the interval is that of :mod:`rdpkit.verification.estimators.bounded_mean`.
     """
     count = _validate.integer("samples", samples)
     if not np.isfinite(epsilon):

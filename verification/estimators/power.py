@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
-from verification.estimators.base import Array, Diagnostic, DiagnosticKind, PrivacyClaim
+from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind, PrivacyClaim
 
 # The standard normal quantile of the power that diagnostics speak of.
 _POWER, _QUANTILE = 0.95, 1.645

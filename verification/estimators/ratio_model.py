@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.estimators.witness import Cells
 from scipy.special import expit
-
-from verification.estimators.base import Array
-from verification.estimators.witness import Cells
 
 _NEWTON_STEPS = 40
 _RIDGE = 1e-6

@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from rdpkit import _validate
-from verification.estimators.base import (
+from rdpkit.verification.estimators.base import (
     Array,
     Density,
     Diagnostic,
@@ -18,13 +16,15 @@ from verification.estimators.base import (
     Interval,
     check_outputs,
 )
-from verification.estimators.bounded_mean import bounded_mean_interval
-from verification.estimators.importance import (
+from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval
+from rdpkit.verification.estimators.importance import (
     GaussianDensity,
     MixtureDensity,
     Proposal,
     density_values,
 )
+
+from rdpkit import _validate
 
 # Shares of P and of Q in what is drawn, beside the proposal: they keep its weights from growing
 # where it is too thin.
@@ -97,7 +97,7 @@ def renyi_importance(
     ------
     Owen and Zhou, "Safe and effective importance sampling", JASA 2000 (defensive mixtures);
     Waudby-Smith and Ramdas 2024 for the interval, see
-    :mod:`verification.estimators.bounded_mean`.
+    :mod:`rdpkit.verification.estimators.bounded_mean`.
 
     Examples
     --------

@@ -13,7 +13,8 @@ one over outputs of either side, and with t near P/Q the left side is near the t
 same holds with P and Q exchanged and 1/t. Nonnegative combinations of such limits, over orders and
 directions, are limits again. Which combination stands out most clearly from its noise is a least
 squares problem with nonnegative unknowns; it is solved on training samples, as t is learnt from
-them. The payoffs are bounded because t is clipped, so :mod:`verification.estimators.bets` applies.
+them. The payoffs are bounded because t is clipped, so :mod:`rdpkit.verification.estimators.bets`
+applies.
 
 A test of one event compares two probabilities. This one compares whole distributions, which is why
 it refutes an RDP curve from far fewer samples.
@@ -25,12 +26,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from rdpkit.verification.estimators.base import Array, Direction
+from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.ratio_model import RatioModel, ratio_models
+from rdpkit.verification.estimators.witness import Witness
 from scipy.optimize import nnls
-
-from verification.estimators.base import Array, Direction
-from verification.estimators.claimed_rdp import RdpClaim
-from verification.estimators.ratio_model import RatioModel, ratio_models
-from verification.estimators.witness import Witness
 
 _ORDERS = (1.1, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0)
 # t^a beyond this makes payoffs that a bet could not cover.

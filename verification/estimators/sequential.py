@@ -13,9 +13,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from rdpkit import _validate
-from verification.estimators.base import (
+from rdpkit.verification.estimators.base import (
     Array,
     Diagnostic,
     Outcome,
@@ -23,11 +21,13 @@ from verification.estimators.base import (
     Stop,
     check_scores,
 )
-from verification.estimators.bets import Bet, best_bet
-from verification.estimators.power import diagnose
-from verification.estimators.uniform_excess import largest_excess
-from verification.estimators.witness import Cells, Witness
-from verification.estimators.witness_search import best_witness
+from rdpkit.verification.estimators.bets import Bet, best_bet
+from rdpkit.verification.estimators.power import diagnose
+from rdpkit.verification.estimators.uniform_excess import largest_excess
+from rdpkit.verification.estimators.witness import Cells, Witness
+from rdpkit.verification.estimators.witness_search import best_witness
+
+from rdpkit import _validate
 
 _FIRST = 250
 _GROWTH = 1.3
@@ -67,7 +67,7 @@ class SequentialTest:
     Examples
     --------
     >>> import numpy as np
-    >>> from verification.estimators.claimed_dp import DpClaim
+    >>> from rdpkit.verification.estimators.claimed_dp import DpClaim
     >>> rng = np.random.default_rng(1)
     >>> test = SequentialTest(DpClaim(epsilon=1.0, delta=1e-3), false_alarm_rate=0.01)
     >>> while test.update(rng.normal(3.0, 1.0, 500), rng.normal(0.0, 1.0, 500)) is None:
@@ -109,7 +109,7 @@ class SequentialTest:
         ----------
         p_scores, q_scores : array_like, shape (n,) and (m,)
             Any sizes, from 1 on; equal ones, or those of
-            :func:`verification.estimators.event_test.best_allocation`, serve best.
+            :func:`rdpkit.verification.estimators.event_test.best_allocation`, serve best.
 
         Returns
         -------

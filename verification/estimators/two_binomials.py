@@ -39,11 +39,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from rdpkit.verification.estimators import clopper_pearson
+from rdpkit.verification.estimators.base import Array
 from scipy.special import bdtrc, betainc, gammaln
 
 from rdpkit import _validate
-from verification.estimators import clopper_pearson
-from verification.estimators.base import Array
 
 # Part of the false-alarm rate that the confidence interval for the nuisance takes.
 _CONFINING = 0.005

@@ -10,10 +10,10 @@ middle.
 from __future__ import annotations
 
 import numpy as np
+from rdpkit.verification.estimators import clopper_pearson
+from rdpkit.verification.estimators.base import Array, PrivacyClaim, check_scores
 
 from rdpkit import _validate
-from verification.estimators import clopper_pearson
-from verification.estimators.base import Array, PrivacyClaim, check_scores
 
 _RANKS = 400
 

@@ -7,7 +7,7 @@ outputs from P, h for outputs from Q. Whatever the cells and the sums are, if th
 
 For (epsilon, delta)-DP the cells are an event E and its complement, g = 1_E and
 h = -e^epsilon 1_E, and the limit is delta. For Renyi divergences, see
-:mod:`verification.estimators.renyi_witness`.
+:mod:`rdpkit.verification.estimators.renyi_witness`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from verification.estimators.base import Array, Direction, ThresholdEvent
+from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
 
 Cells = NDArray[np.int64]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from verification.estimators.base import Array, PrivacyClaim
-from verification.estimators.claimed_rdp import RdpClaim
-from verification.estimators.event_search import best_events
-from verification.estimators.renyi_witness import best_renyi_witness
-from verification.estimators.witness import Witness, event_witness
+from rdpkit.verification.estimators.base import Array, PrivacyClaim
+from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.event_search import best_events
+from rdpkit.verification.estimators.renyi_witness import best_renyi_witness
+from rdpkit.verification.estimators.witness import Witness, event_witness
 
 
 def best_witness(

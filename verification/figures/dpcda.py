@@ -6,11 +6,7 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-
-import rdpkit
-from rdpkit import _validate
-from rdpkit.losses.steps import NoLossDistributionError
-from verification.figures.model import (
+from rdpkit.verification.figures.model import (
     Curve,
     Figure,
     Panel,
@@ -23,6 +19,10 @@ from verification.figures.model import (
     every,
     rounded,
 )
+
+import rdpkit
+from rdpkit import _validate
+from rdpkit.accountants.losses.steps import NoLossDistributionError
 
 ID = "dpcda-figure3"
 CLASSES = 10

@@ -7,10 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from rdpkit import DPCDA, Adjacency, _validate, by_loss
-from rdpkit.calibration import CalibrationError, bracket, calibrate
-from rdpkit.losses.steps import NoLossDistributionError
-from verification.figures.model import (
+from rdpkit.verification.figures.model import (
     MOST_CURVES,
     Curve,
     Figure,
@@ -21,6 +18,11 @@ from verification.figures.model import (
     computed,
     every,
 )
+
+from rdpkit import DPCDA, Adjacency, _validate
+from rdpkit.accountants import loss_distributions as by_loss
+from rdpkit.accountants.losses.steps import NoLossDistributionError
+from rdpkit.calibration import CalibrationError, bracket, calibrate
 
 ID = "dpcda-order-of-mixture"
 ADJACENCY = "replace_one"

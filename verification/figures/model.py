@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdpkit import _validate
-from rdpkit.cli.output import rounded_up
+from rdpkit.text import rounded_up
 
 Number = float | None
 """None where nothing is said: out of a theorem's range, or not computed."""

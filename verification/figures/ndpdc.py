@@ -6,11 +6,7 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
-
-import rdpkit
-from rdpkit import _validate
-from rdpkit.losses.steps import NoLossDistributionError
-from verification.figures.model import (
+from rdpkit.verification.figures.model import (
     Curve,
     Figure,
     Panel,
@@ -21,6 +17,10 @@ from verification.figures.model import (
     every,
     rounded,
 )
+
+import rdpkit
+from rdpkit import _validate
+from rdpkit.accountants.losses.steps import NoLossDistributionError
 
 ID = "ndpdc-figure1"
 ADJACENCY = "add_or_remove_one"

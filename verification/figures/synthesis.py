@@ -7,12 +7,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-
-import rdpkit
-from rdpkit import Adjacency, _validate
-from rdpkit.analysis import published_rdp
-from rdpkit.pairs_synthesis import attained_pair
-from verification.figures.model import (
+from rdpkit.verification.figures.model import (
     Curve,
     Figure,
     Panel,
@@ -26,6 +21,11 @@ from verification.figures.model import (
     every,
     rounded,
 )
+
+import rdpkit
+from rdpkit import Adjacency, _validate
+from rdpkit.analysis import published_rdp
+from rdpkit.pairs.synthesis import attained_pair
 
 ID = "synthesis-figure3"
 RECORDS = (10**4, 10**5, 10**6, 10**7)

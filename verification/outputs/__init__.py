@@ -6,9 +6,9 @@ Whatever a claims file holds is shown there as text: nothing of it is markup, a 
 
 from __future__ import annotations
 
-from verification.outputs.badge import badge_json, badge_svg
-from verification.outputs.junit import junit_xml
-from verification.outputs.markdown import summary
-from verification.outputs.sarif import sarif
+from rdpkit.verification.outputs.badge import badge_json, badge_svg
+from rdpkit.verification.outputs.junit import junit_xml
+from rdpkit.verification.outputs.markdown import summary
+from rdpkit.verification.outputs.sarif import sarif
 
 __all__ = ["badge_json", "badge_svg", "junit_xml", "sarif", "summary"]

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from verification.findings import Finding
-from verification.judgement import FailOn, Rule, broken_rules, failures
+from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.judgement import FailOn, Rule, broken_rules, failures
 
 LABEL = "privacy claims"
 # Width of a character in pixels at 11 px; textLength fits the text into what this gives.

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
-from verification.findings import Finding
-from verification.judgement import FailOn, failures, headline, report, sides
+from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.judgement import FailOn, failures, headline, report, sides
 
 # What XML 1.0 has no place for, not even escaped.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

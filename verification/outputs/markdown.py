@@ -6,10 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from rdpkit.cli.output import rounded_down, rounded_up
-from verification.baseline import Comparison
-from verification.findings import Finding
-from verification.judgement import FailOn, advice, broken_rules, claimed, failures, headline
+from rdpkit.verification.auditing.baseline import Comparison
+from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.judgement import (
+    FailOn,
+    advice,
+    broken_rules,
+    claimed,
+    failures,
+    headline,
+)
+
+from rdpkit.text import rounded_down, rounded_up
 
 # A step's summary holds a mebibyte; a reader fewer rows.
 _ROWS = 300

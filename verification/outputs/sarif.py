@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import rdpkit
-from verification.findings import Finding
-from verification.judgement import (
+from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.judgement import (
     MEANING,
     FailOn,
     Rule,
@@ -22,6 +21,8 @@ from verification.judgement import (
     headline,
     sides,
 )
+
+import rdpkit
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-
-from mechanisms.data import Dataset
+from rdpkit.mechanisms.data import Dataset
 
 
 def dataset(**changes):

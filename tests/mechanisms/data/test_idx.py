@@ -3,8 +3,7 @@ import struct
 
 import numpy as np
 import pytest
-
-from mechanisms.data.idx import read_idx, read_images_and_labels
+from rdpkit.mechanisms.data.idx import read_idx, read_images_and_labels
 
 
 def written(values: np.ndarray, code: int) -> bytes:

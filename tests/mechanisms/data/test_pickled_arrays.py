@@ -5,8 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-
-from mechanisms.data.pickled_arrays import read_pickled_arrays
+from rdpkit.mechanisms.data.pickled_arrays import read_pickled_arrays
 
 
 def old_pickle(rows: np.ndarray, labels: list[int]) -> bytes:

@@ -3,10 +3,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from mechanisms.data import DATASETS, load_dataset
-from mechanisms.data.download import SOURCES, download
-from mechanisms.data.registry import DIRECTORY_VARIABLE
+from rdpkit.mechanisms.data import DATASETS, load_dataset
+from rdpkit.mechanisms.data.download import SOURCES, download
+from rdpkit.mechanisms.data.registry import DIRECTORY_VARIABLE
 
 
 def real_data(name: str) -> Path:

@@ -1,8 +1,8 @@
 import pytest
+from rdpkit.mechanisms.experiments import shipped
+from rdpkit.mechanisms.experiments.experiment import load_experiment
+from rdpkit.mechanisms.experiments.mechanisms import MECHANISMS
 
-from mechanisms.experiments import shipped
-from mechanisms.experiments.experiment import load_experiment
-from mechanisms.experiments.mechanisms import MECHANISMS
 from rdpkit import Adjacency
 
 

@@ -1,8 +1,7 @@
 import pytest
 import torch
-
-from mechanisms.models import MODELS, build_model
-from mechanisms.models.convnet import ConvNet
+from rdpkit.mechanisms.models import MODELS, build_model
+from rdpkit.mechanisms.models.convnet import ConvNet
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,7 @@ import math
 
 import numpy as np
 import pytest
-
-from verification.estimators.base import (
+from rdpkit.verification.estimators.base import (
     Diagnostic,
     DiagnosticKind,
     Direction,

@@ -3,8 +3,7 @@ import math
 
 import numpy as np
 import pytest
-
-from verification.estimators.bounded_mean import bounded_mean_interval, mean_lower_bounds
+from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval, mean_lower_bounds
 
 
 @pytest.mark.parametrize("p", [0.02, 0.1, 0.3, 0.5, 0.8, 0.97])

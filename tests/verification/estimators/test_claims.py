@@ -3,12 +3,12 @@ import pickle
 
 import numpy as np
 import pytest
+from rdpkit.verification.estimators.claimed_dp import DpClaim
+from rdpkit.verification.estimators.claimed_profile import ProfileClaim
+from rdpkit.verification.estimators.claimed_rdp import RdpClaim
 from scipy.stats import norm
 
 from rdpkit import RdpCurve
-from verification.estimators.claimed_dp import DpClaim
-from verification.estimators.claimed_profile import ProfileClaim
-from verification.estimators.claimed_rdp import RdpClaim
 
 SIGMA = 2.0
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0])

@@ -2,9 +2,8 @@ import math
 
 import numpy as np
 import pytest
-
-from verification.estimators.base import DiagnosticKind, Direction
-from verification.estimators.epsilon_lower_bound import epsilon_lower_bound
+from rdpkit.verification.estimators.base import DiagnosticKind, Direction
+from rdpkit.verification.estimators.epsilon_lower_bound import epsilon_lower_bound
 
 
 def test_laplace_mechanism_comes_near_its_epsilon_from_below():

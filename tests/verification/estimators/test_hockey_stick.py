@@ -2,11 +2,10 @@ import math
 
 import numpy as np
 import pytest
+from rdpkit.verification.estimators.base import DiagnosticKind
+from rdpkit.verification.estimators.hockey_stick import hockey_stick
+from rdpkit.verification.estimators.importance import GaussianDensity
 from scipy.stats import norm
-
-from verification.estimators.base import DiagnosticKind
-from verification.estimators.hockey_stick import hockey_stick
-from verification.estimators.importance import GaussianDensity
 
 P, Q = GaussianDensity(mean=[1.0], std=1.0), GaussianDensity(mean=[0.0], std=1.0)
 

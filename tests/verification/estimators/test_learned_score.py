@@ -4,8 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-
-from verification.estimators.learned_score import learned_score
+from rdpkit.verification.estimators.learned_score import learned_score
 
 pytest.importorskip("sklearn")
 

@@ -4,15 +4,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binom
-
-from verification.estimators.base import DiagnosticKind
-from verification.estimators.one_run import (
+from rdpkit.verification.estimators.base import DiagnosticKind
+from rdpkit.verification.estimators.one_run import (
     Guesses,
     one_run_audit,
     one_run_epsilon,
     one_run_p_value,
 )
+from scipy.stats import binom
 
 
 def _independent(m, r, v, accuracy, delta):

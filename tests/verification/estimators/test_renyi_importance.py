@@ -2,10 +2,9 @@ import math
 
 import numpy as np
 import pytest
-
-from verification.estimators.base import Density, DiagnosticKind
-from verification.estimators.importance import GaussianDensity, MixtureDensity, Proposal
-from verification.estimators.renyi_importance import gaussian_proposal, renyi_importance
+from rdpkit.verification.estimators.base import Density, DiagnosticKind
+from rdpkit.verification.estimators.importance import GaussianDensity, MixtureDensity, Proposal
+from rdpkit.verification.estimators.renyi_importance import gaussian_proposal, renyi_importance
 
 P = GaussianDensity(mean=[1.0, 0.0], std=1.5)
 Q = GaussianDensity(mean=[0.0, 0.5], std=1.5)

@@ -2,14 +2,13 @@ import math
 
 import numpy as np
 import pytest
-
-from verification.estimators import sequential
-from verification.estimators.base import DiagnosticKind, Stop
-from verification.estimators.bets import best_bet
-from verification.estimators.claimed_dp import DpClaim
-from verification.estimators.claimed_profile import ProfileClaim
-from verification.estimators.claimed_rdp import RdpClaim
-from verification.estimators.sequential import SequentialTest
+from rdpkit.verification.estimators import sequential
+from rdpkit.verification.estimators.base import DiagnosticKind, Stop
+from rdpkit.verification.estimators.bets import best_bet
+from rdpkit.verification.estimators.claimed_dp import DpClaim
+from rdpkit.verification.estimators.claimed_profile import ProfileClaim
+from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.sequential import SequentialTest
 
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0])
 # A Gaussian mechanism with noise 2 and sensitivity 1: (1, 0.0071)-DP by its closed form.

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from rdpkit.verification.estimators.two_binomials import TwoCounts, p_value
 from scipy.stats import binom
-
-from verification.estimators.two_binomials import TwoCounts, p_value
 
 
 @functools.cache

@@ -2,11 +2,10 @@ import math
 
 import numpy as np
 import pytest
+from rdpkit.verification.estimators.claimed_dp import DpClaim
+from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.uniform_excess import largest_excess
 from scipy.stats import norm
-
-from verification.estimators.claimed_dp import DpClaim
-from verification.estimators.claimed_rdp import RdpClaim
-from verification.estimators.uniform_excess import largest_excess
 
 
 def _true_excess(shift, epsilon, delta):

@@ -6,10 +6,10 @@ import json
 from xml.etree import ElementTree as Xml
 
 import pytest
+from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
+from rdpkit.verification.outputs import badge_json, badge_svg
 
 from tests.verification.finding_examples import finding, one_of_each, refuted, unproven
-from verification.judgement import DEFAULT, FailOn
-from verification.outputs import badge_json, badge_svg
 
 
 @pytest.mark.parametrize(

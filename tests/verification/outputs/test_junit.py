@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as Xml
 
+from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
+from rdpkit.verification.outputs import junit_xml
+
 from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
-from verification.judgement import DEFAULT, FailOn
-from verification.outputs import junit_xml
 
 
 def test_a_suite_a_file_and_a_case_a_claim():

@@ -6,12 +6,12 @@ import html
 import re
 
 import pytest
+from rdpkit.verification.auditing.baseline import Change, Comparison, Moved
+from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
+from rdpkit.verification.outputs import summary
+from rdpkit.verification.outputs.markdown import escape
 
 from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
-from verification.baseline import Change, Comparison, Moved
-from verification.judgement import DEFAULT, FailOn
-from verification.outputs import summary
-from verification.outputs.markdown import escape
 
 
 def rows(text):

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
+from rdpkit.verification.outputs import sarif
 
 from tests.verification.finding_examples import (
     HOSTILE,
@@ -15,8 +17,6 @@ from tests.verification.finding_examples import (
     refuted,
     unproven,
 )
-from verification.judgement import DEFAULT, FailOn
-from verification.outputs import sarif
 
 
 def log(findings, fail_on=DEFAULT, **options):

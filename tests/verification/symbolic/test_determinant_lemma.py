@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 from rdpkit import gaussian_renyi_divergence
-from rdpkit.bounds.synthesis_exact import log_part, log_part_ball
+from rdpkit.bounds.synthesis.exact import log_part, log_part_ball
 
 A, N_COMMON = sp.symbols("a m", positive=True)
 SIZE = N_COMMON + 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from rdpkit.bounds import profile_sampling
+from rdpkit.bounds.sampled import profile_sampling
 
 A, G, X, U = sp.symbols("a g x u", positive=True)
 

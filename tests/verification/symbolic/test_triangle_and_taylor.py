@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import rdpkit
-from rdpkit.bounds import birrell2024
+from rdpkit.bounds.sampled import birrell2024
 
 A, P = sp.symbols("a p", positive=True)
 

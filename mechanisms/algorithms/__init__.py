@@ -1,0 +1,1 @@
+"""Mechanisms that release data, one a file."""

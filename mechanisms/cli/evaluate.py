@@ -1,0 +1,182 @@
+"""``rdpkit evaluate``: run an experiment, or go on with it, and print what it came to."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
+from rich.console import Console
+from rich.table import Table
+
+from rdpkit.text import as_json, printable, rounded_up
+
+if TYPE_CHECKING:
+    from rdpkit.mechanisms.evaluation.rows import Summary
+    from rdpkit.mechanisms.evaluation.runner import Runner
+    from rdpkit.mechanisms.experiments.experiment import Cell
+
+
+@click.command()
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results"),
+    show_default=True,
+    help="The folder of results; runs that it has already are not repeated.",
+)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="Run only so many of the experiment's seeds."
+)
+@click.option(
+    "--where",
+    "conditions",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Run only settings whose varied KEY has this VALUE; may be given several times.",
+)
+@click.option(
+    "--release",
+    "release_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.json",
+    help="Evaluate this release with the experiment's data, model and training; nothing is kept.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Also write all rows to a CSV or Parquet file.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Also draw accuracy against what the experiment varies, to an SVG or PNG file.",
+)
+@experiment_options
+def evaluate(
+    *,
+    experiment: str | None,
+    list_them: bool,
+    results: Path,
+    seeds: int | None,
+    conditions: tuple[str, ...],
+    release_file: Path | None,
+    output: Path | None,
+    plot: Path | None,
+    data_dir: Path | None,
+    device: str | None,
+    output_format: str,
+) -> None:
+    """Run EXPERIMENT: release, train, test, for every setting and seed.
+
+    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). Every finished
+    run is kept at once; run the same command again after an interruption, and it goes on.
+    """
+    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    if found is None:
+        return
+    if seeds is not None:
+        if seeds > len(found.seeds):
+            raise ValueError(f"Expected --seeds to be at most {len(found.seeds)}, got {seeds}.")
+        found = replace(found, seeds=found.seeds[:seeds])
+    if conditions:
+        from rdpkit.mechanisms.experiments.experiment import selected  # noqa: PLC0415
+
+        found = selected(found, conditions)
+    from rdpkit.mechanisms.evaluation import plots, rows  # noqa: PLC0415
+
+    from rdpkit.cli import result_tables as tables  # noqa: PLC0415
+
+    # A wrong ending is found out before hours of work, not after.
+    if output is not None:
+        tables.check_suffix(output)
+    if plot is not None:
+        plots.check_format(plot)
+    with running(data_dir, device) as runner:
+        if release_file is not None:
+            _one_release(runner, found.cells[0], release_file, found.seeds, output_format)
+            return
+        outcome = runner.run(found, results)
+    summaries = rows.summarise(outcome.rows)
+    if output is not None:
+        rows.write_table(output, outcome.rows)
+    if plot is not None:
+        plots.draw_accuracy(plot, summaries, title=found.title or found.name)
+    if output_format == "json":
+        click.echo(
+            as_json(
+                {
+                    "experiment": found.name,
+                    "runs": len(outcome.rows),
+                    "resumed": outcome.resumed,
+                    "settings": [summary.as_dict() for summary in summaries],
+                }
+            )
+        )
+        return
+    print_summaries(summaries, title=found.title or found.name)
+
+
+def _one_release(
+    runner: Runner, cell: Cell, path: Path, seeds: Sequence[int], output_format: str
+) -> None:
+    """Train and test on a release that was saved before."""
+    from rdpkit.mechanisms.releases.release import load_release  # noqa: PLC0415
+
+    made = load_release(path)
+    values = [float(runner.evaluate(cell, made, seed)["accuracy"]) for seed in seeds]
+    mean = statistics.fmean(values)
+    std = statistics.stdev(values) if len(values) > 1 else None
+    if output_format == "json":
+        described = {
+            "release": str(path),
+            "private": made.manifest.private,
+            "seeds": len(values),
+            "mean_accuracy": mean,
+            "std_accuracy": std,
+        }
+        click.echo(as_json(described))
+        return
+    spread = "" if std is None else f" +- {std:.4f}"
+    click.echo(printable(f"{path}: accuracy {mean:.4f}{spread} over {len(values)} seeds"))
+
+
+def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
+    """A table for people."""
+    table = Table(title=printable(title), title_justify="left")
+    columns = ("data set", "mechanism", "setting", "epsilon", "delta", "adjacency", "model",
+               "seeds", "accuracy", "published")  # fmt: skip
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for summary in summaries:
+        table.add_row(*(printable(text) for text in line(summary)))
+    width = None if Console().is_terminal else 200
+    Console(width=width).print(table)
+
+
+def line(summary: Summary) -> tuple[str, ...]:
+    """One line of the table: numbers as people read them, epsilon rounded up."""
+    from rdpkit.mechanisms.experiments.experiment import short  # noqa: PLC0415
+
+    row = summary.row
+    epsilon = row.get("epsilon")
+    varied = ", ".join(f"{k.split('.')[-1]}={short(v)}" for k, v in row["varied"].items())
+    spread = "" if summary.std is None else f" +- {summary.std:.4f}"
+    return (
+        str(row["dataset"]),
+        str(row["mechanism"]),
+        varied,
+        "none" if epsilon is None else rounded_up(epsilon),
+        "" if epsilon is None else f"{row['delta']:g}",
+        "" if epsilon is None else str(row["adjacency"]),
+        str(row["model"]),
+        str(summary.seeds),
+        f"{summary.mean:.4f}{spread}",
+        "" if summary.published is None else f"{summary.published:g}",
+    )

@@ -1,0 +1,70 @@
+"""What the commands that run an experiment have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rdpkit.mechanisms.evaluation.progress_bar import progress_bar
+from rdpkit.mechanisms.experiments import shipped
+
+from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.text import as_json
+
+if TYPE_CHECKING:
+    from rdpkit.mechanisms.evaluation.runner import Runner
+    from rdpkit.mechanisms.experiments.experiment import Experiment
+
+_OPTIONS = (
+    click.argument("experiment", required=False),
+    click.option("--list", "list_them", is_flag=True, help="List the experiments of the package."),
+    click.option(
+        "--data-dir",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="The data directory.  [default: RDPKIT_DATA_DIR]",
+    ),
+    click.option("--device", help="cpu or cuda.  [default: cuda where there is one]"),
+    format_option,
+    one_line_errors,
+)
+
+
+def experiment_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """EXPERIMENT, --list, --data-dir, --device and --format; put it last."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def chosen_experiment(
+    given: str | None, *, list_them: bool, output_format: str
+) -> Experiment | None:
+    """The experiment that is meant; None where the list was wanted, which is printed.
+
+    Raises
+    ------
+    ValueError
+        If none is named, or there is none of that name.
+    OSError
+        If its file cannot be read.
+    """
+    if list_them:
+        names = shipped.names()
+        click.echo(as_json(names) if output_format == "json" else "\n".join(names))
+        return None
+    if given is None:
+        raise ValueError("Expected EXPERIMENT: a TOML file, or a name that --list shows.")
+    return shipped.find_experiment(given)
+
+
+@contextmanager
+def running(data_dir: Path | None, device: str | None) -> Iterator[Runner]:
+    """A runner that shows its progress on a terminal."""
+    from rdpkit.mechanisms.evaluation.runner import Runner  # noqa: PLC0415  (it imports torch)
+    from rdpkit.mechanisms.evaluation.training import best_device  # noqa: PLC0415
+
+    with progress_bar() as report:
+        yield Runner(directory=data_dir, device=device or best_device(), report=report)

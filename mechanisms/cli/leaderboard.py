@@ -1,0 +1,91 @@
+"""``rdpkit leaderboard``: every mechanism on the same data at the same, sound epsilon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.text import as_json, printable, rounded_up
+
+if TYPE_CHECKING:
+    from rdpkit.mechanisms.evaluation.rows import Summary
+
+
+@click.command()
+@click.argument(
+    "results", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False)
+)
+@click.option("--dataset", help="Only this data set.")
+@click.option("--epsilon", type=float, help="Only what is accounted at most this epsilon.")
+@click.option(
+    "--min-seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Only settings with so many finished runs.",
+)
+@click.option("--markdown", is_flag=True, help="Print a Markdown table.")
+@format_option
+@one_line_errors
+def leaderboard(
+    *,
+    results: tuple[Path, ...],
+    dataset: str | None,
+    epsilon: float | None,
+    min_seeds: int,
+    markdown: bool,
+    output_format: str,
+) -> None:
+    """Rank the results of rdpkit evaluate in the folders RESULTS.
+
+    Settings are compared within one data set, adjacency, delta and target epsilon, the best mean
+    accuracy first. Settings without a finite guarantee are a group of their own.
+    """
+    from rdpkit.mechanisms.evaluation.rows import read_all, summarise  # noqa: PLC0415
+    from rdpkit.mechanisms.evaluation.summary_table import as_markdown  # noqa: PLC0415
+
+    summaries = [s for folder in results for s in summarise(read_all(folder))]
+    kept = [
+        s
+        for s in summaries
+        if s.seeds >= min_seeds
+        and (dataset is None or s.row["dataset"] == dataset)
+        and (epsilon is None or (s.row["epsilon"] is not None and s.row["epsilon"] <= epsilon))
+    ]
+    if not kept:
+        raise ValueError(f"Expected results that fit, got none of {len(summaries)}.")
+    ranked = sorted(kept, key=_rank)
+    if output_format == "json":
+        click.echo(as_json([s.as_dict() for s in ranked]))
+        return
+    if markdown:
+        click.echo(as_markdown(ranked))
+        return
+    from rdpkit.mechanisms.cli.evaluate import print_summaries  # noqa: PLC0415
+
+    groups: dict[str, list[Summary]] = {}
+    for summary in ranked:
+        groups.setdefault(_group(summary), []).append(summary)
+    for name, members in groups.items():
+        print_summaries(members, title=printable(name))
+
+
+def _rank(summary: Summary) -> tuple[str, str, float, float, float]:
+    row = summary.row
+    target = row["target_epsilon"] if row["target_epsilon"] is not None else row["epsilon"]
+    finite = float("inf") if target is None else float(target)
+    return row["dataset"], row["adjacency"], finite, float(row["delta"]), -summary.mean
+
+
+def _group(summary: Summary) -> str:
+    row = summary.row
+    target = row["target_epsilon"] if row["target_epsilon"] is not None else row["epsilon"]
+    if target is None:
+        return f"{row['dataset']}: no guarantee"
+    return (
+        f"{row['dataset']}: epsilon {rounded_up(target)}, delta {row['delta']:g}, "
+        f"{row['adjacency']}"
+    )

@@ -1,0 +1,159 @@
+"""``rdpkit synthesize``: make the release that an experiment describes, and save it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
+
+from rdpkit.text import as_json, guarantee_lines, printable
+
+if TYPE_CHECKING:
+    from rdpkit.mechanisms.evaluation.runner import Runner
+    from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
+
+_COLUMNS = 10
+
+
+@click.command()
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.npz",
+    help="Where to save the release: .npz or .safetensors, and its manifest beside it as .json.",
+)
+@click.option(
+    "--setting",
+    type=click.IntRange(min=1),
+    help="Which of the experiment's settings to release, counted from 1, where it varies keys.",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(["system", "seeded"]),
+    help="Instead of what the file says: system entropy, or a seed, which is not private.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="[default: the experiment's first]")
+@click.option(
+    "--grid",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Also draw images of every setting beside originals, to an SVG or PNG file.",
+)
+@experiment_options
+def synthesize(
+    *,
+    experiment: str | None,
+    list_them: bool,
+    output: Path | None,
+    setting: int | None,
+    noise: str | None,
+    seed: int | None,
+    grid: Path | None,
+    data_dir: Path | None,
+    device: str | None,
+    output_format: str,
+) -> None:
+    """Make the release that EXPERIMENT describes, with its guarantee.
+
+    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). What takes
+    hours is kept in FILE.unfinished.npz, and the same command goes on from there. The grid of
+    samples shows private records: it is for experiments on public data.
+    """
+    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    if found is None:
+        return
+    if output is None and grid is None:
+        raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
+    from rdpkit.mechanisms.evaluation.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
+    from rdpkit.mechanisms.releases.checkpoint import Checkpoint  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
+
+    if output is not None:
+        check_path(output)
+    chosen = found.seeds[0] if seed is None else seed
+    with running(data_dir, device) as runner:
+        if grid is not None:
+            _draw(grid, found, runner, chosen)
+        if output is None:
+            return
+        cell = _with_noise(_one_of(found, setting), noise)
+        checkpoint = Checkpoint(output.with_suffix(".unfinished.npz"), run=cell.release_key(chosen))
+        made = runner.synthesize(cell, chosen, checkpoint=checkpoint)
+        made.save(output)
+        checkpoint.clear()
+    described: dict[str, Any] = {"file": str(output), **guarantee_of(made)}
+    if output_format == "json":
+        click.echo(as_json(described))
+        return
+    lines = [f"{len(made.features)} records in {output}"]
+    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
+    if not made.manifest.private:
+        lines.append("NOT PRIVATE: see the manifest")
+    lines += [f"note       {note}" for note in made.manifest.notes]
+    click.echo("\n".join(printable(line) for line in lines))
+
+
+def _one_of(experiment: Experiment, setting: int | None) -> Cell:
+    count = len(experiment.cells)
+    if setting is None and count > 1:
+        listed = "; ".join(f"{i}: {dict(c.varied)}" for i, c in enumerate(experiment.cells, 1))
+        raise ValueError(f"Expected --setting, one of {listed[:600]}.")
+    number = setting or 1
+    if number > count:
+        raise ValueError(f"Expected --setting to be in [1, {count}], got {number}.")
+    return experiment.cells[number - 1]
+
+
+def _with_noise(cell: Cell, noise: str | None) -> Cell:
+    from dataclasses import replace  # noqa: PLC0415
+
+    if noise is None:
+        return cell
+    kind: Any = noise
+    return replace(cell, privacy=replace(cell.privacy, noise=kind))
+
+
+def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None:
+    import numpy as np  # noqa: PLC0415
+    from rdpkit.mechanisms.evaluation import plots  # noqa: PLC0415
+    from rdpkit.mechanisms.evaluation.preparation import training_records  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.experiment import short  # noqa: PLC0415
+
+    plots.check_format(path)
+    rows: dict[str, Any] = {}
+    shapes: dict[str, tuple[int, int, int]] = {}
+    for number, cell in enumerate(experiment.cells):
+        scaled = runner.data(cell)
+        if scaled.data.image_shape is None:
+            raise ValueError("Expected images for --grid, got records of a table.")
+        name = cell.dataset["name"]
+        if name not in shapes:
+            firsts = [
+                int(np.flatnonzero(scaled.data.train_labels == label)[0])
+                for label in range(min(len(scaled.data.classes), _COLUMNS))
+            ]
+            shapes[name] = scaled.data.image_shape
+            rows[f"{name} original"] = scaled.train[firsts]
+        made = runner.synthesize(cell, seed)
+        records = training_records(cell, made)
+        if records.shape[1] != scaled.train.shape[1]:
+            raise ValueError(f"Expected images for --grid, but {cell.mechanism} releases none.")
+        hard = made.labels if made.labels.ndim == 1 else made.labels.argmax(axis=1)
+        picks = [
+            int(np.flatnonzero(hard == label)[0])
+            for label in range(min(len(scaled.data.classes), _COLUMNS))
+            if (hard == label).any()
+        ]
+        words = ", ".join(f"{k.split('.')[-1]} {short(v)}" for k, v in cell.varied.items())
+        label = f"{name} {words or cell.mechanism}"
+        rows[label if label not in rows else f"{label} ({number + 1})"] = records[picks]
+    if len(set(shapes.values())) > 1:
+        raise ValueError("Expected images of one size for --grid: draw each data set on its own.")
+    plots.draw_samples(
+        path,
+        rows,
+        image_shape=next(iter(shapes.values())),
+        title=experiment.title or experiment.name,
+    )

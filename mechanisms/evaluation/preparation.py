@@ -1,0 +1,140 @@
+"""Records as a mechanism and as a model take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.random_projection import projection_matrix
+from rdpkit.mechanisms.data.dataset import Dataset
+from rdpkit.mechanisms.data.registry import load_dataset
+from rdpkit.mechanisms.data.table import load_table
+from rdpkit.mechanisms.evaluation.spreading import spread
+from rdpkit.mechanisms.experiments.experiment import TABLE, Cell
+from rdpkit.mechanisms.experiments.mechanisms import SCALING, find_mechanism
+from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows, exact_z_score, public_scaling
+from rdpkit.mechanisms.releases.release import Release
+
+Floats = NDArray[np.float32]
+
+_PREPARING = (
+    "noiseless-mixing", "dpcda", "dpcda-algorithm-1", "class-wise-dpmix", "dpmix",
+    "local-perturbation", "random-projection",
+)  # fmt: skip
+"""Mechanisms that scale, clip or project the records themselves."""
+
+
+def load(choice: Mapping[str, Any], directory: str | Path | None) -> Dataset:
+    """The data set that an experiment names.
+
+    Parameters
+    ----------
+    choice : mapping
+        The experiment's ``[dataset]``.
+    directory : str or Path, optional
+        The data directory; for a table, what its file names start from.
+
+    Raises
+    ------
+    ValueError, OSError
+        As the loader does.
+    """
+    if choice["name"] == TABLE:
+        base = Path(directory) if directory is not None else Path()
+        ranges = choice["ranges"]
+        shape = choice.get("image_shape")
+        data = load_table(
+            base / choice["train"],
+            base / choice["test"],
+            label=choice["label"],
+            classes=[str(name) for name in choice["classes"]],
+            ranges=ranges if isinstance(ranges, Mapping) else tuple(ranges),
+            image_shape=None if shape is None else tuple(shape),
+        )
+    else:
+        data = load_dataset(choice["name"], directory)
+    limit = choice.get("train_records")
+    if limit is None or limit >= len(data.train_features):
+        return data
+    return replace(
+        data, train_features=data.train_features[:limit], train_labels=data.train_labels[:limit]
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaled:
+    """A data set scaled by public constants for a mechanism.
+
+    Parameters
+    ----------
+    data : Dataset
+        As loaded.
+    train, test : array of float32, shape (n, d)
+        In [0, 1] or [-1, 1].
+    """
+
+    data: Dataset
+    train: Floats
+    test: Floats
+
+
+def scale(data: Dataset, features: str) -> Scaled:
+    """Scale to the range that a mechanism wants: "unit" or "signed"."""
+    low = -1.0 if features == "signed" else 0.0
+    return Scaled(data=data, train=data.scaled("train", low=low), test=data.scaled("test", low=low))
+
+
+def scaling_of(preprocessing: str, train: Floats) -> Scaling:
+    """The scaling that the option ``preprocessing`` of a mechanism asks for."""
+    if preprocessing == "exact-z-score":
+        return exact_z_score(train, allow_private_statistics=True)
+    return public_scaling()
+
+
+def tested_records(cell: Cell, scaled: Scaled) -> Floats:
+    """Test records as the mechanism would have prepared them, record by record.
+
+    A z-score uses the statistics of the training records, as the mechanism that was asked for it
+    did; a projection is the public one of the release.
+    """
+    mechanism = find_mechanism(cell.mechanism)
+    options = mechanism.check(cell.options, calibrated=cell.privacy.target_epsilon is not None)
+    if cell.mechanism not in _PREPARING:
+        return scaled.test  # where others have a norm, it is of representations or of gradients
+    rows = scaling_of(options.get(SCALING, "public"), scaled.train).apply(scaled.test)
+    if cell.mechanism == "random-projection":
+        matrix = projection_matrix(
+            rows.shape[1], options["dimension"], seed=options["projection_seed"]
+        )
+        rows = rows @ matrix
+    if options.get("clip_norm") is not None:
+        rows = clip_rows(rows, options["clip_norm"])
+    prepared: Floats = rows.astype(np.float32)
+    return prepared
+
+
+def training_records(cell: Cell, release: Release) -> Floats:
+    """Released records after the experiment's post-processing, flat."""
+    features = np.asarray(release.features, np.float32).reshape(len(release.features), -1)
+    if cell.postprocessing == "zero-negatives":
+        return np.maximum(features, 0.0)
+    if cell.postprocessing == "spread":
+        return spread(features, np.asarray(release.labels), release.manifest)
+    return features
+
+
+def as_inputs(cell: Cell, data: Dataset, records: Floats) -> Floats:
+    """Records of shape (n, d) as images for the model."""
+    channels, size = data.model_input
+    if records.shape[1] != channels * size[0] * size[1]:
+        # A projection leaves no image: its coordinates are the columns of a table.
+        channels, size = records.shape[1], (1, 1)
+    if cell.inputs == "standardised":
+        centred = records - records.mean(axis=1, keepdims=True)
+        std = centred.std(axis=1, keepdims=True)
+        records = np.where(std > 0, centred / np.where(std > 0, std, 1), 0).astype(np.float32)
+    return np.ascontiguousarray(records.reshape(len(records), channels, *size))

@@ -1,0 +1,178 @@
+"""Results: one row a finished run, each in a file of its own, and what they come to."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rdpkit.mechanisms.experiments.experiment import Cell, Experiment, short
+
+from rdpkit.cli import result_tables as tables
+from rdpkit.files import write_whole
+
+Row = Mapping[str, Any]
+FORMAT = 1
+
+
+class Rows:
+    """The rows of one experiment, in a folder; a row is there whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when the first row is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def _path(self, cell: Cell, seed: int) -> Path:
+        return self.folder / f"{cell.key(seed)}.json"
+
+    def find(self, cell: Cell, seed: int) -> Row | None:
+        """The row of a run that has finished, or None.
+
+        Raises
+        ------
+        ValueError
+            If its file is no row.
+        """
+        path = self._path(cell, seed)
+        return read_row(path) if path.exists() else None
+
+    def write(self, cell: Cell, seed: int, row: Row) -> None:
+        """Write the row of a run at once."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"format": FORMAT, **row}, indent=1, allow_nan=False) + "\n"
+        write_whole(self._path(cell, seed), text.encode())
+
+
+def read_row(path: Path) -> Row:
+    """One row from its file.
+
+    Raises
+    ------
+    ValueError
+        If the file is no row; the message names it.
+    """
+    try:
+        row = json.loads(path.read_bytes())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: no row of results: {error}; remove it to run again.") from None
+    if not isinstance(row, dict) or row.get("format") != FORMAT:
+        raise ValueError(f"{path}: expected a row of results of format {FORMAT}.")
+    accuracy = row.get("accuracy")
+    if not isinstance(accuracy, (int, float)) or not 0.0 <= accuracy <= 1.0:
+        raise ValueError(f"{path}: expected accuracy in [0, 1], got {accuracy!r}.")
+    return row
+
+
+def read_all(folder: Path) -> list[Row]:
+    """All rows below a folder, of whatever experiments.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or a file is no row.
+    """
+    paths = sorted(folder.rglob("rows/*.json"))
+    if not paths:
+        raise ValueError(f"Expected {folder} to have results of rdpkit evaluate, got none.")
+    return [read_row(path) for path in paths]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What several runs of one cell come to.
+
+    Parameters
+    ----------
+    row : mapping
+        The columns that all runs share.
+    seeds : int
+        Number of runs.
+    mean : float
+        Mean accuracy.
+    std : float or None
+        Its standard deviation over runs (n - 1 in the denominator); None for one run.
+    published : float or None
+        What the source printed.
+    """
+
+    row: Row
+    seeds: int
+    mean: float
+    std: float | None
+    published: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **{k: v for k, v in self.row.items() if k not in ("format", "cell")},
+            "seeds": self.seeds,
+            "mean_accuracy": self.mean,
+            "std_accuracy": self.std,
+            "published_accuracy": self.published,
+        }
+
+
+OF_ONE_RUN = ("seed", "accuracy", "epochs", "best_epoch", "synthesis_seconds", "training_seconds")
+
+
+def summarise(rows: Iterable[Row]) -> list[Summary]:
+    """Group rows by cell, in the order in which cells first occur."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(f"{row['experiment']}/{row['cell']}", []).append(row)
+    found = []
+    for group in groups.values():
+        values = [float(row["accuracy"]) for row in group]
+        shared = {k: v for k, v in group[0].items() if k not in OF_ONE_RUN}
+        found.append(
+            Summary(
+                row={k: v for k, v in shared.items() if k != "published_accuracy"},
+                seeds=len(values),
+                mean=statistics.fmean(values),
+                std=statistics.stdev(values) if len(values) > 1 else None,
+                published=shared.get("published_accuracy"),
+            )
+        )
+    return found
+
+
+def published_for(experiment: Experiment, cell: Cell) -> float | None:
+    """What the source printed for a cell: its varied values, joined by commas, are the key."""
+    key = ",".join(_written(value) for value in cell.varied.values())
+    return experiment.published.get(key)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:g}"
+    return short(value)
+
+
+def columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """Rows as columns of a table; varied values get columns of their own."""
+    flat = [{**{k: v for k, v in row.items() if k not in ("varied", "format")}} for row in rows]
+    for target, row in zip(flat, rows, strict=True):
+        for key, value in row.get("varied", {}).items():
+            target[key] = json.dumps(value) if isinstance(value, (dict, list)) else value
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    return {name: [row.get(name) for row in flat] for name in names}
+
+
+def write_table(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows to CSV or Parquet, by the file's ending.
+
+    Raises
+    ------
+    ValueError
+        If the ending is another one, or Parquet and pyarrow is not installed.
+    """
+    tables.write(path, columns(rows))

@@ -1,0 +1,287 @@
+"""Running an experiment: synthesise, train, test, write the row; no run is repeated."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rdpkit.mechanisms.data.dataset import Dataset
+from rdpkit.mechanisms.evaluation.preparation import (
+    Scaled,
+    as_inputs,
+    load,
+    scale,
+    scaling_of,
+    tested_records,
+    training_records,
+)
+from rdpkit.mechanisms.evaluation.rows import Row, Rows, published_for
+from rdpkit.mechanisms.evaluation.training import Augment, accuracy, seeded, train
+from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
+from rdpkit.mechanisms.experiments.mechanisms import SCALING, find_mechanism
+from rdpkit.mechanisms.models import build_model
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.release import Release
+
+import rdpkit
+
+Report = Callable[[str, int, int], None]
+"""Called with what is being done, how far it is, and how far it goes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What running an experiment came to.
+
+    Parameters
+    ----------
+    rows : tuple of mapping
+        All rows, those of earlier runs among them.
+    resumed : int
+        How many were there before.
+    """
+
+    rows: tuple[Row, ...]
+    resumed: int
+
+
+class Runner:
+    """Runs cells; data sets are loaded, and noise is calibrated, once for all seeds.
+
+    Parameters
+    ----------
+    directory : str or Path, optional
+        The data directory; without it ``RDPKIT_DATA_DIR``.
+    device : str
+        Where to train.
+    report : callable, optional
+        Told of progress.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: str | Path | None = None,
+        device: str = "cpu",
+        report: Report | None = None,
+    ) -> None:
+        self.directory = directory
+        self.device = device
+        self.report = report or (lambda what, done, total: None)
+        self._scaled: dict[str, Scaled] = {}
+        self._options: dict[str, dict[str, Any]] = {}
+
+    def run(self, experiment: Experiment, results: Path) -> Outcome:
+        """Run what has not been run yet; each finished seed is written at once.
+
+        Of a seed that is interrupted, mechanisms that take hours keep a checkpoint.
+
+        Parameters
+        ----------
+        experiment : Experiment
+            What to run.
+        results : Path
+            The folder of results; rows go to ``results / NAME / rows``, and checkpoints to
+            ``results / NAME / unfinished``.
+
+        Raises
+        ------
+        ValueError, ArithmeticError, OSError
+            As the data set, the calibration, the mechanism or the training do; the rows of
+            finished runs are kept.
+        """
+        folder = results / experiment.name
+        store = Rows(folder / "rows")
+        total = len(experiment.cells) * len(experiment.seeds)
+        rows: list[Row] = []
+        resumed = 0
+        last = {cell.release_key(seed): i for i, (cell, seed) in enumerate(experiment.runs())}
+        for number, (cell, seed) in enumerate(experiment.runs()):
+            self.report("runs", number, total)
+            row = store.find(cell, seed)
+            key = cell.release_key(seed)
+            checkpoint = Checkpoint(folder / "unfinished" / f"{key}.npz", run=key)
+            if row is None:
+                row = self.one(experiment, cell, seed, checkpoint=checkpoint)
+                store.write(cell, seed, row)
+            else:
+                resumed += 1
+            rows.append(row)
+            # Kept until then, because other models are trained on the same release.
+            if number == last[key]:
+                checkpoint.clear()
+        self.report("runs", total, total)
+        return Outcome(rows=tuple(rows), resumed=resumed)
+
+    def one(
+        self, experiment: Experiment, cell: Cell, seed: int, *, checkpoint: Checkpoint | None = None
+    ) -> Row:
+        """One run: its row. Seconds do not count what an interrupted run has spent."""
+        started = time.perf_counter()
+        release = self.synthesize(cell, seed, checkpoint=checkpoint)
+        synthesised = time.perf_counter()
+        measured = self.evaluate(cell, release, seed)
+        guarantee = release.guarantee
+        finite = guarantee is not None and math.isfinite(guarantee.epsilon)
+        return {
+            "experiment": experiment.name,
+            "cell": cell.key(-1),
+            "dataset": cell.dataset["name"],
+            "mechanism": cell.mechanism,
+            "model": cell.model,
+            "adjacency": cell.privacy.adjacency.value,
+            "delta": cell.privacy.delta,
+            "target_epsilon": _finite(cell.privacy.target_epsilon),
+            "epsilon": guarantee.epsilon if guarantee is not None and finite else None,
+            "bound": guarantee.bound if guarantee is not None and finite else None,
+            "private": release.manifest.private,
+            "releases": len(release.features),
+            "varied": dict(cell.varied),
+            **self.planned(cell),
+            "published_accuracy": published_for(experiment, cell),
+            "seed": seed,
+            **measured,
+            "synthesis_seconds": synthesised - started,
+            "training_seconds": time.perf_counter() - synthesised,
+            "version": rdpkit.__version__,
+        }
+
+    def data(self, cell: Cell) -> Scaled:
+        """The cell's data set, scaled as its mechanism wants it."""
+        features = find_mechanism(cell.mechanism).features
+        key = f"{sorted(cell.dataset.items(), key=str)}{features}"
+        if key not in self._scaled:
+            # One data set at a time: CelebA twice would not fit everywhere.
+            self._scaled = {key: scale(load(cell.dataset, self.directory), features)}
+        return self._scaled[key]
+
+    def synthesize(self, cell: Cell, seed: int, *, checkpoint: Checkpoint | None = None) -> Release:
+        """Make the cell's release.
+
+        Parameters
+        ----------
+        cell : Cell
+            What to release.
+        seed : int
+            Of the noise where the cell asks for seeded noise, and of randomness that need not be
+            secret.
+        checkpoint : Checkpoint, optional
+            For mechanisms that keep one.
+        """
+        mechanism = find_mechanism(cell.mechanism)
+        scaled = self.data(cell)
+        data = scaled.data
+        seeded_noise = cell.privacy.noise == "seeded"
+        noise = NoiseSource.seeded(seed) if seeded_noise else NoiseSource.system()
+        given: dict[str, Any] = {
+            "delta": cell.privacy.delta,
+            "adjacency": cell.privacy.adjacency,
+            "noise": noise,
+            "seed": seed,
+            "classes": len(data.classes),
+            "image_shape": data.image_shape,
+            "device": self.device,
+            "checkpoint": checkpoint,
+            "progress": lambda done, total: self.report("synthesis", done, total),
+        }
+        options = self.options(cell, data)
+        given["scaling"] = scaling_of(options.pop(SCALING, "public"), scaled.train)
+        wanted = mechanism.arguments()
+        result: Release = mechanism.call()(
+            scaled.train,
+            data.train_labels,
+            **{name: value for name, value in given.items() if name in wanted},
+            **options,
+            **mechanism.fixed,
+        )
+        return result
+
+    def options(self, cell: Cell, data: Dataset) -> dict[str, Any]:
+        """The mechanism's options, with the noise that meets the cell's target."""
+        target = cell.privacy.target_epsilon
+        mechanism = find_mechanism(cell.mechanism)
+        options = mechanism.check(cell.options, calibrated=target is not None)
+        if target is None:
+            return options
+        key = f"{cell.mechanism}{options}{cell.privacy}{cell.dataset}"
+        if key not in self._options:
+            self._options[key] = mechanism.calibrate(
+                options,
+                class_sizes=data.class_sizes,
+                dimension=data.train_features.shape[1],
+                target_epsilon=target,
+                delta=cell.privacy.delta,
+                adjacency=cell.privacy.adjacency,
+                bound=cell.privacy.bound,
+            )
+        return dict(self._options[key])
+
+    def planned(self, cell: Cell) -> dict[str, Any]:
+        """The order of mixture that was planned for a cell, under its option's name."""
+        mechanism = find_mechanism(cell.mechanism)
+        if mechanism.mixed is None or not mechanism.is_planned(cell.options):
+            return {}
+        return {mechanism.mixed: self.options(cell, self.data(cell).data)[mechanism.mixed]}
+
+    def evaluate(self, cell: Cell, release: Release, seed: int) -> dict[str, Any]:
+        """Train the cell's model on a release, and its accuracy on real test records."""
+        scaled = self.data(cell)
+        data = scaled.data
+        settings = cell.settings()
+        images = as_inputs(cell, data, training_records(cell, release))
+        tested = as_inputs(cell, data, tested_records(cell, scaled))
+        classes = len(data.classes)
+        _, channels, height, width = images.shape
+        with seeded(seed, self.device):
+            model = build_model(cell.model, channels, (height, width), classes)
+            done = train(
+                model,
+                images,
+                np.asarray(release.labels),
+                settings=settings,
+                classes=classes,
+                seed=seed,
+                device=self.device,
+                augment=_augmentation(cell) if settings.augmentation == "dsa" else None,
+                progress=lambda epoch, epochs: self.report("training", epoch, epochs),
+            )
+            share = accuracy(model, tested, data.test_labels, device=self.device)
+        return {"accuracy": share, "epochs": done.epochs, "best_epoch": done.best_epoch}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _augmentation(cell: Cell) -> Augment:
+    """One random operation a batch; digits are never mirrored."""
+    from rdpkit.mechanisms.parts.augmentation import OPERATIONS, draw_augmentation  # noqa: PLC0415
+
+    digits = cell.dataset["name"] in ("digits", "mnist")
+    operations = tuple(o for o in OPERATIONS if not (digits and o == "flip"))
+
+    def augment(images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        drawn = draw_augmentation(generator, operations=operations, rows=len(images))
+        return images if drawn is None else drawn(images)
+
+    return augment
+
+
+def guarantee_of(release: Release) -> Mapping[str, Any]:
+    """A release's guarantee and standing, as plain values."""
+    guarantee = release.guarantee
+    return {
+        "mechanism": release.manifest.mechanism,
+        "records": len(release.features),
+        "private": release.manifest.private,
+        "reproducible_noise": release.manifest.reproducible_noise,
+        "guarantee": None if guarantee is None else guarantee.as_dict(),
+        "notes": list(release.manifest.notes),
+    }

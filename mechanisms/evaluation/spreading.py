@@ -1,0 +1,76 @@
+"""Means of several records, spread out again as far as the records themselves were.
+
+A mean of l records of a class varies around the class's mean with 1/l of the records' variance,
+and carries noise whose size the manifest states. Both are known, so a classifier need not be
+trained on the shrunken differences: the covariance that is left after the noise's is subtracted,
+times l, is an estimate of the records' own, and records are drawn from it. All of it uses the
+release and its manifest alone: it is post-processing, and costs no privacy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.mechanisms.releases.manifest import Manifest
+
+from rdpkit import _validate
+
+
+def spread(
+    features: NDArray[np.float32], labels: NDArray[Any], manifest: Manifest
+) -> NDArray[np.float32]:
+    """Move each release away from its class's mean as far as a record would be.
+
+    The releases' common covariance within classes is estimated and decomposed. Along a direction
+    with variance v, of which s^2 is noise, deviations are multiplied by
+    sqrt(l (v - s^2) / v) : they get the variance l (v - s^2) that records have there. Directions in
+    which nothing but noise is visible (v at or below the largest that noise alone gives) get none.
+
+    Parameters
+    ----------
+    features : array of float32, shape (n, d)
+        Released means.
+    labels : array of int, shape (n,)
+        Their classes.
+    manifest : Manifest
+        Of the release; its parameters state ``order_of_mixture`` and ``feature_noise``.
+
+    Returns
+    -------
+    array of float32, shape (n, d)
+
+    Raises
+    ------
+    ValueError
+        If the release is no mean of records of one class with stated noise, or has fewer records
+        than two a class.
+
+    Source
+    ------
+    rdpkit; the largest variance that noise alone gives is the upper edge of Marchenko and Pastur
+    (1967), s^2 (1 + sqrt(d / n))^2.
+    """
+    parameters = manifest.parameters
+    if "order_of_mixture" not in parameters or labels.ndim != 1:
+        raise _validate.fail(
+            "postprocessing", "'spread' only for means of records of one class", manifest.mechanism
+        )
+    mixed = _validate.integer("order_of_mixture", parameters["order_of_mixture"])
+    noise = _validate.non_negative("feature_noise", parameters.get("feature_noise", 0.0))
+    names, members, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if counts.min() < 2:
+        raise _validate.fail("releases", "to be at least 2 of each class", int(counts.min()))
+    rows = features.astype(np.float64)
+    means = np.stack([rows[members == i].mean(axis=0) for i in range(len(names))])
+    deviations = rows - means[members]
+    freedom = len(rows) - len(names)
+    variances, directions = np.linalg.eigh(deviations.T @ deviations / freedom)
+    edge = noise**2 * (1.0 + np.sqrt(rows.shape[1] / freedom)) ** 2
+    seen = variances > edge
+    directions, variances = directions[:, seen], variances[seen]
+    factors = np.sqrt(mixed * (variances - noise**2) / variances)
+    moved = means[members] + (deviations @ directions * factors) @ directions.T
+    spread_out: NDArray[np.float32] = moved.astype(np.float32)
+    return spread_out

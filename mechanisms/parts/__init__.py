@@ -1,0 +1,1 @@
+"""What mechanisms are made of: noise, samples, records, means of subsets."""

@@ -1,0 +1,177 @@
+"""Synthetic records as a minimiser of distribution matching with *linear* extractors has them.
+
+The class mean plus standard normal coordinates in an orthogonal basis whose first vectors span the
+class: the construction on which "condensation is private for free" rests. Learnt records are not
+of this kind (:mod:`rdpkit.mechanisms.evaluation.bai_saranadasa` compares the two), so what holds
+for it says nothing about them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rdpkit.mechanisms.parts.labelled_images import EXACT_SIZES, balanced_labels, labelled_images
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.release import Release, release
+
+import rdpkit
+from rdpkit import _validate
+
+Array = NDArray[np.float64]
+
+
+def spanning_basis(records: ArrayLike) -> Array:
+    """An orthogonal matrix whose first columns span the records.
+
+    Appendix C of the source prints X_c = Q_c R with records as rows, by which Q_c would have one
+    row a *record* and could not be applied to a vector of pixels. Meant are columns: X_c' = Q_c R.
+
+    Parameters
+    ----------
+    records : array of shape (n, d)
+
+    Returns
+    -------
+    array of shape (d, d)
+        Q with Q'Q = I; the records lie in the span of its first min(n, d) columns.
+    """
+    rows = np.asarray(records, dtype=np.float64)
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise _validate.fail("records", "to be finite numbers of shape (n, d)", rows.shape)
+    # Beyond d rows the triangular factor's Q is square already.
+    return np.linalg.qr(rows.T, mode="complete" if len(rows) < rows.shape[1] else "reduced")[0]
+
+
+def mean_event(
+    class_sizes: Sequence[int], *, samples_per_class: int, dimension: int
+) -> rdpkit.Event:
+    """What records made from fresh coordinates release: noisy class means, with noise 1.
+
+    Parameters
+    ----------
+    class_sizes : sequence of int
+        Records per class.
+    samples_per_class : int
+        Releases per class.
+    dimension : int
+        Pixels of a record, each in [-1, 1].
+    """
+    # Rounded up, so that the sensitivity is not below the real number.
+    reach = [math.nextafter(2.0 * math.sqrt(dimension) / n, math.inf) for n in class_sizes]
+    parts = tuple(
+        rdpkit.Repeated(
+            event=rdpkit.Gaussian(noise_std=1.0, record_norm=r, record_diameter=r),
+            count=samples_per_class,
+        )
+        for r in reach
+    )
+    return parts[0] if len(parts) == 1 else rdpkit.Parallel(events=parts)
+
+
+def synthesize(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    classes: int,
+    delta: float | None,
+    adjacency: rdpkit.Adjacency | None,
+    noise: NoiseSource,
+    samples_per_class: int = 50,
+    initial: ArrayLike | None = None,
+    image_shape: tuple[int, int, int] | None = None,
+) -> Release:
+    """Per class, s = Q s~ + mean, with s~ ~ N(0, I) and Q an orthogonal basis of the class's span.
+
+    Guarantee
+    ---------
+    With fresh coordinates: per class c, ``samples_per_class`` Gaussian mechanisms on the class mean
+    with noise 1. An orthogonal Q leaves N(0, I) as it is, whatever Q was computed from, so the
+    records have the law N(mean, I) and say nothing about Q beyond the mean. One record of d pixels
+    in [-1, 1] moves the mean of a class by at most 2 sqrt(d) / n_c, with n_c the larger of the two
+    sizes: replaced within the class by |x - x'| / n_c, added or removed by |x - mean| / n_c.
+
+    With ``initial`` given: none. Whoever has the initial records too sees the mean itself, and if
+    they span the space, Q.
+
+    Assumes
+    -------
+    Class c of the larger neighbour has at least the n_c records that it has here. Class sizes are
+    public: the manifest states them.
+    Noise that was turned by Q counts as noise: in floating-point numbers the product with Q is not
+    hardened as the source's own numbers are.
+
+    Parameters
+    ----------
+    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
+        Pixels in [-1, 1].
+    labels : integer array of shape (n,)
+        Each class at least once.
+    classes : int
+        Number of classes.
+    delta : float or None
+        At which the manifest states epsilon; None with ``initial``.
+    adjacency : Adjacency or None
+        Neighbouring relation of the manifest's guarantee; None with ``initial``.
+    noise : NoiseSource
+        Source of s~, unless ``initial`` is given.
+    samples_per_class : int
+        Synthetic records per class.
+    initial : array of shape (classes, samples_per_class, d), optional
+        The coordinates s~: to compare with another method from the same initial records.
+    image_shape : (int, int, int), optional
+        Channels, height and width of flat records.
+
+    Returns
+    -------
+    Release
+        ``classes * samples_per_class`` records, sorted by class.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the arrays do not fit together.
+
+    Source
+    ------
+    Zheng and Li, Differentially Private Dataset Condensation (2023), Equation 8 and Appendix C, of
+    Dong, Zhao and Lyu, Privacy for Free (ICML 2022), Proposition 4.3.
+    """
+    data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
+    sizes = data.class_sizes()
+    per_class = _validate.integer("samples_per_class", samples_per_class)
+    d = int(np.prod(data.shape))
+    shape = (classes, per_class, d)
+    given = initial is not None
+    event = None if given else mean_event(sizes, samples_per_class=per_class, dimension=d)
+    start = np.asarray(initial, dtype=np.float64) if given else noise.normal(shape, std=1.0)
+    if start.shape != shape or not np.isfinite(start).all():
+        raise _validate.fail("initial", f"to be finite numbers of shape {shape}", start.shape)
+    synthetic = np.empty(shape)
+    for label in range(classes):
+        records = data.of_class(label).reshape(-1, d).astype(np.float64)
+        synthetic[label] = start[label] @ spanning_basis(records).T + records.mean(axis=0)
+    parameters: dict[str, Any] = {
+        "samples_per_class": per_class,
+        "initial": "given" if given else "drawn",
+        "image_shape": list(data.shape),
+    }
+    return release(
+        data.as_given(synthetic.reshape(-1, d)),
+        balanced_labels(classes, per_class),
+        event=event,
+        delta=delta,
+        adjacency=adjacency,
+        mechanism="linear_matching",
+        parameters=parameters,
+        noise=noise,
+        notes=("not private: the initial records are known elsewhere",)
+        if given
+        else (EXACT_SIZES,),
+    )
+
+
+__all__ = ["mean_event", "spanning_basis", "synthesize"]

@@ -1,0 +1,288 @@
+"""Noisy class-wise mean embeddings, released once, and a generator that is trained to match them.
+
+What DP-MERF and DP-HP have in common; they differ in the features.
+
+Sensitivity
+-----------
+Let phi be a feature map that depends on no private record, with ||phi(x)|| <= 1. The released
+vector is the sum over records of e_y (x) phi(x): one row of features per class, and a record
+touches the row of its label only.
+
+* Add or remove one record: the sum moves by ||phi(x)|| <= 1.
+* Replace (x, y) by (x', y') with y = y': one row moves by ||phi(x) - phi(x')|| <= 2.
+* Replace with y != y': two rows move, by at most sqrt(||phi(x)||^2 + ||phi(x')||^2) <= sqrt(2).
+
+So 1 and 2. Class counts, where they are released too, move by ||e_y|| = 1 under the first relation
+and by at most ||e_y - e_y'|| = sqrt(2) under the second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from rdpkit.mechanisms.parts.conditional_generator import draw_codes, draw_network, generate
+from rdpkit.mechanisms.parts.labelled_images import (
+    Floats,
+    LabelledImages,
+    Progress,
+    balanced_labels,
+)
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.random_extractor import draw_seed
+
+import rdpkit
+from rdpkit import _validate
+
+Embedding = NDArray[np.float64]
+FeatureMap = Callable[[torch.Tensor], torch.Tensor]
+"""Images (n, channels, height, width) to features (n, size) with rows of norm at most 1."""
+
+# Sums of 10^6 records in double precision are off by 10^-9 at most: well inside.
+_MARGIN = 1e-6
+_ROWS = 500
+
+
+def class_sums(data: LabelledImages, feature_map: FeatureMap, *, device: str) -> Embedding:
+    """Sum the features of each class in double precision; every record has norm at most 1.
+
+    Parameters
+    ----------
+    data : LabelledImages
+    feature_map : callable
+        Chosen without looking at the data.
+    device : str
+        Where the features are computed.
+
+    Returns
+    -------
+    array of shape (classes, size)
+
+    Raises
+    ------
+    ArithmeticError
+        If a feature is not finite.
+    """
+    total: torch.Tensor | None = None
+    with torch.no_grad():
+        for start in range(0, len(data.images), _ROWS):
+            images = torch.from_numpy(data.images[start : start + _ROWS]).double().to(device)
+            labels = torch.from_numpy(data.labels[start : start + _ROWS]).to(device)
+            features = feature_map(images)
+            norms = features.norm(dim=1, keepdim=True)
+            if not bool(torch.isfinite(norms).all()):
+                raise ArithmeticError("A feature is not a finite number; its norm has no bound.")
+            # Rows are below 1 by construction; this makes it so whatever was rounded.
+            features = features * ((1.0 - _MARGIN) / norms.clamp(min=1.0 - _MARGIN))
+            if total is None:
+                total = torch.zeros(
+                    data.classes, features.shape[1], dtype=torch.float64, device=device
+                )
+            total.index_add_(0, labels, features)
+    assert total is not None  # there is at least one record
+    found: Embedding = total.cpu().numpy()
+    return found
+
+
+def noisy_sums(
+    data: LabelledImages,
+    feature_map: FeatureMap,
+    *,
+    noise_std: float,
+    noise: NoiseSource,
+    device: str,
+) -> Embedding:
+    """:func:`class_sums` plus N(0, noise_std^2 I): what is released of the records.
+
+    Parameters
+    ----------
+    data, feature_map, device
+        As for :func:`class_sums`.
+    noise_std : float
+        Standard deviation on each coordinate.
+    noise : NoiseSource
+        Source of the noise.
+
+    Returns
+    -------
+    array of shape (classes, size)
+    """
+    sums = class_sums(data, feature_map, device=device)
+    return sums + noise.normal(sums.shape, std=noise_std)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How class counts become known: given as public, or released with noise of their own.
+
+    Exactly one of the two. Counts decide only by what the noisy sums are divided.
+
+    Parameters
+    ----------
+    public : sequence of int, optional
+        Class counts that are known anyway, the same for both neighbours.
+    noise_std : float, optional
+        Standard deviation of the noise on each count.
+    """
+
+    public: tuple[int, ...] | None
+    noise_std: float | None
+
+    @classmethod
+    def of(cls, public: Sequence[int] | None, noise_std: float | None, *, classes: int) -> Counts:
+        """Check what a user gave.
+
+        Raises
+        ------
+        ValueError
+            If both or none are given, or they do not fit the classes.
+        """
+        if (public is None) == (noise_std is None):
+            raise _validate.fail(
+                "public_counts and count_noise_std",
+                "to be one of them and not the other",
+                (public, noise_std),
+            )
+        if noise_std is not None:
+            return cls(public=None, noise_std=_validate.positive("count_noise_std", noise_std))
+        counts = _validate.integers("public_counts", public)
+        if len(counts) != classes:
+            raise _validate.fail("public_counts", f"to be {classes} integers", public)
+        return cls(public=counts, noise_std=None)
+
+    def event(self, *, noise_std: float) -> rdpkit.Event:
+        """What is released: the noisy sums, and the noisy counts if they are."""
+        sums = rdpkit.Gaussian(noise_std=noise_std, record_norm=1.0)
+        if self.noise_std is None:
+            return sums
+        counts = rdpkit.Gaussian(
+            noise_std=self.noise_std,
+            record_norm=1.0,
+            record_diameter=math.nextafter(math.sqrt(2.0), 2.0),
+        )
+        return rdpkit.Composed(events=(sums, counts))
+
+    def notes(self) -> tuple[str, ...]:
+        """What the manifest should say about them."""
+        if self.public is None:
+            return ()
+        return ("class counts were given as public knowledge and are not accounted for",)
+
+    def draw(self, data: LabelledImages, noise: NoiseSource) -> NDArray[np.float64]:
+        """Numbers to divide by, of shape (classes,), each at least 1."""
+        if self.public is not None:
+            return np.array(self.public, dtype=np.float64)
+        assert self.noise_std is not None
+        exact = np.bincount(data.labels, minlength=data.classes).astype(np.float64)
+        noisy = exact + noise.normal(exact.shape, std=self.noise_std)
+        return np.maximum(noisy, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """How the generator is trained: none of it touches the data.
+
+    Parameters
+    ----------
+    iterations : int
+        Steps of Adam.
+    batch_size : int
+        Generated images a step, divided evenly among the classes (rounded up).
+    learning_rate : float
+        Of the first steps.
+    decay, decay_every : float, int
+        The learning rate is multiplied by ``decay`` every so many steps.
+    code_size : int
+        Length of the generator's code.
+    """
+
+    iterations: int
+    batch_size: int
+    learning_rate: float
+    decay: float
+    decay_every: int
+    code_size: int
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "batch_size", "decay_every", "code_size"):
+            _validate.integer(name, getattr(self, name))
+        for name in ("learning_rate", "decay"):
+            _validate.positive(name, getattr(self, name))
+
+    def as_dict(self) -> dict[str, int | float]:
+        """For the manifest."""
+        return {
+            "iterations": self.iterations,
+            "batch_size": self.batch_size,
+            "learning_rate": self.learning_rate,
+            "decay": self.decay,
+            "decay_every": self.decay_every,
+            "code_size": self.code_size,
+        }
+
+
+def match_means(
+    means: Embedding,
+    feature_map: FeatureMap,
+    *,
+    shape: tuple[int, int, int],
+    fit: Fit,
+    samples_per_class: int,
+    generator: torch.Generator,
+    device: str,
+    progress: Progress,
+) -> Floats:
+    """Train a generator until its classes have the released means, and sample from it.
+
+    Post-processing of ``means``.
+
+    Parameters
+    ----------
+    means : array of shape (classes, size)
+        Noisy mean features of each class.
+    feature_map : callable
+        The one that made them.
+    shape : (int, int, int)
+        Of an image.
+    fit : Fit
+    samples_per_class : int
+        How many images of each class to return.
+    generator : torch.Generator
+        Public randomness: weights, codes.
+    device : str
+    progress : callable
+        Called with (done, iterations).
+
+    Returns
+    -------
+    float32 array of shape (classes * samples_per_class, channels, height, width), in [-1, 1]
+    """
+    classes = len(means)
+    target = torch.from_numpy(means).float().to(device)
+    network = draw_network(
+        draw_seed(generator), shape=shape, classes=classes, code_size=fit.code_size, device=device
+    )
+    network.train()
+    optimizer = torch.optim.Adam(network.parameters(), lr=fit.learning_rate)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, fit.decay_every, fit.decay)
+    each = max(math.ceil(fit.batch_size / classes), 2)
+    labels = torch.from_numpy(balanced_labels(classes, each)).to(device)
+    for step in range(fit.iterations):
+        optimizer.zero_grad()
+        images = network(draw_codes(generator, len(labels), network, device), labels)
+        generated = feature_map(images).reshape(classes, each, -1).mean(dim=1)
+        loss = (generated - target).square().sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        schedule.step()
+        progress(step + 1, fit.iterations)
+    return generate(
+        network, samples_per_class=samples_per_class, generator=generator, device=device
+    )
+
+
+__all__ = ["Counts", "Embedding", "FeatureMap", "Fit", "class_sums", "match_means", "noisy_sums"]

@@ -1,0 +1,258 @@
+"""Gather and average: means of subsets of records, in threads, without a copy of the data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import Array
+from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.sampling import Indices, subsets
+
+from rdpkit import _validate
+
+# Bytes of a gathered block on an accelerator, in double precision.
+_DEVICE_BLOCK = 1 << 28
+# Bytes of means that are scaled together on the processor: they stay in the second-level cache.
+_BLOCK = 1 << 18
+# Numbers to gather from which on threads pay.
+_WORTH_A_THREAD = 1 << 20
+# Bytes of means that one batch of releases holds.
+_BATCH = 1 << 24
+# Clipping factors of bytes are rounded to 2^-24; smaller ones than this would lose too much.
+_SMALLEST_FACTOR = 2.0**-12
+# Types that the compiled sums read where they lie; all others are cast first.
+_READ_AS_THEY_ARE = frozenset("bBhHiIlLqQfd")
+
+
+class Mixer:
+    """Means of subsets of records, of any number of subsets, without a copy of the data.
+
+    Sums are taken in double precision, or exactly in integers. In single precision the rounding of
+    two neighbouring means may differ by more than a record's share that the noise is made for.
+    Where records are only scaled and clipped, the mean of the *stored* records is taken, weighted
+    with each record's clipping factor, and scaled afterwards: bytes are read as bytes. Factors for
+    bytes are rounded down to 24 bits.
+
+    Parameters
+    ----------
+    records : Records
+        The data; may be memory-mapped.
+    device : str, optional
+        A torch device such as "cuda": the stored records are moved there once, in their own type,
+        and means are taken there in double precision. None: the processor.
+    workers : int, optional
+        Threads on the processor; by default as many as it has cores.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If numba is not installed, or a device is given and torch is not.
+    """
+
+    __slots__ = (
+        "_affine",
+        "_bytes",
+        "_device",
+        "_digits",
+        "_factors",
+        "_gather",
+        "_records",
+        "_stored",
+        "_torch",
+        "_workers",
+    )
+
+    def __init__(
+        self, records: Records, *, device: str | None = None, workers: int | None = None
+    ) -> None:
+        from rdpkit.mechanisms.parts import row_sums as gather  # noqa: PLC0415 - a compiler, needed by few who import this
+
+        self._gather = gather
+        self._records = records
+        self._workers = int(_validate.integer("workers", workers or os.cpu_count() or 1))
+        self._affine = records.is_affine()
+        self._factors: Any = records.clip_factors() if self._affine else None
+        self._device = device
+        self._digits: Any = None
+        # Whether factors are rounded must not depend on the data: it changes all records a little.
+        self._bytes = (
+            records.flat.dtype == np.uint8
+            and self._affine
+            and records.smallest_factor() >= _SMALLEST_FACTOR
+        )
+        if self._bytes and self._factors is not None:
+            # Factors in 24 bits, rounded down so that no record becomes longer than its norm.
+            one = 2.0**gather.DIGITS
+            whole = np.minimum(np.floor(self._factors * one), one - 1.0)
+            self._factors = whole / one
+            self._digits = gather.split(whole.astype(np.uint32))
+        if device is not None:
+            import torch  # noqa: PLC0415 - only where a device is asked for
+
+            self._torch: Any = torch
+            if self._affine:
+                self._stored: Any = torch.from_numpy(np.ascontiguousarray(records.flat)).to(device)
+                if self._factors is not None:
+                    self._factors = torch.from_numpy(self._factors).to(device)
+
+    def means(self, chosen: Indices) -> Array:
+        """The means of the records whose numbers are in each row.
+
+        Parameters
+        ----------
+        chosen : ndarray of int64, shape (count, l)
+            Numbers of records.
+
+        Returns
+        -------
+        ndarray of float64, shape (count, d)
+            Means of the records as the mechanism sees them.
+
+        Raises
+        ------
+        IndexError
+            If there is no record of some number.
+        """
+        if chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self._records):
+            raise IndexError(
+                f"Expected numbers of records in [0, {len(self._records)}), got some in "
+                f"[{chosen.min()}, {chosen.max()}]."
+            )
+        if self._affine and self._device is not None:
+            means = self._on_device(chosen)
+            self._scale(means, chosen)
+            return means
+        return self._in_threads(chosen)
+
+    def _in_threads(self, chosen: Indices) -> Array:
+        """Parts of the subsets in threads of their own: the compiled sums let go of the lock.
+
+        Each mean is computed in one thread, in the same order whatever the number of threads, so
+        the result does not depend on it.
+        """
+        found = np.zeros((len(chosen), self._records.dimension))
+        part = self._of_stored if self._affine else self._of_rows
+        step = max(1, -(-len(chosen) // self._workers))
+        starts = range(0, len(chosen), step)
+        if len(starts) == 1 or chosen.size * self._records.dimension < _WORTH_A_THREAD:
+            part(chosen, found)
+            return found
+        with ThreadPoolExecutor(len(starts)) as pool:
+            list(pool.map(lambda i: part(chosen[i : i + step], found[i : i + step]), starts))
+        return found
+
+    def _of_rows(self, chosen: Indices, found: Array) -> None:
+        for row, indices in zip(found, chosen, strict=True):
+            self._records.rows(indices).mean(axis=0, out=row)
+
+    def _of_stored(self, chosen: Indices, found: Array) -> None:
+        """Means of the stored records, scaled while they are in the cache."""
+        add = self._add_bytes if self._bytes else self._add_numbers
+        step = max(1, _BLOCK // (8 * found.shape[1]))
+        for start in range(0, len(chosen), step):
+            rows, means = chosen[start : start + step], found[start : start + step]
+            add(rows, means)
+            means /= chosen.shape[1]
+            self._scale(means, rows)
+
+    def _add_numbers(self, chosen: Indices, sums: Array) -> None:
+        """Weighted sums of stored numbers, in double precision."""
+        flat, weights = np.asarray(self._records.flat), self._factors
+        if weights is None:
+            weights = np.broadcast_to(1.0, len(flat))
+        if flat.dtype.isnative and flat.dtype.char in _READ_AS_THEY_ARE:
+            self._gather.weighted_numbers(flat, chosen, weights, sums)
+            return
+        here = np.arange(chosen.shape[1])[None, :]
+        for row, indices in zip(sums, chosen, strict=True):
+            cast = flat[indices].astype(np.float64)
+            self._gather.weighted_numbers(cast, here, weights[indices], row[None, :])
+
+    def _add_bytes(self, chosen: Indices, sums: Array) -> None:
+        """Sums of bytes, weighted or not: in whole numbers, so they are exact."""
+        flat = np.asarray(self._records.flat)
+        if self._digits is None:
+            self._gather.plain_bytes(flat, chosen, sums)
+        else:
+            self._gather.weighted_bytes(flat, chosen, self._digits, sums)
+            sums *= 2.0**-self._gather.DIGITS
+
+    def _scale(self, means: Array, chosen: Indices) -> None:
+        """Turn weighted means of stored records into means of scaled ones."""
+        scaling = self._records.scaling
+        means *= scaling.factor
+        if not scaling.shift.any():
+            return
+        if self._factors is None:
+            means += scaling.shift
+        else:
+            factors: Any = self._factors
+            host = factors if self._device is None else factors.cpu().numpy()
+            means += host[chosen].mean(axis=1)[:, None] * scaling.shift
+
+    def _on_device(self, chosen: Indices) -> Array:
+        torch = self._torch
+        count, size = chosen.shape
+        dimension = self._records.dimension
+        found = np.empty((count, dimension))
+        step = max(1, _DEVICE_BLOCK // (8 * size * dimension))
+        for start in range(0, count, step):
+            part = torch.from_numpy(chosen[start : start + step]).to(self._device)
+            block = self._stored[part.reshape(-1)].reshape(*part.shape, dimension)
+            block = block.to(torch.float64)
+            if self._factors is None:
+                means = block.mean(dim=1)
+            else:
+                factors: Any = self._factors
+                means = torch.einsum("tl,tld->td", factors[part], block) / size
+            found[start : start + step] = means.cpu().numpy()
+        return found
+
+
+def mixed(
+    mixer: Mixer,
+    members: Indices,
+    *,
+    order_of_mixture: int,
+    releases: int,
+    noise: NoiseSource,
+    dimension: int,
+) -> Iterator[tuple[Array, Indices]]:
+    """Means of fresh subsets of some records, in batches of bounded memory.
+
+    Parameters
+    ----------
+    mixer : Mixer
+        Takes the means.
+    members : ndarray of int64
+        Numbers of the records to draw from.
+    order_of_mixture : int
+        Records drawn without replacement for each mean.
+    releases : int
+        How many means in all.
+    noise : NoiseSource
+        Draws the subsets.
+    dimension : int
+        Number of features.
+
+    Yields
+    ------
+    means : ndarray of float64, shape (k, d)
+        Without noise: not for anybody's eyes yet.
+    chosen : ndarray of int64, shape (k, l)
+        Who went into each.
+    """
+    _validate.integer("order_of_mixture", order_of_mixture, maximum=len(members))
+    step = max(1, _BATCH // (8 * (dimension + order_of_mixture)))
+    for start in range(0, releases, step):
+        count = min(step, releases - start)
+        chosen = members[subsets(len(members), order_of_mixture, count, noise=noise)]
+        yield mixer.means(chosen), chosen
+
+
+__all__ = ["Mixer", "mixed"]

@@ -1,0 +1,256 @@
+"""Scaling and clipping of records: with public constants, or with what is paid for or named."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rdpkit.mechanisms.parts.noise import NoiseSource
+
+from rdpkit import Event, Gaussian, _validate
+
+Array = NDArray[np.float64]
+
+_STEP = 1 << 20
+# Rounding must not lift a norm over its bound: that many relative units are given away.
+_GIVEN_AWAY = 2.0**-40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scaling:
+    """Each feature x becomes factor * x + shift.
+
+    Make one with :func:`public_scaling`, :func:`exact_z_score` or :func:`noisy_statistics`.
+
+    Parameters
+    ----------
+    factor, shift : ndarray of float64, shape (d,) or ()
+        One for each feature, or one for all.
+    origin : {"public", "exact-z-score", "noisy-statistics"}
+        Where they come from.
+    event : Event or None
+        What was released of the private data to find them; the mechanism's guarantee includes it.
+    """
+
+    factor: Array
+    shift: Array
+    origin: Literal["public", "exact-z-score", "noisy-statistics"]
+    event: Event | None = None
+
+    def apply(self, rows: NDArray[Any]) -> Array:
+        """The rows, shape (n, d), scaled, in double precision."""
+        found = rows.astype(np.float64)
+        found *= self.factor
+        found += self.shift
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for a manifest: the constants themselves only where they are public."""
+        found: dict[str, Any] = {"origin": self.origin}
+        if self.origin != "exact-z-score":
+            for name in ("factor", "shift"):
+                values = getattr(self, name)
+                found[name] = values.tolist()
+        return found
+
+
+def public_scaling(*, factor: ArrayLike = 1.0, shift: ArrayLike = 0.0) -> Scaling:
+    """Scaling with constants that do not depend on the private data, such as 1/255.
+
+    Parameters
+    ----------
+    factor, shift : array_like, shape (d,) or ()
+        x becomes factor * x + shift.
+
+    Raises
+    ------
+    ValueError
+        If they are not finite numbers.
+    """
+    arrays: dict[str, Any] = {}
+    for name, value in (("factor", factor), ("shift", shift)):
+        condition = "to be a finite number, or one for each feature"
+        array = _validate.real_array(name, value, condition)
+        if array.ndim > 1 or not np.isfinite(array).all():
+            raise _validate.fail(name, condition, value)
+        arrays[name] = array
+    return Scaling(**arrays, origin="public")
+
+
+def exact_z_score(features: NDArray[Any], *, allow_private_statistics: bool = False) -> Scaling:
+    """Scaling with the data's own mean and standard deviation, as DP-CDA's Algorithm 1 has it.
+
+    **No guarantee.** Each record moves the mean and the standard deviation, and thereby every
+    other record, and nothing accounts for it. A release that uses it says so, and is not private.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, ...)
+        The private data.
+    allow_private_statistics : bool
+        Must be True: nobody gets this by accident.
+
+    Returns
+    -------
+    Scaling
+        Features that are constant are only shifted.
+
+    Raises
+    ------
+    ValueError
+        If it was not asked for by name.
+
+    Source
+    ------
+    Saha, Tonoy and Imtiaz, DP-CDA, Algorithm 1, lines 2 to 5.
+    """
+    if allow_private_statistics is not True:
+        raise ValueError(
+            "Expected allow_private_statistics=True: the exact mean and standard deviation of "
+            "private data are an unaccounted release, and what is made with them is not private. "
+            "public_scaling and noisy_statistics are the private ways."
+        )
+    rows = flat_rows(features)
+    # Twice through the data, in pieces: the one-pass formula cancels.
+    mean = np.zeros(rows.shape[1])
+    for part in pieces(rows):
+        mean += part.sum(axis=0, dtype=np.float64)
+    mean /= len(rows)
+    square = np.zeros(rows.shape[1])
+    for part in pieces(rows):
+        square += ((part - mean) ** 2).sum(axis=0)
+    deviation = np.sqrt(square / len(rows))
+    factor = 1.0 / np.where(deviation > 0.0, deviation, 1.0)
+    return Scaling(factor=factor, shift=-mean * factor, origin="exact-z-score")
+
+
+def noisy_statistics(
+    features: NDArray[Any],
+    *,
+    lower: float,
+    upper: float,
+    records: int,
+    noise_std: float,
+    smallest_deviation: float,
+    noise: NoiseSource,
+) -> Scaling:
+    """Scaling with a noisy mean and standard deviation, which the guarantee pays for.
+
+    Guarantee
+    ---------
+    With u = 2 (x - lower) / (upper - lower) - 1, cut to [-1, 1], the sums of u and of u^2 over the
+    records are released once, each coordinate with N(0, noise_std^2). A record's vector (u, u^2)
+    has norm at most sqrt(2 d); two differ by at most 2 sqrt(d), since
+    (u-v)^2 (1 + (u+v)^2) <= 4 on [-1, 1]^2 (with s the size of u + v, that of u - v is at most
+    2 - s, and (2-s)^2 (1+s^2) falls in s). All else is computed from that and public numbers.
+    The event is in the result, and mechanisms compose it with their own.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, ...)
+        The private data.
+    lower, upper : float
+        Public limits of every feature; what lies outside is cut.
+    records : int
+        A public number of records, to divide by; a wrong one costs accuracy, not privacy.
+    noise_std : float
+        Standard deviation of the noise on each coordinate of the sums.
+    smallest_deviation : float
+        Estimated deviations below this, in units of ``(upper - lower) / 2``, are taken for it.
+    noise : NoiseSource
+        Where the noise comes from.
+
+    Raises
+    ------
+    ValueError
+        If a number is outside of its range.
+    """
+    low = float(_validate.real_array("lower", lower, "to be a finite number"))
+    high = float(_validate.real_array("upper", upper, "to be a finite number"))
+    if not -math.inf < low < high < math.inf:
+        raise _validate.fail("upper", f"to be a finite number above lower = {lower}", upper)
+    count = int(_validate.integer("records", records))
+    std = _validate.positive("noise_std", noise_std)
+    least = _validate.positive("smallest_deviation", smallest_deviation)
+    rows = flat_rows(features)
+    dimension = rows.shape[1]
+    sums = np.zeros((2, dimension))
+    for part in pieces(rows):
+        unit = np.clip((part.astype(np.float64) - low) * (2.0 / (high - low)) - 1.0, -1.0, 1.0)
+        sums[0] += unit.sum(axis=0)
+        sums[1] += (unit**2).sum(axis=0)
+    noise.add_normal(sums, std=std)
+    mean = np.clip(sums[0] / count, -1.0, 1.0)
+    deviation = np.sqrt(np.maximum(sums[1] / count - mean**2, least**2))
+    unit_factor = 2.0 / (high - low)
+    return Scaling(
+        factor=unit_factor / deviation,
+        shift=(-low * unit_factor - 1.0 - mean) / deviation,
+        origin="noisy-statistics",
+        event=Gaussian(
+            noise_std=std,
+            record_norm=math.sqrt(2.0 * dimension),
+            record_diameter=2.0 * math.sqrt(dimension),
+        ),
+    )
+
+
+def clip_factors(rows: Array, norm: float) -> Array:
+    """What to multiply each row, shape (n, d), by so that its L2 norm is at most ``norm``.
+
+    A hair less than ``norm``: by 2^-40 of it, so that rounding cannot exceed it.
+    """
+    bound = _validate.positive("norm", norm)
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    # Divided by the largest entry first, or squares of large numbers overflow.
+    safe = np.where(largest > 0.0, largest, 1.0)
+    # What overflows is a length beyond all numbers, whose factor is 0, or a factor above 1.
+    with np.errstate(divide="ignore", over="ignore"):
+        lengths = safe * np.linalg.norm(rows / safe[:, None], axis=1)
+        return np.asarray(np.minimum(1.0, bound * (1.0 - _GIVEN_AWAY) / lengths))
+
+
+def clip_rows(rows: Array, norm: float) -> Array:
+    """The rows, shape (n, d), each scaled down to an L2 norm of at most ``norm``.
+
+    Raises
+    ------
+    ValueError
+        If ``norm`` is not a finite number > 0.
+    """
+    return np.asarray(rows * clip_factors(rows, norm)[:, None])
+
+
+def flat_rows(features: Any) -> NDArray[Any]:
+    """Features of shape (n, ...) as a view of shape (n, d).
+
+    Raises
+    ------
+    ValueError
+        If they are no array of numbers with at least two axes and a feature.
+    """
+    condition = "to be an array of real numbers of shape (n, ...) with n >= 1 and d >= 1 features"
+    if not isinstance(features, np.ndarray) or features.ndim < 2 or features.size == 0:
+        raise _validate.fail("features", condition, features)
+    if features.dtype.kind not in "iuf":
+        raise _validate.fail("features", condition, features.dtype)
+    return features.reshape(len(features), -1)
+
+
+def pieces(rows: NDArray[Any]) -> list[NDArray[Any]]:
+    """Views of some rows each, so that temporaries stay small."""
+    step = max(1, _STEP // rows.shape[1])
+    return [rows[start : start + step] for start in range(0, len(rows), step)]
+
+
+__all__ = [
+    "Scaling",
+    "clip_factors",
+    "clip_rows",
+    "exact_z_score",
+    "noisy_statistics",
+    "public_scaling",
+]

@@ -1,0 +1,185 @@
+"""The private records as a mechanism sees them: scaled, cut and clipped, without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.mechanisms.parts.preprocessing import (
+    Array,
+    Scaling,
+    clip_factors,
+    clip_rows,
+    flat_rows,
+    pieces,
+)
+
+from rdpkit import _validate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Records:
+    """Features with the transformation that bounds each record, applied where they are read.
+
+    Each record x becomes s(x), then each coordinate is cut to ``box``, then the record is scaled
+    down to an L2 norm of at most ``norm``. All of it is record by record, so none of it needs an
+    account, apart from what the scaling's own constants need.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, ...)
+        Numbers of any real type; may be memory-mapped, and is never copied as a whole.
+    labels : ndarray of int, shape (n,)
+        Classes in [0, classes).
+    classes : int
+        Number of classes, a public number.
+    scaling : Scaling
+        s.
+    box : tuple of float, optional
+        Limits of every coordinate.
+    norm : float, optional
+        Largest L2 norm.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, or values are not accepted.
+    """
+
+    features: NDArray[Any]
+    labels: NDArray[Any]
+    classes: int
+    scaling: Scaling
+    box: tuple[float, float] | None = None
+    norm: float | None = None
+    flat: NDArray[Any] = field(init=False)
+    members: tuple[NDArray[np.int64], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        flat = flat_rows(self.features)
+        object.__setattr__(self, "flat", flat)
+        _validate.one_of_a_kind("scaling", self.scaling, Scaling)
+        for name in ("factor", "shift"):
+            if getattr(self.scaling, name).shape not in ((), (flat.shape[1],)):
+                raise ValueError(
+                    f"Expected the scaling's {name} to be one number or {flat.shape[1]}, as there "
+                    f"are features, got {getattr(self.scaling, name).size}."
+                )
+        classes = int(_validate.integer("classes", self.classes))
+        labels = self.labels
+        if (
+            not isinstance(labels, np.ndarray)
+            or labels.dtype.kind not in "iu"
+            or labels.shape != (len(flat),)
+        ):
+            condition = f"to be an array of integers of shape ({len(flat)},)"
+            raise _validate.fail("labels", condition, labels)
+        if labels.min() < 0 or labels.max() >= classes:
+            raise _validate.fail("labels", f"in [0, {classes}), as classes says", labels)
+        order = np.argsort(labels, kind="stable").astype(np.int64)
+        ends = np.cumsum(np.bincount(labels, minlength=classes))[:-1]
+        object.__setattr__(self, "members", tuple(np.split(order, ends)))
+        if flat.dtype.kind == "f":
+            for part in pieces(flat):
+                if not np.isfinite(part).all():
+                    raise ValueError("Expected features to be finite, got NaN or an infinity.")
+
+    def __len__(self) -> int:
+        return len(self.flat)
+
+    @property
+    def dimension(self) -> int:
+        """Number of features."""
+        return int(self.flat.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one record's features."""
+        return tuple(self.features.shape[1:])
+
+    @property
+    def class_sizes(self) -> tuple[int, ...]:
+        """Records of each class."""
+        return tuple(len(indices) for indices in self.members)
+
+    def rows(self, indices: NDArray[np.int64] | slice) -> Array:
+        """Records as the mechanism sees them, shape (k, d), in double precision."""
+        found = self.scaling.apply(self.flat[indices])
+        if self.box is not None:
+            np.clip(found, *self.box, out=found)
+        return found if self.norm is None else clip_rows(found, self.norm)
+
+    def is_affine(self) -> bool:
+        """Whether no coordinate is ever cut, so that means can be taken before scaling."""
+        if self.box is None:
+            return True
+        lower, upper = self.box
+        if self.flat.dtype.kind in "iu":
+            limits = np.iinfo(self.flat.dtype)
+            ends = [
+                self.scaling.factor * end + self.scaling.shift for end in (limits.min, limits.max)
+            ]
+            if min(np.min(e) for e in ends) >= lower and max(np.max(e) for e in ends) <= upper:
+                return True
+        for part in pieces(self.flat):
+            scaled = self.scaling.apply(part)
+            if scaled.min() < lower or scaled.max() > upper:
+                return False
+        return True
+
+    def clip_factors(self) -> Array | None:
+        """The factor by which each record is clipped, shape (n,); None without a norm."""
+        if self.norm is None:
+            return None
+        parts = []
+        for part in pieces(self.flat):
+            scaled = self.scaling.apply(part)
+            if self.box is not None:
+                np.clip(scaled, *self.box, out=scaled)
+            parts.append(clip_factors(scaled, self.norm))
+        return np.concatenate(parts)
+
+    def smallest_factor(self) -> float:
+        """A lower bound on clipping factors of records of bytes, from public numbers alone."""
+        if self.norm is None:
+            return 1.0
+        ends = np.array([[0.0], [255.0]]) * self.scaling.factor + self.scaling.shift
+        farthest = np.broadcast_to(np.abs(ends).max(axis=0), self.dimension)
+        return min(1.0, self.norm / max(float(np.linalg.norm(farthest)), 1e-300))
+
+
+def public_sizes(
+    records: Records, class_sizes: Sequence[int] | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Class sizes for the event, and what has to be said about them.
+
+    Raises
+    ------
+    ValueError
+        If a class has fewer records than the public size says, or none.
+    """
+    actual = records.class_sizes
+    if class_sizes is None:
+        if min(actual) == 0:
+            raise ValueError(f"Expected every class to have a record, got class sizes {actual}.")
+        return actual, (
+            "class sizes are the data's exact counts, taken as public: the guarantee does not "
+            "cover the counts themselves, which the manifest shows",
+        )
+    sizes = _validate.integers("class_sizes", class_sizes)
+    if len(sizes) != records.classes:
+        raise _validate.fail(
+            "class_sizes", f"to be as many integers as classes ({records.classes})", class_sizes
+        )
+    if any(size > have for size, have in zip(sizes, actual, strict=True)):
+        raise ValueError(
+            "Expected class_sizes to be public lower bounds on the sizes of the classes, but a "
+            "class has fewer records than its bound says."
+        )
+    return sizes, ()
+
+
+__all__ = ["Records", "public_sizes"]

@@ -1,0 +1,110 @@
+"""Secret samples: subsets of a fixed size without replacement, and Poisson samples."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.mechanisms.parts.noise import NoiseSource
+
+from rdpkit import _validate
+
+Indices = NDArray[np.int64]
+
+# Entries of the largest temporary array.
+_ROOM = 1 << 22
+
+
+def subsets(population: int, size: int, count: int, *, noise: NoiseSource) -> Indices:
+    """Independent uniform subsets without replacement, all at once.
+
+    Guarantee
+    ---------
+    Every subset of ``size`` records is equally likely, up to what distinguishes the words of the
+    source from uniform ones. Each row keeps drawing until it has ``size`` different records. The
+    procedure treats all records alike, so its outcome does too. Where more than half of the
+    records are wanted, those left out are drawn in this way.
+
+    Parameters
+    ----------
+    population : int
+        Records to draw from, numbered from 0.
+    size : int
+        Records in a subset, at most ``population``.
+    count : int
+        Subsets.
+    noise : NoiseSource
+        Where the randomness comes from.
+
+    Returns
+    -------
+    ndarray of int64, shape (count, size)
+        Each row in increasing order. Memory is that of the result, plus a few megabytes.
+
+    Raises
+    ------
+    ValueError
+        If a number is outside of its range.
+    """
+    n = int(_validate.integer("population", population))
+    wanted = int(_validate.integer("size", size, maximum=n))
+    rows = int(_validate.integer("count", count, minimum=0))
+    if 2 * wanted <= n:
+        return _few(n, wanted, rows, noise)
+    found = np.empty((rows, wanted), dtype=np.int64)
+    step = max(1, _ROOM // n)
+    for start in range(0, rows, step):
+        part = found[start : start + step]
+        chosen = np.ones((len(part), n), dtype=np.bool_)
+        np.put_along_axis(chosen, _few(n, n - wanted, len(part), noise), False, axis=1)
+        part[...] = np.nonzero(chosen)[1].reshape(part.shape)
+    return found
+
+
+def _few(n: int, size: int, count: int, noise: NoiseSource) -> Indices:
+    """Subsets of at most half of the records."""
+    found = noise.integers(n, (count, size))
+    unfinished = np.arange(count)
+    while unfinished.size and size > 1:
+        rows = np.sort(found[unfinished], axis=1)
+        again = np.zeros(rows.shape, dtype=np.bool_)
+        np.equal(rows[:, 1:], rows[:, :-1], out=again[:, 1:])
+        # As many new draws as records are missing: no row ever draws more than it needs, which
+        # would prefer what came first.
+        rows[again] = noise.integers(n, int(np.count_nonzero(again)))
+        found[unfinished] = rows
+        unfinished = unfinished[again.any(axis=1)]
+    return found
+
+
+def poisson_sample(population: int, probability: float, *, noise: NoiseSource) -> Indices:
+    """A Poisson sample: each record joins with ``probability``, whoever else does.
+
+    Parameters
+    ----------
+    population : int
+        Records, numbered from 0; may be 0.
+    probability : float
+        In [0, 1]; used to the nearest multiple of 2^-53 above it.
+    noise : NoiseSource
+        Where the randomness comes from.
+
+    Returns
+    -------
+    ndarray of int64
+        Who joined, in increasing order; maybe nobody.
+
+    Raises
+    ------
+    ValueError
+        If a number is outside of its range.
+    """
+    n = int(_validate.integer("population", population, minimum=0))
+    chance = _validate.probability("probability", probability)
+    parts = [
+        start + np.flatnonzero(noise.uniform(min(_ROOM, n - start)) < chance)
+        for start in range(0, n, _ROOM)
+    ]
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts]).astype(np.int64)
+
+
+__all__ = ["poisson_sample", "subsets"]

@@ -1,0 +1,1 @@
+"""A release on the disk: arrays, the manifest with their guarantee, checkpoints."""

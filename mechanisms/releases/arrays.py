@@ -1,0 +1,189 @@
+"""The file of a release's arrays: ``.npz`` or ``.safetensors``, neither with a pickle in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.files import whole_file
+
+AnyArray = NDArray[Any]
+Described = Mapping[str, Mapping[str, Any]]
+"""Shape, dtype and SHA-256 by the array's name."""
+
+SUFFIXES = (".npz", ".safetensors")
+_PIECE = 1 << 22
+_LARGEST_HEADER = 100_000
+
+
+def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> None:
+    """Write arrays under a temporary name and move them, by the suffix of ``path``.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If safetensors is wanted and not installed.
+    OSError
+        If the file cannot be written.
+    """
+    whole: dict[str, Any] = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with whole_file(path) as temporary:
+        if path.suffix == ".npz":
+            with open(temporary, "wb") as file:
+                np.savez(file, **whole)
+        else:
+            _safetensors().save_file(whole, temporary)
+
+
+def read_arrays(path: Path, names: tuple[str, ...]) -> dict[str, AnyArray]:
+    """The arrays of those names; :func:`problems` says beforehand whether they are there."""
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in names}
+    found = _safetensors().load_file(path)
+    return {name: found[name] for name in names}
+
+
+def described(array: AnyArray) -> dict[str, Any]:
+    """An array's shape, dtype and SHA-256."""
+    return {
+        "shape": list(array.shape),
+        "dtype": array.dtype.str,
+        "sha256": sha256_of(array),
+    }
+
+
+def sha256_of(array: AnyArray) -> str:
+    """SHA-256 of an array's bytes in C order, read piece by piece."""
+    digest = hashlib.sha256()
+    if array.flags.c_contiguous and array.size:
+        view = array.reshape(-1).view(np.uint8)
+        for start in range(0, view.size, _PIECE):
+            digest.update(view[start : start + _PIECE].data)
+    elif array.size:
+        for row in array:
+            digest.update(np.ascontiguousarray(row).tobytes())
+    return digest.hexdigest()
+
+
+def arrays_beside(manifest: Path) -> Path:
+    """The file of arrays beside a manifest.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is none, or there are two.
+    """
+    found = [path for suffix in SUFFIXES if (path := manifest.with_suffix(suffix)).exists()]
+    if len(found) == 1:
+        return found[0]
+    names = " or ".join(manifest.with_suffix(suffix).name for suffix in SUFFIXES)
+    if not found:
+        raise FileNotFoundError(f"the arrays are missing: expected {names} beside {manifest.name}")
+    raise ValueError(f"expected one of {names} beside {manifest.name}, found both")
+
+
+def problems(expected: Described, path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+    """What is wrong with a file of arrays, one sentence a problem; nothing if they are as expected.
+
+    The arrays are hashed piece by piece: they may be larger than memory.
+
+    Parameters
+    ----------
+    expected : mapping of str to mapping
+        Shape, dtype and hash of each array.
+    path : Path
+        The file.
+    names : tuple of str
+        Arrays that ``expected`` must describe.
+    """
+    try:
+        found = _described_npz(path) if path.suffix == ".npz" else _described_tensors(path)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as e:
+        return (f"the arrays cannot be read: {e}",)
+    except ModuleNotFoundError as error:
+        return (str(error),)
+    return tuple(_differences(expected, found, names))
+
+
+def _differences(expected: Described, found: Described, names: tuple[str, ...]) -> Iterator[str]:
+    for name, wanted in expected.items():
+        if name not in found:
+            yield f"array {name!r} is missing"
+            continue
+        for key in ("shape", "dtype", "sha256"):
+            if found[name][key] != wanted[key]:
+                yield (
+                    f"array {name!r} has changed: {key} {found[name][key]}, expected {wanted[key]}"
+                )
+                break
+    for name in found:
+        if name not in expected:
+            yield f"array {name!r} is not in the manifest"
+    for name in names:
+        if name not in expected:
+            yield f"array {name!r} is not described by the manifest"
+
+
+def _described_npz(path: Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            name = member.removesuffix(".npy")
+            if name in found:
+                raise ValueError(f"array {name!r} is there twice")
+            with archive.open(member) as file:
+                version = np.lib.format.read_magic(file)
+                if version == (1, 0):
+                    header = np.lib.format.read_array_header_1_0(
+                        file, max_header_size=_LARGEST_HEADER
+                    )
+                else:
+                    header = np.lib.format.read_array_header_2_0(
+                        file, max_header_size=_LARGEST_HEADER
+                    )
+                shape, fortran, dtype = header
+                if dtype.hasobject:
+                    raise ValueError(f"array {name!r} holds Python objects, not numbers")
+                digest = hashlib.sha256()
+                while piece := file.read(_PIECE):
+                    digest.update(piece)
+            found[name] = {
+                # The hash is of C order; an array in Fortran's order is none of ours.
+                "shape": list(shape) if not fortran or len(shape) < 2 else ["fortran", *shape],
+                "dtype": dtype.str,
+                "sha256": digest.hexdigest(),
+            }
+    return found
+
+
+def _described_tensors(path: Path) -> dict[str, dict[str, Any]]:
+    _safetensors()
+    from safetensors import SafetensorError, safe_open  # noqa: PLC0415 - an optional library
+
+    found: dict[str, dict[str, Any]] = {}
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            for name in file.keys():  # noqa: SIM118 - not a mapping
+                found[name] = described(file.get_tensor(name))
+    except SafetensorError as error:
+        raise ValueError(str(error)) from None
+    return found
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.numpy  # noqa: PLC0415 - an optional library
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "Files that end in .safetensors need the library safetensors: "
+            "pip install safetensors, or save as .npz."
+        ) from None
+    return safetensors.numpy

@@ -1,0 +1,107 @@
+"""The state of a long synthesis, in a file, so that a kill loses minutes and not hours."""
+
+from __future__ import annotations
+
+import json
+import time
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rdpkit.mechanisms.releases.arrays import AnyArray, write_arrays
+
+from rdpkit import _validate
+
+_IDENTITY = "identity"
+
+
+class Checkpoint:
+    """A file that an unfinished synthesis is written to, and taken up from.
+
+    A mechanism keeps here what it has made of its noisy answers so far, which is post-processing
+    of them, and never the key of its noise or anything else of the private data. So the file
+    is as public as the release will be; but whoever sees both a checkpoint and a release that was
+    *not* continued from it has seen two releases.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to, ending in ``.npz``; folders are made when they are needed.
+    run : str
+        Names the run, where the mechanism's own parameters do not: the data set, say.
+    every : float
+        Seconds between two writings.
+
+    Raises
+    ------
+    ValueError
+        If ``path`` does not end in ``.npz``, or ``every`` is negative.
+    """
+
+    __slots__ = ("_every", "_identity", "_run", "_written", "path")
+
+    def __init__(self, path: str | Path, *, run: str = "", every: float = 60.0) -> None:
+        self.path = Path(path)
+        if self.path.suffix != ".npz":
+            raise _validate.fail("path", "to end in .npz", str(path))
+        self._every = _validate.non_negative("every", every)
+        self._run = run
+        self._identity = ""
+        self._written = time.monotonic()
+
+    def resume(self, **parameters: Any) -> dict[str, AnyArray] | None:
+        """What was saved last by a run of the same parameters; None if there is no file.
+
+        Parameters
+        ----------
+        **parameters
+            All that decides what the run does: values that JSON has.
+
+        Raises
+        ------
+        ValueError
+            If the file is of another run, or no checkpoint.
+        """
+        self._identity = json.dumps({"run": self._run, **parameters}, sort_keys=True)
+        try:
+            # Opened here, because numpy leaves a damaged file open.
+            with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+                found = {name: archive[name] for name in archive.files}
+            identity = found.pop(_IDENTITY).tobytes().decode()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise self.wrong(f"cannot be read ({error})") from None
+        if identity != self._identity:
+            raise self.wrong("is of a run with other parameters")
+        return found
+
+    def wrong(self, why: str) -> ValueError:
+        """The error about a file that a run cannot be taken up from."""
+        return ValueError(f"{self.path}: the checkpoint {why}; remove it to begin anew.")
+
+    def is_due(self) -> bool:
+        """Whether it is time to save."""
+        return time.monotonic() - self._written >= self._every
+
+    def save(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Write arrays under a temporary name and move them.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        identity = np.frombuffer(self._identity.encode(), np.uint8)
+        write_arrays(self.path, {**arrays, _IDENTITY: identity})
+        self._written = time.monotonic()
+
+    def clear(self) -> None:
+        """Remove the file, if there is one."""
+        self.path.unlink(missing_ok=True)
+
+
+__all__ = ["Checkpoint"]

@@ -1,0 +1,316 @@
+"""A release: arrays together with the manifest that says what they guarantee."""
+
+from __future__ import annotations
+
+import functools
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.arrays import (
+    SUFFIXES,
+    AnyArray,
+    arrays_beside,
+    described,
+    problems,
+    read_arrays,
+    write_arrays,
+)
+from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
+
+import rdpkit
+from rdpkit import Adjacency, Event, Guarantee, _validate
+from rdpkit.files import write_whole
+
+_NAMES = ("features", "labels")
+_PIECE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Release:
+    """Synthetic records and their guarantee, which belong together.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, ...)
+        Numbers; may be memory-mapped.
+    labels : ndarray, shape (n,) or (n, classes)
+        Integers, or soft labels.
+    manifest : Manifest
+        What they are. Its hashes must be those of the arrays.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not hold numbers, or as many rows.
+    """
+
+    features: AnyArray
+    labels: AnyArray
+    manifest: Manifest
+
+    def __post_init__(self) -> None:
+        _validate.one_of_a_kind("manifest", self.manifest, Manifest)
+        _check_arrays(self.features, self.labels)
+        for name, array in zip(_NAMES, (self.features, self.labels), strict=True):
+            stated = self.manifest.arrays.get(name, {})
+            if stated.get("shape") != list(array.shape) or stated.get("dtype") != array.dtype.str:
+                raise ValueError(f"Expected the manifest to describe the array {name!r}.")
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What the manifest says that holds; None for a baseline without any privacy."""
+        return self.manifest.guarantee
+
+    def save(self, path: str | Path) -> None:
+        """Write the arrays, and the manifest beside them with the suffix ``.json``.
+
+        Each file is written under a temporary name and moved, the manifest last; so a manifest
+        without the arrays that it describes does not come about, except over an older release,
+        where :func:`check_arrays` says so.
+
+        Parameters
+        ----------
+        path : str or Path
+            ``X.npz``, which needs no library but numpy and holds no pickle, or ``X.safetensors``.
+
+        Raises
+        ------
+        ValueError
+            If the suffix is another one, or the other kind of file is there already.
+        ModuleNotFoundError
+            If safetensors is not installed.
+        OSError
+            If a file cannot be written.
+        """
+        target = check_path(path)
+        write_arrays(target, {"features": self.features, "labels": self.labels})
+        text = json.dumps(self.manifest.as_dict(), indent=1, allow_nan=False) + "\n"
+        write_whole(target.with_suffix(".json"), text.encode())
+
+
+def check_path(path: str | Path) -> Path:
+    """Where a release may be saved: to be asked before hours of work, not after.
+
+    Raises
+    ------
+    ValueError
+        As :meth:`Release.save` does.
+    """
+    target = Path(path)
+    if target.suffix not in SUFFIXES:
+        raise _validate.fail("path", "to end in " + " or ".join(SUFFIXES), str(path))
+    for suffix in SUFFIXES:
+        other = target.with_suffix(suffix)
+        if suffix != target.suffix and other.exists():
+            raise ValueError(
+                f"{other} is there already and would share {target.with_suffix('.json').name} "
+                f"with {target.name}: remove it, or choose another name."
+            )
+    return target
+
+
+def release(
+    features: AnyArray,
+    labels: AnyArray,
+    *,
+    event: Event | None,
+    delta: float | None,
+    adjacency: Adjacency | str | None,
+    parameters: Mapping[str, Any],
+    noise: NoiseSource,
+    notes: tuple[str, ...] = (),
+    mechanism: str | None = None,
+) -> Release:
+    """Put arrays together with what ``rdpkit.epsilon`` says about the event that they are.
+
+    Guarantee
+    ---------
+    That of the event, if the arrays are what the event describes: this function cannot know it,
+    ``rdpkit verify`` tests it. ``private`` is true only with a finite upper bound and noise that
+    is not reproducible.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, ...)
+        Synthetic records.
+    labels : ndarray, shape (n,) or (n, classes)
+        Their labels.
+    event : Event or None
+        What was released. None for a baseline without privacy; then ``mechanism`` names it, and
+        ``delta`` and ``adjacency`` are None.
+    delta : float or None
+        In (0, 1).
+    adjacency : Adjacency, str or None
+        The neighbouring relation.
+    parameters : mapping
+        All that produced the arrays, as plain JSON values.
+    noise : NoiseSource
+        Where the noise came from.
+    notes : tuple of str
+        What a reader has to know.
+    mechanism : str, optional
+        A name other than the event's, for mechanisms whose event is a plain one.
+
+    Returns
+    -------
+    Release
+        The arrays with a manifest.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not accepted.
+    """
+    _validate.one_of_a_kind("noise", noise, NoiseSource)
+    _validate.one_of_a_kind("event", event, (Event, type(None)))
+    _check_arrays(features, labels)
+    guarantee = None
+    if event is None:
+        if mechanism is None or delta is not None or adjacency is not None:
+            raise ValueError(
+                "Expected mechanism, and neither delta nor adjacency, for a release without an "
+                f"event, got mechanism={mechanism!r}, delta={delta!r}, adjacency={adjacency!r}."
+            )
+    else:
+        checked = _validate.open_probability("delta", delta)
+        guarantee = _guarantee(event, checked, Adjacency.parse(adjacency))
+    secret = not noise.reproducible
+    finite = guarantee is not None and np.isfinite(guarantee.epsilon)
+    return Release(
+        features=features,
+        labels=labels,
+        manifest=Manifest(
+            mechanism=mechanism or (event.mechanism if event is not None else ""),
+            parameters=parameters,
+            event=event,
+            guarantee=guarantee,
+            reproducible_noise=noise.reproducible,
+            private=bool(secret and finite),
+            notes=tuple(notes),
+            versions=_versions(),
+            arrays={"features": described(features), "labels": described(labels)},
+        ),
+    )
+
+
+def check_question(
+    *, delta: float | None, adjacency: Adjacency | str | None, noise: NoiseSource
+) -> None:
+    """What :func:`release` will need, checked before the work is done.
+
+    Raises
+    ------
+    ValueError
+        If ``delta`` is not in (0, 1), or another argument is not of its kind.
+    """
+    _validate.open_probability("delta", delta)
+    Adjacency.parse(adjacency)
+    _validate.one_of_a_kind("noise", noise, NoiseSource)
+
+
+def load_release(path: str | Path) -> Release:
+    """Read a release, given either of its files, and check its arrays against the manifest.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``X.json``, ``X.npz`` or ``X.safetensors``.
+
+    Raises
+    ------
+    ValueError
+        If the manifest or the arrays cannot be read, or an array has changed: the message says
+        which.
+    OSError
+        If a file cannot be read.
+    """
+    given = Path(path)
+    manifest_path = given.with_suffix(".json")
+    manifest = load_manifest(manifest_path)
+    arrays_path = given if given.suffix in SUFFIXES else arrays_beside(manifest_path)
+    found = problems(manifest.arrays, arrays_path, _NAMES)
+    if found:
+        raise ValueError(f"{arrays_path}: " + "; ".join(found))
+    arrays = read_arrays(arrays_path, _NAMES)
+    return Release(features=arrays["features"], labels=arrays["labels"], manifest=manifest)
+
+
+def check_arrays(path: str | Path) -> tuple[str, ...]:
+    """What is wrong with the arrays beside a manifest; nothing if they are those it describes.
+
+    The arrays are hashed piece by piece: they may be larger than memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        The manifest, a JSON file.
+
+    Returns
+    -------
+    tuple of str
+        One sentence a problem, naming the array: changed, missing, or not in the manifest; or
+        that the file of arrays is missing or cannot be read.
+
+    Raises
+    ------
+    ValueError
+        If the manifest itself is none.
+    OSError
+        If the manifest cannot be read.
+    """
+    manifest = load_manifest(path)
+    try:
+        arrays = arrays_beside(Path(path))
+    except (ValueError, OSError) as error:
+        return (str(error),)
+    return problems(manifest.arrays, arrays, _NAMES)
+
+
+@functools.lru_cache(maxsize=256)
+def _guarantee(event: Event, delta: float, adjacency: Adjacency) -> Guarantee:
+    return rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
+
+
+def _check_arrays(features: Any, labels: Any) -> None:
+    for name, array in zip(_NAMES, (features, labels), strict=True):
+        if not isinstance(array, np.ndarray) or array.ndim == 0 or array.dtype.kind not in "iuf":
+            raise _validate.fail(name, "to be an array of numbers with at least one axis", array)
+        if not array.dtype.isnative:
+            raise _validate.fail(name, "to have this machine's order of bytes", array.dtype.str)
+    if features.shape[0] != labels.shape[0]:
+        raise ValueError(
+            f"Expected as many labels as features, got {labels.shape[0]} and {features.shape[0]}."
+        )
+    for name, array in zip(_NAMES, (features, labels), strict=True):
+        step = max(1, _PIECE // max(1, array[:1].nbytes))
+        for start in range(0, array.shape[0] if array.dtype.kind == "f" else 0, step):
+            if not np.isfinite(array[start : start + step]).all():
+                raise ValueError(f"Expected {name} to be finite numbers, got NaN or an infinity.")
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "rdpkit": rdpkit.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+__all__ = [
+    "Manifest",
+    "Release",
+    "check_arrays",
+    "check_path",
+    "check_question",
+    "load_manifest",
+    "load_release",
+    "release",
+]

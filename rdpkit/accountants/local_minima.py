@@ -1,0 +1,168 @@
+"""The valleys of a function of the order: found on a grid, and settled one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.accountants.order_search import valleys
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Array]
+"""Maps places u = log(order - 1) of shape (k,) to values; inf where nothing is known."""
+
+# Nine points around the best one; the next nine are between its neighbours.
+WINDOW = np.linspace(-1.0, 1.0, 9)
+_WIDER = 2.0
+_NARROWEST = 1e-9
+_ROUNDS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Valley:
+    """The lowest place of a function between some places.
+
+    Parameters
+    ----------
+    centre, width : float
+        Where to look next, and how far to either side.
+    place, best : float
+        The lowest place that was looked at, and the value there.
+    vertex, bottom : float
+        The lowest place and the value there by interpolation.
+    error : float
+        How wrong ``bottom`` may be.
+    """
+
+    centre: float
+    width: float
+    place: float
+    best: float
+    vertex: float
+    bottom: float
+    error: float
+
+    @classmethod
+    def of(cls, grid: Array, values: Array, pick: int, known: Valley | None = None) -> Valley:
+        """The valley around a grid point that is not above its neighbours, or at an end."""
+        here, place = float(values[pick]), float(grid[pick])
+        best = here
+        if known is not None and known.best < here:
+            best, place = known.best, known.place
+        vertex, bottom, error = float(grid[pick]), here, 0.0
+        width = float(grid[min(pick + 1, grid.size - 1)] - grid[max(pick - 1, 0)])
+        if 0 < pick < grid.size - 1:
+            vertex, bottom, error = _interpolated(grid, values, pick)
+            width /= 2.0
+        return cls(
+            centre=float(grid[pick]),
+            width=max(width, _NARROWEST),
+            place=place,
+            best=best,
+            vertex=vertex,
+            bottom=min(bottom, best),
+            error=error,
+        )
+
+
+def lowest(
+    function: Function,
+    known: tuple[Array, Array],
+    span: tuple[float, float],
+    accepted: Callable[[float], float],
+    certain: Callable[[Valley], bool],
+) -> Valley:
+    """The lowest of the valleys that a grid shows, each settled if it may be the lowest.
+
+    Parameters
+    ----------
+    function : callable
+        Of the places in ``grid``.
+    known : tuple of ndarray, shape (k,)
+        Ascending places, and the function there.
+    span : tuple of float
+        The ends of what is allowed.
+    accepted : callable
+        What error a value may have.
+    certain : callable
+        Whether a valley whose bottom is known by interpolation need not be looked at there.
+    """
+    grid, values = known
+    candidates = (Valley.of(grid, values, int(k)) for k in valleys(values))
+    found: Valley | None = None
+    for valley in sorted(candidates, key=lambda one: one.bottom - one.error):
+        if found is not None and valley.bottom - valley.error >= found.best:
+            continue
+        settled = settle(function, valley, span, accepted, certain)
+        if found is None or settled.best < found.best:
+            found = settled
+    assert found is not None  # the lowest of all points is not above its neighbours
+    return found
+
+
+def settle(
+    function: Function,
+    valley: Valley,
+    span: tuple[float, float],
+    accepted: Callable[[float], float],
+    certain: Callable[[Valley], bool],
+) -> Valley:
+    """Zoom in on a valley's lowest place until its value is known well enough.
+
+    Parameters
+    ----------
+    function, span, accepted, certain
+        As for :func:`lowest`.
+    valley : Valley
+        Where to begin.
+    """
+    for _ in range(_ROUNDS):
+        if valley.error <= accepted(valley.bottom):
+            if certain(valley):
+                return valley
+            # The lowest place itself: if the interpolation was wrong, it was no parabola.
+            value = float(function(np.array([valley.vertex]))[0])
+            wrong = value - valley.bottom > accepted(valley.bottom)
+            if value < valley.best:
+                valley = replace(valley, best=value, place=valley.vertex)
+            if not wrong:
+                return valley
+        grid = np.unique(np.clip(valley.centre + valley.width * WINDOW, *span))
+        values = function(grid)
+        pick = int(np.argmin(values))
+        valley = Valley.of(grid, values, pick, known=valley)
+        if pick in (0, grid.size - 1) and span[0] < grid[pick] < span[1]:
+            wide = _WIDER * float(grid[-1] - grid[0])
+            valley = replace(valley, width=wide, error=math.inf)
+        elif valley.width <= _NARROWEST:
+            return valley
+    return valley
+
+
+def _interpolated(grid: Array, values: Array, pick: int) -> tuple[float, float, float]:
+    """The lowest place and value between grid points by a parabola, and how wrong that may be."""
+    place, here = float(grid[pick]), float(values[pick])
+    left, right = float(values[pick - 1]), float(values[pick + 1])
+    first, second = float(grid[pick] - grid[pick - 1]), float(grid[pick + 1] - grid[pick])
+    rise = (left - here) + (right - here)
+    if math.isnan(rise):
+        return place, here, 0.0
+    # A slope that goes on beyond the lowest point falls no farther than it has come.
+    error = max(left - here, right - here)
+    if not math.isfinite(rise) or rise <= 0.0 or abs(first - second) > 0.01 * first:
+        return place, here, error
+    tilt = 0.5 * (right - left)
+    # What the parabola says of the next neighbours tells a smooth valley from a kink or a cliff.
+    strays = [
+        0.25 * abs(float(values[pick + k]) - (here + k * tilt + 0.5 * k * k * rise))
+        for k in (-2, 2)
+        if 0 <= pick + k < grid.size and math.isfinite(values[pick + k])
+    ]
+    stray = max(strays, default=math.inf)
+    if stray >= error:
+        return place, here, error
+    return place - first * tilt / rise, here - 0.5 * tilt * tilt / rise, stray

@@ -1,0 +1,408 @@
+r"""Privacy loss distributions: proven upper and lower bounds on epsilon or delta of compositions.
+
+A question about a composition is answered by the first of these that can:
+
+* nothing released: 0;
+* one release, or Gaussians alone, which are one: the curve itself
+  (:mod:`rdpkit.accountants.losses.closed`);
+* anything else: a grid (:mod:`rdpkit.accountants.losses.above`,
+  :mod:`rdpkit.accountants.losses.below`), chosen in floats
+  (:mod:`rdpkit.accountants.losses.layout`) and evaluated in balls and in doubles with a proven
+  error.
+
+Losses that are bounded, those of pure differential privacy, add up: epsilon is never more than
+their sum, and delta = 0 has that answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+from flint import arb, ctx
+
+from rdpkit.accountants.losses import closed
+from rdpkit.accountants.losses.above import Above
+from rdpkit.accountants.losses.below import Below
+from rdpkit.accountants.losses.curves import parameters
+from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
+from rdpkit.accountants.losses.steps import NoLossDistributionError, ProfileStep, Releases, Step
+from rdpkit.numerics.balls import float_above, float_below
+
+__all__ = [
+    "ACCURACY",
+    "LossBound",
+    "NoLossDistributionError",
+    "delta_above",
+    "delta_below",
+    "epsilon_above",
+    "epsilon_below",
+    "largest_loss",
+]
+
+_ROUNDS = 3
+# A first guess that is off by more than this chooses another tilt than the answer would.
+_CLOSE = 0.8
+# An enclosure wider than this many times the accuracy asked for is tried again, better centred.
+_WIDE = 5.0
+# The same for delta, relatively, and how much coarser a grid is that only finds out where to look.
+_BLURRED, _COARSER = 0.05, 25.0
+# Rounds for delta, and the part of it that may come from losses that count as infinite.
+_MANY_ROUNDS, _RARE = 8, 1e-3
+# Deltas below this are not refined any more.
+_LEAST_DELTA = 1e-100
+# Below this part of a coarse upper bound a lower one is tried again.
+_FAR = 0.985
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossBound:
+    """A proven number from a privacy loss distribution.
+
+    Parameters
+    ----------
+    value : float
+        Epsilon or delta: the safe end.
+    other_end : float
+        The other end of an enclosure of the number that was computed: of epsilon or delta of the
+        distributions on the grid, which dominate the releases (or are dominated by them).
+    step : float
+        Grid step of the losses; 0 where there is no grid.
+    """
+
+    value: float
+    other_end: float
+    step: float = 0.0
+
+
+def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURACY) -> LossBound:
+    """Upper bound on epsilon at ``delta``; infinity where there is none.
+
+    Parameters
+    ----------
+    releases : Releases
+        Steps and counts, from :func:`rdpkit.accountants.losses.steps.alternatives`.
+    delta : float
+        In [0, 1).
+    accuracy : float
+        About how far discretisation may move the result, relative to it.
+
+    Raises
+    ------
+    NoLossDistributionError
+        If a grid would take more work than the limits in force, or more than doubles resolve.
+    """
+    releases = merged(releases)
+    if not releases:
+        return LossBound(value=0.0, other_end=0.0)
+    pure = largest_loss(releases)
+    if delta == 0.0 or not infinite_mass(releases) <= delta:
+        finite = pure if delta == 0.0 and infinite_mass(releases) == 0 else math.inf
+        return LossBound(value=finite, other_end=finite)
+    if pure == 0.0:
+        return LossBound(value=0.0, other_end=0.0)
+    step = _only(releases)
+    if step is not None:
+        value = closed.epsilon(step, delta, above=True)
+        return LossBound(value=min(value, pure), other_end=_just_below(min(value, pure)))
+    found = _epsilon_on_grids(releases, delta, accuracy, pure)
+    if pure <= found.value:
+        return LossBound(value=pure, other_end=min(found.other_end, pure), step=found.step)
+    return found
+
+
+def _epsilon_on_grids(releases: Releases, delta: float, accuracy: float, pure: float) -> LossBound:
+    """The best of a few grids, each better centred than the one before."""
+    around: float | None = None
+    best = LossBound(value=math.inf, other_end=0.0)
+    best_layout: Layout | None = None
+    failure: NoLossDistributionError | None = None
+    for _ in range(_ROUNDS):
+        try:
+            layout = arrange(releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
+            low, high = Above(layout).epsilon_at(delta)
+        except NoLossDistributionError as error:
+            failure = error
+            break
+        if high < best.value:
+            best = LossBound(value=high, other_end=low, step=layout.grid.step)
+            best_layout = layout
+        guess = layout.saddle.epsilon
+        close = high >= _CLOSE * guess if around is None else high >= 0.98 * around
+        if math.isfinite(high) and close and high - low <= _WIDE * accuracy * high:
+            break
+        around = best.value if math.isfinite(best.value) else 1.25 * guess
+        if around == 0.0:
+            break
+    if best_layout is not None and _is_wide(best, accuracy):
+        again = partial(
+            arrange, releases, delta=delta, epsilon=None, around=best.value, accuracy=accuracy
+        )
+        for sharper in _sharper(best_layout, again):
+            low, high = Above(sharper).epsilon_at(delta)
+            if high < best.value:
+                best = LossBound(value=high, other_end=low, step=sharper.grid.step)
+            if not _is_wide(best, accuracy):
+                break
+    if math.isinf(best.value) and math.isinf(pure):
+        raise failure or NoLossDistributionError(
+            f"Double precision does not resolve delta {delta!r} of this composition."
+        )
+    return best
+
+
+def _is_wide(found: LossBound, accuracy: float) -> bool:
+    return found.value - found.other_end > _WIDE * accuracy * found.value
+
+
+def delta_above(releases: Releases, *, epsilon: float, accuracy: float = ACCURACY) -> LossBound:
+    """Upper bound on delta at ``epsilon``.
+
+    Parameters
+    ----------
+    releases, accuracy
+        As for :func:`epsilon_above`.
+    epsilon : float
+        In nats, >= 0.
+    """
+    releases = merged(releases)
+    if not releases:
+        return LossBound(value=0.0, other_end=0.0)
+    infinite = infinite_mass(releases)
+    if epsilon >= largest_loss(releases):
+        return LossBound(value=_up(infinite), other_end=_down(infinite))
+    step = _only(releases)
+    if step is not None:
+        value = closed.delta(step, epsilon, above=True)
+        return LossBound(value=value, other_end=_just_below(value))
+    return _delta_on_grids(releases, epsilon, accuracy)
+
+
+def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> LossBound:
+    """The best of a few grids, each for the delta that the one before found."""
+    best = LossBound(value=1.0, other_end=0.0)
+    kept = float_above(infinite_mass(releases))
+    expected: float | None = None
+    for _ in range(_MANY_ROUNDS):
+        try:
+            layout = arrange(releases, delta=expected, epsilon=epsilon, accuracy=accuracy)
+        except NoLossDistributionError:
+            if expected is None and _is_negligible(releases, epsilon, accuracy):
+                return LossBound(value=_LEAST_DELTA, other_end=0.0)
+            if expected is None:
+                raise
+            break
+        found = Above(layout)
+        low, high = found.delta_at(epsilon)
+        value = min(_up(high), 1.0)
+        if value < best.value or expected is None:
+            best = LossBound(value=value, other_end=_down(low), step=layout.grid.step)
+        if not _LEAST_DELTA < value < 1.0:
+            break
+        # The guess was too large if most of delta is what was left out as too rare to matter.
+        rare = found.infinite - kept > _RARE * value
+        if not rare and (expected is not None or low >= high * 0.9):
+            break
+        expected = max(value * 1e-12, _LEAST_DELTA) if rare else value
+    return best
+
+
+def _is_negligible(releases: Releases, epsilon: float, accuracy: float) -> bool:
+    """Whether delta at an epsilon is at most 1e-100, which is as much as is said of it then."""
+    return epsilon_above(releases, delta=_LEAST_DELTA, accuracy=accuracy).value <= epsilon
+
+
+def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURACY) -> LossBound:
+    """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound.
+
+    Parameters
+    ----------
+    releases, accuracy
+        As for :func:`epsilon_above`; every step is a pair of distributions.
+    delta : float
+        In [0, 1).
+    """
+    releases = merged(releases)
+    if not releases:
+        return LossBound(value=0.0, other_end=0.0)
+    if delta == 0.0:
+        # Every pair of this kind has losses beyond any number, or, for "added", up to a sum.
+        value = _largest_sum(releases)
+        return LossBound(value=value, other_end=value)
+    step = _only(releases)
+    if step is not None:
+        value = closed.epsilon(step, delta, above=False)
+        return LossBound(value=value, other_end=_just_above(value))
+    around = _about(releases, delta, accuracy)
+    again = partial(arrange, releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
+    layout = again()
+    value, rough = Below(layout).epsilon_at(delta)
+    # What a sum of sums lost does not show in the last one: what a coarse bound says does.
+    if rough - value > _WIDE * accuracy * rough or value < _FAR * (around or 0.0):
+        for sharper in _sharper(layout, again):
+            found, rough = Below(sharper).epsilon_at(delta)
+            value = max(value, found)
+            if rough - value <= _WIDE * accuracy * rough:
+                break
+    return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
+
+
+def _about(releases: Releases, delta: float, accuracy: float) -> float | None:
+    """About the epsilon, from a coarse grid: where the tilt of a finer one should be."""
+    try:
+        found = _epsilon_on_grids(releases, delta, _COARSER * accuracy, math.inf).value
+    except NoLossDistributionError:
+        return None
+    return found if found > 0.0 else None
+
+
+def _sharper(layout: Layout, again: Callable[..., Layout]) -> Iterator[Layout]:
+    """Layouts that take more work and are off by less, within the limits in force."""
+    if layout.in_stages:
+        try:
+            layout = again(at_once=True)
+        except NoLossDistributionError:
+            pass
+        else:
+            yield layout
+    more = layout.in_more_digits()
+    if more is not None:
+        yield more
+
+
+def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURACY) -> LossBound:
+    """Delta that the pairs given by ``releases`` have at ``epsilon``: a lower bound.
+
+    Parameters
+    ----------
+    releases, accuracy
+        As for :func:`epsilon_below`.
+    epsilon : float
+        In nats, >= 0.
+    """
+    releases = merged(releases)
+    if not releases:
+        return LossBound(value=0.0, other_end=0.0)
+    step = _only(releases)
+    if step is not None:
+        value = closed.delta(step, epsilon, above=False)
+        return LossBound(value=value, other_end=_just_above(value))
+    expected = _delta_on_grids(releases, epsilon, _COARSER * accuracy).value
+    if expected <= _LEAST_DELTA:
+        return LossBound(value=0.0, other_end=expected)
+    hint = expected if 0.0 < expected < 1.0 else None
+    layout = arrange(releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
+    value, rough = Below(layout).delta_at(epsilon)
+    if rough - value > _BLURRED * rough or value < 0.5 * expected:
+        again = partial(arrange, releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
+        for sharper in _sharper(layout, again):
+            found, rough = Below(sharper).delta_at(epsilon)
+            value = max(value, found)
+            if rough - value <= _BLURRED * rough:
+                break
+    return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
+
+
+def infinite_mass(releases: Releases) -> arb:
+    """Probability of an infinite loss: of a delta that profiles keep at every epsilon."""
+    only = _only(releases)
+    if isinstance(only, ProfileStep):
+        return arb(only.profile.infinite)
+    with ctx.workprec(128):
+        kept = sum(
+            (
+                count * (-arb(step.profile.infinite)).log1p()
+                for step, count in releases
+                if isinstance(step, ProfileStep)
+            ),
+            arb(0),
+        )
+        return -kept.expm1()
+
+
+def merged(releases: Releases) -> Releases:
+    """All Gaussian pairs as one: their squared distances over the noise add up, exactly."""
+    squares: list[float] = []
+    rest: list[tuple[Step | ProfileStep, int]] = []
+    several = 0
+    for step, count in releases:
+        if isinstance(step, Step) and step.is_gaussian:
+            squares.append(count * ((1.0 - step.other) / step.noise_multiplier) ** 2)
+            several += count
+        else:
+            rest.append((step, count))
+    if several <= 1:
+        return releases
+    total = math.fsum(squares)
+    if not 0.0 < total < math.inf:
+        raise NoLossDistributionError("The noise is too small, or too large, for floats.")
+    z = 1.0 / math.sqrt(total)
+    return (*rest, (Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0), 1))
+
+
+def _only(releases: Releases) -> Step | ProfileStep | None:
+    """The step, if it is the only one and taken once."""
+    return releases[0][0] if len(releases) == 1 and releases[0][1] == 1 else None
+
+
+def largest_loss(releases: Releases) -> float:
+    """The sum of the largest finite losses, rounded up; infinite where one has none.
+
+    Parameters
+    ----------
+    releases : Releases
+        Steps and counts. Losses of profiles end at their last epsilon, and those of additions at
+        -log(1 - q).
+    """
+    total = Fraction(0)
+    for step, count in releases:
+        if isinstance(step, ProfileStep):
+            total += count * Fraction(step.profile.epsilons[-1])
+        elif step.kind == "added":
+            q, _ = parameters(step, leaks_more=True)
+            if not q < 1:
+                return math.inf
+            with ctx.workprec(128):
+                total += count * Fraction(float_above(-((-q).log1p())))
+        else:
+            return math.inf
+    return _fraction_up(total)
+
+
+def _fraction_up(value: Fraction) -> float:
+    if value > Fraction(1e300):
+        return math.inf
+    found = float(value)
+    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+
+
+def _largest_sum(releases: Releases) -> float:
+    """The supremum of the losses: of additions alone minus log(1 - q) each, else infinite."""
+    with ctx.workprec(128):
+        total = arb(0)
+        for step, count in releases:
+            if not isinstance(step, Step) or step.kind != "added":
+                return math.inf
+            q = arb(step.sampling_probability * (1.0 - 8.0 * math.ulp(1.0)))
+            total += count * -((-q).log1p())
+        return max(float_below(total), 0.0)
+
+
+def _up(value: arb) -> float:
+    return 0.0 if value == 0 else max(float_above(value), 0.0)
+
+
+def _down(value: arb) -> float:
+    return max(float_below(value), 0.0)
+
+
+def _just_below(value: float) -> float:
+    """Where an enclosure of a number computed to double precision begins."""
+    return max(math.nextafter(value * (1.0 - 1e-12), -math.inf), 0.0) if value else 0.0
+
+
+def _just_above(value: float) -> float:
+    return math.nextafter(value * (1.0 + 1e-12), math.inf)

@@ -1,0 +1,81 @@
+"""One release, or Gaussians alone: the curve itself, without a grid."""
+
+from __future__ import annotations
+
+import math
+
+from flint import arb, ctx
+
+from rdpkit.accountants.losses.curves import Curve, curve
+from rdpkit.accountants.losses.steps import ProfileStep, Step
+from rdpkit.numerics.balls import float_above, float_below
+
+_START_BITS, _MOST_BITS = 128, 1 << 14
+_SHARP = 2.0**-50
+_HALVINGS = 1100
+
+
+def delta(step: Step | ProfileStep, epsilon: float, *, above: bool) -> float:
+    """Delta at an epsilon, rounded to one side.
+
+    Parameters
+    ----------
+    step : Step or ProfileStep
+        The release.
+    epsilon : float
+        In nats, >= 0.
+    above : bool
+        Whether the number bounds delta from above or from below.
+    """
+    height = _height(curve(step, leaks_more=above), epsilon)
+    return min(max(float_above(height) if above else float_below(height), 0.0), 1.0)
+
+
+def _height(of: Curve, epsilon: float) -> arb:
+    """The curve at an epsilon, to nearly double precision, or as well as 2^14 bits can."""
+    bits = _START_BITS
+    while True:
+        with ctx.workprec(bits):
+            height = of(arb(epsilon))
+        sharp = height.is_finite() and bool(height.rad() <= height.mid() * _SHARP)
+        # Too small for a float, or exactly 0: either end will do.
+        small = bool(height.upper() < arb(2) ** -1100)
+        if sharp or small or bits >= _MOST_BITS:
+            return height
+        bits *= 2
+
+
+def epsilon(step: Step | ProfileStep, delta: float, *, above: bool) -> float:
+    """Epsilon at a delta: the last float but one at which the curve is certainly beyond delta.
+
+    Parameters
+    ----------
+    step : Step or ProfileStep
+        The release.
+    delta : float
+        In (0, 1).
+    above : bool
+        Whether the number bounds epsilon from above (infinity where no float does) or from below.
+    """
+    of = curve(step, leaks_more=above)
+    target = arb(delta)
+
+    def meets(at: float) -> bool:
+        """Certainly at most delta, or for a lower bound, not certainly more than it."""
+        height = _height(of, at)
+        return bool(height <= target) if above else not bool(height > target)
+
+    if meets(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while not meets(high):
+        low, high = high, 2.0 * high
+        if math.isinf(high):
+            return math.inf if above else low
+    for _ in range(_HALVINGS):
+        # Far below 1 the floats are spaced evenly in their logarithm.
+        middle = math.sqrt(low * high) if low > 0.0 and high > 2.0 * low else 0.5 * (low + high)
+        if not low < middle < high or (low == 0.0 and high < 1e-300):
+            break
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return high if above else low

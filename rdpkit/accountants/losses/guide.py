@@ -1,0 +1,348 @@
+"""Where the probability is: losses of single releases in floats, which choose grids and tilts.
+
+Nothing here enters a number that is returned. A guide that is wrong makes a bound loose, or its
+certificate fail, never false.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.accountants.losses.steps import NoLossDistributionError, ProfileStep, Step
+
+Array = NDArray[np.float64]
+
+_POINTS = 3000
+# Losses of other steps are too large, or too close to each other, for floats.
+_LEAST_DISTANCE, _MOST_DISTANCE = 1e-7, 1e5
+# Distances of tilts that are tried for the ends of a window, in standard deviations.
+_TILTS = np.geomspace(0.1, 64.0, 20)
+# Factors of a tilt that are tried for its upper end.
+_FACTORS = np.geomspace(1.0, 1e3, 25)
+_LARGEST_TILT = 1e9
+# The largest product of a tilt and an epsilon.
+_STEEPEST = 3000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """Points of the loss of one release, under the first member of its pair.
+
+    Parameters
+    ----------
+    losses : ndarray, shape (k,)
+        Ascending.
+    log_masses : ndarray, shape (k,)
+        Logarithms of the probabilities of these points.
+    places : ndarray of shape (k,), or None
+        For a pair on a line, where on the line the loss is that of ``losses``, in units of the
+        noise: descending for "added".
+    """
+
+    losses: Array
+    log_masses: Array
+    places: Array | None = None
+
+    def cumulant(self, tilt: float) -> float:
+        """Logarithm of the mean of e^(tilt loss)."""
+        return _log_sum(self.log_masses + tilt * self.losses)
+
+    def moments(self, tilt: float) -> tuple[float, float, float]:
+        """The cumulant, and mean and variance of the loss once tilted."""
+        exponents = self.log_masses + tilt * self.losses
+        top = float(exponents.max())
+        weights = np.exp(exponents - top)
+        total = float(weights.sum())
+        mean = float(np.dot(weights, self.losses)) / total
+        variance = float(np.dot(weights, (self.losses - mean) ** 2)) / total
+        return top + math.log(total), mean, variance
+
+    def truncated(self, log_tail: float) -> Guide:
+        """Without the largest losses, as far as their probability is at most e^log_tail."""
+        tail = np.cumsum(np.exp(np.minimum(self.log_masses - log_tail, 300.0))[::-1])
+        dropped = int(np.searchsorted(tail, 1.0))
+        kept = max(self.losses.size - dropped, 1)
+        return Guide(
+            losses=self.losses[:kept],
+            log_masses=self.log_masses[:kept],
+            places=None if self.places is None else self.places[:kept],
+        )
+
+    def log_excess(self, epsilon: float) -> float:
+        """Logarithm of about the delta of one release at an epsilon."""
+        far = self.losses > epsilon
+        if not far.any():
+            return -math.inf
+        gains = np.log(-np.expm1(epsilon - self.losses[far]))
+        return _log_sum(self.log_masses[far] + gains)
+
+    def inflation(self, tilt: float, step: float) -> float:
+        """What the variance of the tilted loss gains when it is split between grid points."""
+        cumulant, _, _ = self.moments(tilt)
+        weights = np.exp(self.log_masses + tilt * self.losses - cumulant)
+        places = self.losses / step
+        left = places - np.floor(places)
+        return float(np.dot(weights, left * (1.0 - left))) * step * step
+
+
+def guide(step: Step | ProfileStep, reach: float) -> Guide:
+    """The guide of one release, as far as probabilities of e^-reach matter."""
+    if isinstance(step, ProfileStep):
+        return _of_profile(step)
+    far = math.sqrt(2.0 * reach) + 2.0
+    s = 1.0 / step.noise_multiplier
+    if not _LEAST_DISTANCE <= s <= _MOST_DISTANCE:
+        raise NoLossDistributionError(
+            "Privacy loss distributions of several releases are computed for noise multipliers in "
+            f"[{1.0 / _MOST_DISTANCE:g}, {1.0 / _LEAST_DISTANCE:g}], got {step.noise_multiplier!r}."
+        )
+    if step.is_gaussian:
+        s /= 1.0 - step.other
+        places = _points((0.0, s), far)
+        return _of_line(places, lambda x: s * x - s * s / 2.0, lambda x: -0.5 * (x - s) ** 2)
+    q = step.sampling_probability
+    common = math.log1p(-q) if q < 1.0 else -math.inf
+    other = step.other if step.kind == "replaced" else None
+    centres = (0.0, s) if other is None else (0.0, s, other * s)
+    places = _points(centres, far)
+
+    def log_density(x: Array, centre: float) -> Array:
+        exponent = centre * x - 0.5 * centre * centre
+        # Near 1 the sum is 1 + q (e^exponent - 1), which logaddexp would round.
+        with np.errstate(over="ignore"):
+            near = np.log1p(q * np.expm1(np.minimum(exponent, 1.0)))
+        return np.where(exponent < 1.0, near, np.logaddexp(common, math.log(q) + exponent))
+
+    def loss(x: Array) -> Array:
+        return log_density(x, s) - (0.0 if other is None else log_density(x, other * s))
+
+    def log_first(x: Array) -> Array:
+        return -0.5 * x * x + log_density(x, s)
+
+    if step.kind == "added":
+        found = _of_line(places, loss, log_first)
+        return Guide(
+            losses=-found.losses[::-1],
+            log_masses=(found.log_masses - found.losses)[::-1],
+            places=None if found.places is None else found.places[::-1],
+        )
+    found = _of_line(places, loss, log_first)
+    return found if step.is_a_pair else _symmetric(found)
+
+
+def _log_sum(exponents: Array) -> float:
+    top = float(exponents.max())
+    return top + math.log(float(np.exp(exponents - top).sum()))
+
+
+def _points(centres: Sequence[float], far: float) -> Array:
+    low, high = min(centres) - far, max(centres) + far
+    if high - low <= 2.0 * len(set(centres)) * far:
+        return np.linspace(low, high, _POINTS)
+    pieces = [np.linspace(c - far, c + far, _POINTS) for c in sorted(set(centres))]
+    return np.unique(np.concatenate(pieces))
+
+
+def _of_line(
+    places: Array, loss: Callable[[Array], Array], log_density: Callable[[Array], Array]
+) -> Guide:
+    losses = np.maximum.accumulate(loss(places))
+    width = np.gradient(places)
+    log_masses = log_density(places) + np.log(width) - 0.5 * math.log(2.0 * math.pi)
+    # Masses of pieces are renormalised: where pieces of the line are left out, little is there.
+    return Guide(losses=losses, log_masses=log_masses - _log_sum(log_masses), places=places)
+
+
+def _symmetric(found: Guide) -> Guide:
+    """The loss of a symmetric profile: the positive losses, their mirror images, and 0."""
+    right = found.losses > 0.0
+    losses, log_masses = found.losses[right], found.log_masses[right]
+    mirrored = log_masses - losses
+    rest = max(1.0 - float(np.exp(log_masses).sum() + np.exp(mirrored).sum()), 1e-300)
+    return Guide(
+        losses=np.concatenate([-losses[::-1], [0.0], losses]),
+        log_masses=np.concatenate([mirrored[::-1], [math.log(rest)], log_masses]),
+    )
+
+
+def _of_profile(step: ProfileStep) -> Guide:
+    epsilons, values = np.array(step.profile.epsilons), np.array(step.profile.values)
+    if epsilons.size == 1:
+        return Guide(losses=np.zeros(1), log_masses=np.zeros(1))
+    # Slopes in e^eps, times e^eps of the node at which they end.
+    drops = values[:-1] - values[1:]
+    drops[0] = step.profile.first_drop
+    width = -np.expm1(epsilons[:-1] - epsilons[1:])
+    scaled = drops / width
+    before = scaled[1:] * np.exp(epsilons[1:-1] - epsilons[2:])
+    masses = scaled.copy()
+    masses[:-1] -= before
+    masses = np.maximum(masses, 1e-300)
+    losses = epsilons[1:]
+    log_masses = np.log(masses)
+    mirrored = log_masses - losses
+    rest = max(1.0 - float(masses.sum() + np.exp(mirrored).sum()) - step.profile.infinite, 1e-300)
+    return Guide(
+        losses=np.concatenate([-losses[::-1], [0.0], losses]),
+        log_masses=np.concatenate([mirrored[::-1], [math.log(rest)], log_masses]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Independent losses added up: guides with their counts."""
+
+    parts: tuple[tuple[Guide, int], ...]
+
+    def moments(self, tilt: float) -> tuple[float, float, float]:
+        """The cumulant, and mean and variance once tilted, of the sum."""
+        found = [(count, guide.moments(tilt)) for guide, count in self.parts]
+        return (
+            math.fsum(n * k for n, (k, _, _) in found),
+            math.fsum(n * m for n, (_, m, _) in found),
+            math.fsum(n * v for n, (_, _, v) in found),
+        )
+
+    def cumulant(self, tilt: float) -> float:
+        """Logarithm of the mean of e^(tilt sum)."""
+        return math.fsum(count * guide.cumulant(tilt) for guide, count in self.parts)
+
+    def upper_end(self, log_probability: float, start: float) -> float:
+        """Where at most about e^log_probability of the sum lies above; tilts from ``start`` on."""
+        tilts: list[float] = (start * _FACTORS).tolist()
+        return min((self.cumulant(t) - log_probability) / t for t in tilts)
+
+    def tilted_upper_end(self, tilt: float, log_mass: float) -> float:
+        """Where at most about e^log_mass of the tilted sum lies above."""
+        here, mean, variance = self.moments(tilt)
+        steps: list[float] = (_TILTS / math.sqrt(max(variance, 1e-300))).tolist()
+        return max(mean, min((self.cumulant(tilt + d) - here - log_mass) / d for d in steps))
+
+    def lower_end(self, tilt: float, log_mass: float) -> float:
+        """Where at most about e^log_mass of the tilted sum lies below."""
+        here, mean, variance = self.moments(tilt)
+        steps: list[float] = (_TILTS / math.sqrt(max(variance, 1e-300))).tolist()
+        return min(mean, max((here - self.cumulant(tilt - d) + log_mass) / d for d in steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Saddle:
+    """The tilt at which a composition is looked at.
+
+    Parameters
+    ----------
+    tilt : float
+        The tilt, >= 0.
+    epsilon : float
+        About the epsilon in question.
+    log_delta : float
+        About the logarithm of the delta in question.
+    deviation : float
+        Standard deviation of the tilted sum.
+    log_share : float
+        About the logarithm of the part of the tilted mass that makes delta.
+    """
+
+    tilt: float
+    epsilon: float
+    log_delta: float
+    deviation: float
+    log_share: float
+
+
+def saddle(
+    total: Sum,
+    *,
+    log_delta: float | None,
+    epsilon: float | None,
+    around: float | None = None,
+) -> Saddle:
+    """The tilt for epsilon at ``delta``, or the reverse.
+
+    It is the Renyi order less 1 that gives the least by the conversion of Balle et al. 2020, whose
+    epsilon and delta are the first guess. Where a better one is at hand, the tilted mean is put
+    there: then as much of the tilted mass as possible is where the answer comes from.
+
+    Parameters
+    ----------
+    total : Sum
+        The composition.
+    log_delta, epsilon : float
+        The logarithm of delta, or epsilon: what is given. With both, epsilon is asked about and
+        the other is what delta is expected to be.
+    around : float, optional
+        About the epsilon at that delta, if known.
+    """
+    _, mean, variance = total.moments(0.0)
+    unit = 1.0 / math.sqrt(max(variance, 1e-300))
+    known = epsilon if epsilon is not None else around
+    if known is None:
+        assert log_delta is not None
+        tilt, asked = _by_conversion(total, log_delta, unit)
+    else:
+        tilt, asked = _tilt_for(total, known, mean, unit), known
+        if known > 0.0:
+            tilt = min(tilt, _STEEPEST / known)
+    cumulant, _, variance = total.moments(tilt)
+    deviation = math.sqrt(max(variance, 1e-300))
+    share = -math.log1p(math.sqrt(2.0 * math.pi) * deviation * tilt * (tilt + 1.0))
+    if log_delta is None:
+        log_delta = min(cumulant - tilt * asked + share, 0.0)
+    elif known is not None:
+        share = min(share, log_delta - cumulant + tilt * asked)
+    return Saddle(
+        tilt=tilt, epsilon=asked, log_delta=log_delta, deviation=deviation, log_share=share
+    )
+
+
+def _by_conversion(total: Sum, log_delta: float, unit: float) -> tuple[float, float]:
+    def converted(log_tilt: float) -> float:
+        tilt = math.exp(log_tilt)
+        return (total.cumulant(tilt) - log_delta + _balle(tilt)) / tilt
+
+    start = math.log(unit * math.sqrt(-2.0 * log_delta))
+    found = lowest(converted, start, width=1.0, rounds=40)
+    asked = max(converted(found), 0.0)
+    if math.exp(found) * asked > _STEEPEST:
+        # Losses are bounded, and epsilon is next to all that they add up to: a larger tilt would
+        # only tell deltas apart that differ by many orders of magnitude.
+        found = math.log(_STEEPEST / asked)
+        asked = max(converted(found), 0.0)
+    return math.exp(found), asked
+
+
+def _balle(tilt: float) -> float:
+    """What the conversion of Balle et al. 2020 adds to the cumulant."""
+    return tilt * math.log(tilt / (tilt + 1.0)) - math.log1p(tilt) if tilt > 0.0 else 0.0
+
+
+def _tilt_for(total: Sum, epsilon: float, mean: float, unit: float) -> float:
+    """The tilt at which the mean is ``epsilon``, or 0 where it is larger without one."""
+    if mean >= epsilon:
+        return 0.0
+    low, high = 0.0, unit
+    while total.moments(high)[1] < epsilon and high < _LARGEST_TILT * unit:
+        low, high = high, 2.0 * high
+    while high - low > 1e-3 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if total.moments(middle)[1] < epsilon else (low, middle)
+    return high
+
+
+def lowest(function: Callable[[float], float], start: float, *, width: float, rounds: int) -> float:
+    """About where a function with one minimum is least: steps that grow downhill, then shrink."""
+    place, value = start, function(start)
+    for _ in range(rounds):
+        for candidate in (place + width, place - width):
+            found = function(candidate)
+            if found < value:
+                place, value = candidate, found
+                break
+        else:
+            width *= 0.4
+    return place

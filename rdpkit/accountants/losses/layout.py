@@ -1,0 +1,443 @@
+"""How a composition is to be computed: tilt, grid, cells, window and what it will cost; by floats.
+
+Every choice gives a bound. These are made so that the discretisation moves epsilon by about
+``ACCURACY`` of it, with as few evaluations in balls and as short transforms as that takes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rdpkit.accountants.limits import current as current_limits
+from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, Total, Window, add_up
+from rdpkit.accountants.losses.guide import Guide, Saddle, Sum, guide, saddle
+from rdpkit.accountants.losses.steps import NoLossDistributionError, ProfileStep, Releases, Step
+from rdpkit.numerics.fourier import DOUBLE, Format, extended
+
+ACCURACY = 2e-4
+# What is moved to infinity above the window, or lost below it, as a part of delta.
+_UPPER_END, _LOST = 1e-6, 1e-6
+# Tilted mass of one release that is moved up to its lowest grid point, over all releases.
+_LOWER_END = 1e-8
+_SMALLEST, _SINGLE = 1 << 8, 1 << 17
+_FINAL = 1 << 17
+_MOST_CELLS = 20_000
+_ROUNDS, _GUESSES = 3, 60
+# Where delta is asked for, nobody needs to know how far below 1e-104 it is.
+_LEAST_LOG_DELTA = -240.0
+_MOST_FACTOR = 1 << 14
+# The widest cell, in units of 1 / (tilt + 1).
+_WIDEST = 0.1
+# Seconds and bytes, roughly: a cell in balls, a point of a transform and its power.
+# Delta may move by this many times as much as epsilon, relatively.
+_DELTA_OVER_EPSILON = 10.0
+# The variance never grows by more than this part of it.
+_MOST_INFLATION = 0.01
+# How much slower transforms with more digits are.
+_SLOWER = 8.0
+_SECONDS_PER_CELL, _SECONDS_PER_POINT, _BYTES_PER_POINT = 5e-5, 3e-7, 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """How the copies of one step are summed.
+
+    Parameters
+    ----------
+    step : Step or ProfileStep
+        The step.
+    guide : Guide
+        Where its losses are.
+    count : int
+        How many copies.
+    edges : ndarray of int
+        Grid points between which its losses are told apart.
+    factor : int
+        How many times as fine its own grid is as the last one.
+    block : int
+        How many copies are summed on the fine grid; 1 if they go onto the last one directly.
+    window, rest_window : Window or None
+        On the fine grid, for the sum of ``block`` copies, and for what is left over.
+    """
+
+    step: Step | ProfileStep
+    guide: Guide
+    count: int
+    edges: Indices
+    factor: int = 1
+    block: int = 1
+    window: Window | None = None
+    rest_window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """All choices for one composition.
+
+    Parameters
+    ----------
+    saddle : Saddle
+        Where it is looked at.
+    grid : Grid
+        The last grid.
+    window : Window
+        On it, for the whole sum.
+    blocks : tuple of Block
+        How each step is summed.
+    format_ : Format
+        The format of floats of the transforms.
+    """
+
+    saddle: Saddle
+    grid: Grid
+    window: Window
+    blocks: tuple[Block, ...]
+    format_: Format = DOUBLE
+
+    def in_more_digits(self) -> Layout | None:
+        """The same with more digits than doubles have, if that is possible within the limits."""
+        more = extended()
+        if more is None or self.format_ is more:
+            return None
+        found = replace(self, format_=more)
+        return found if _within_limits(found) else None
+
+    @property
+    def in_stages(self) -> bool:
+        """Whether some copies are summed before others are added."""
+        return any(block.window is not None for block in self.blocks)
+
+    def cost(self) -> tuple[float, float]:
+        """Seconds and bytes, estimated."""
+        cells = sum(block.edges.size for block in self.blocks)
+        sizes = [self.window.size * (1 + len(self.blocks))]
+        for block in self.blocks:
+            sizes += [w.size for w in (block.window, block.rest_window) if w is not None]
+        points = sum(2.0 * size * size.bit_length() / 20.0 for size in sizes)
+        seconds = cells * _SECONDS_PER_CELL + points * _SECONDS_PER_POINT
+        size = max(self.window.size, *sizes[1:], 1) * _BYTES_PER_POINT
+        if self.format_ is not DOUBLE:
+            seconds, size = _SLOWER * seconds, 2 * size
+        return seconds, size
+
+
+def arrange(
+    releases: Releases,
+    *,
+    delta: float | None,
+    epsilon: float | None,
+    around: float | None = None,
+    accuracy: float = ACCURACY,
+    at_once: bool = False,
+) -> Layout:
+    """The layout for a question about a composition.
+
+    Parameters
+    ----------
+    releases : Releases
+        Steps with counts, at least one.
+    delta, epsilon : float
+        What is given. With both, epsilon is asked about and delta is what is expected there.
+    around : float, optional
+        About the epsilon at ``delta``, if known.
+    accuracy : float
+        About how far epsilon may move, relative to it.
+    at_once : bool
+        Whether all copies go into one transform, however long it is: what sums of sums are off by
+        matters where losses are rare and large.
+
+    Raises
+    ------
+    NoLossDistributionError
+        If the grid would have to be larger than is ever computed.
+    """
+    log_delta = None if delta is None else math.log(delta)
+    guides, at = _guides(releases, log_delta, epsilon, around)
+    total = Sum(parts=guides)
+    total_count = sum(count for _, count in releases)
+    if not (math.isfinite(at.epsilon) and math.isfinite(at.tilt) and math.isfinite(at.deviation)):
+        raise NoLossDistributionError("The losses are too large for privacy loss distributions.")
+    budget = _budget(at, accuracy, delta_asked=epsilon is not None)
+    low, high, wrapping = _ends(total, at, 1)
+    # What wraps around from above must not come to lie above epsilon.
+    span = max(high - low, wrapping - at.epsilon)
+    step = _finest(guides, at.tilt, 0.5 * budget, span)
+    choose = _Chooser(releases=releases, guides=guides, at=at, budget=budget, low=low, span=span)
+    found = choose.layout(step, _size(span / step), staged=False)
+    if found.window.size > _SINGLE and len(releases) < total_count and not at_once:
+        found = min(found, choose.layout_in_stages(), key=lambda one: one.cost()[0])
+    _check_cost(found)
+    return found
+
+
+_Guides = tuple[tuple[Guide, int], ...]
+
+
+def _guides(
+    releases: Releases, log_delta: float | None, epsilon: float | None, around: float | None
+) -> tuple[_Guides, Saddle]:
+    """Where losses are, without those that are too far and too rare to matter, and the tilt.
+
+    What is too rare depends on delta. Where delta is asked for it is guessed, and as long as
+    leaving rare losses out makes the guess smaller, it was too large.
+    """
+    total_count = sum(count for _, count in releases)
+    reach = 60.0 + math.log(total_count) - (log_delta or 0.0)
+    asked = log_delta
+    for _ in range(_ROUNDS):
+        whole = tuple((guide(step, reach), count) for step, count in releases)
+        at = saddle(Sum(parts=whole), log_delta=log_delta, epsilon=epsilon, around=around)
+        if asked is None:
+            asked = max(at.log_delta, _LEAST_LOG_DELTA)
+        for _ in range(_GUESSES):
+            limit = asked + math.log(_UPPER_END / total_count)
+            guides = tuple((found.truncated(limit), count) for found, count in whole)
+            at = saddle(Sum(parts=guides), log_delta=log_delta, epsilon=epsilon, around=around)
+            if log_delta is not None:
+                break
+            once = max(math.log(n) + found.log_excess(at.epsilon) for found, n in guides)
+            guess = max(at.log_delta, once, _LEAST_LOG_DELTA)
+            if guess > asked - 1.0:
+                at = replace(at, log_delta=asked)
+                break
+            asked = guess
+        needed = 60.0 + math.log(total_count) - asked
+        if reach >= 0.99 * needed:
+            break
+        reach = 1.2 * needed
+    return guides, at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chooser:
+    """All that both ways to sum have in common: at once, or in blocks that go onto a coarser grid.
+
+    The second one has shorter transforms where counts are large, unless single losses are as large
+    as their sum.
+    """
+
+    releases: Releases
+    guides: _Guides
+    at: Saddle
+    budget: float
+    low: float
+    span: float
+
+    def layout_in_stages(self) -> Layout:
+        """On a last grid of a fixed size."""
+        return self.layout(self.span / (0.98 * _FINAL), _FINAL, staged=True)
+
+    def layout(self, step: float, size: int, *, staged: bool) -> Layout:
+        """On a last grid of ``size`` points."""
+        step = _aligned(step, self.releases)
+        grid = Grid(step=step, tilt=self.at.tilt)
+        share = self.budget / len(self.releases)
+        blocks = tuple(
+            _block(one, found, count, grid, share, staged_at=self.at if staged else None)
+            for (one, _), (found, count) in zip(self.releases, self.guides, strict=True)
+        )
+        window = Window(first=math.floor(self.low / step) - 1, size=size)
+        return Layout(saddle=self.at, grid=grid, window=window, blocks=blocks)
+
+
+def _ends(total: Sum, at: Saddle, count: int) -> tuple[float, float, float]:
+    """Ends of a window outside of which little enough of a sum lies, ``count`` times.
+
+    Below by the tilted mass; above by probability, and by the tilted mass that may wrap around.
+    """
+    lost = at.log_share + math.log(_LOST / count)
+    low = total.lower_end(at.tilt, lost)
+    # Tilts are tried from here on; beyond the tilted mean the best one is larger.
+    start = max(at.tilt, 0.5 / at.deviation)
+    high = total.upper_end(at.log_delta + math.log(_UPPER_END / count), start)
+    _, mean, variance = total.moments(at.tilt)
+    high = max(high, mean + 4.0 * math.sqrt(variance))
+    return low, high, total.tilted_upper_end(at.tilt, lost)
+
+
+def _within_limits(found: Layout) -> bool:
+    limits = current_limits()
+    seconds, size = found.cost()
+    return seconds <= limits.seconds and size <= limits.bytes
+
+
+def _check_cost(found: Layout) -> None:
+    if not _within_limits(found):
+        limits = current_limits()
+        seconds, size = found.cost()
+        raise NoLossDistributionError(
+            f"A privacy loss distribution would take about {seconds:.2g} s and {size:.2g} bytes; "
+            f"the limits are {limits.seconds:g} s and {limits.bytes:g} bytes (rdpkit.limits)."
+        )
+
+
+def _size(points: float) -> int:
+    """The least power of two with room for so many points."""
+    exponent = math.ceil(math.log2(min(max(points * 1.01 + 8.0, 2.0), 2.0**60)))
+    return max(1 << exponent, _SMALLEST)
+
+
+def _budget(at: Saddle, accuracy: float, *, delta_asked: bool) -> float:
+    """How much the discretisation may add to the variance of the whole sum.
+
+    Splitting a loss between two grid points leaves the mean of e^-loss as it is, so a variance v
+    that is added moves the cumulant at a tilt t by t (t + 1) v / 2, the logarithm of delta by as
+    much, and epsilon by (t + 1) v / 2.
+    """
+    scale = max(at.epsilon, 0.05 * at.deviation)
+    if delta_asked and at.tilt > 0.0:
+        scale = max(scale, _DELTA_OVER_EPSILON / at.tilt)
+    budget = 2.0 * accuracy * scale / (at.tilt + 1.0)
+    return min(budget, max(_MOST_INFLATION * at.deviation**2, (accuracy * at.epsilon) ** 2))
+
+
+def _finest(guides: _Guides, tilt: float, budget: float, span: float) -> float:
+    """The widest grid step, of many, that adds no more than the budget to the variance."""
+    step = math.sqrt(6.0 * budget / sum(count for _, count in guides))
+    limit = span / _SMALLEST
+    while 2.0 * step <= limit:
+        if math.fsum(n * g.inflation(tilt, 2.0 * step) for g, n in guides) > budget:
+            break
+        step *= 2.0
+    return step
+
+
+def _aligned(step: float, releases: Releases) -> float:
+    """The step, a little smaller, such that a profile's last epsilon is on the grid."""
+    last = max(
+        (s.profile.epsilons[-1] for s, _ in releases if isinstance(s, ProfileStep)), default=0.0
+    )
+    # A hair below: then the profile ends on the grid point, not just beyond it.
+    return last / math.ceil(last / step) * (1.0 + 4.0 * math.ulp(1.0)) if last > step else step
+
+
+def _block(
+    step: Step | ProfileStep,
+    found: Guide,
+    count: int,
+    grid: Grid,
+    share: float,
+    *,
+    staged_at: Saddle | None,
+) -> Block:
+    """How one step is summed, given its part of the variance that may be added."""
+    if staged_at is None or count * found.inflation(grid.tilt, grid.step) <= 0.5 * share:
+        edges = _edges(step, found, count, grid, 0.5 * share)
+        return Block(step=step, guide=found, count=count, edges=edges)
+    # A third for the cells, one for the fine grid, one for the sums that go onto the last one.
+    factor = 2
+    while count * found.inflation(grid.tilt, grid.step / factor) > share / 3.0:
+        factor *= 2
+        if factor > _MOST_FACTOR:
+            break
+    fine = Grid(step=grid.step / factor, tilt=grid.tilt)
+    block = min(max(math.ceil(count * grid.step**2 / (2.0 * share)), 2), count)
+    edges = _edges(step, found, count, fine, share / 3.0)
+    rest = count % block
+    return Block(
+        step=step,
+        guide=found,
+        count=count,
+        edges=edges,
+        factor=factor,
+        block=block,
+        window=_window(found, block, count, fine, staged_at),
+        rest_window=_window(found, rest, count, fine, staged_at) if rest else None,
+    )
+
+
+def copies(
+    block: Block,
+    one: Tilted,
+    fine: Grid,
+    merged: Callable[[Total, Grid, int], Tilted],
+    *,
+    drift: float = 0.0,
+    format_: Format = DOUBLE,
+) -> list[tuple[Tilted, int]]:
+    """All copies of a step as distributions on the last grid, with how often each is added.
+
+    Parameters
+    ----------
+    block : Block
+        How they are summed.
+    one : Tilted
+        One copy, on its own grid.
+    fine : Grid
+        That grid.
+    merged : callable
+        Brings a sum to a grid that is coarser by a factor.
+    drift : float
+        By how many fine grid points the mean of one copy is off where the guide has it.
+    format_ : Format
+        The format of floats of the transforms.
+    """
+    found = []
+    for window, size, count in (
+        (block.window, block.block, block.count // block.block),
+        (block.rest_window, block.count % block.block, 1),
+    ):
+        if window is not None:
+            moved = window.moved(round(drift * size))
+            total = add_up([(one, size)], fine, moved, last=False, format_=format_)
+            found.append((merged(total, fine, block.factor), count))
+    return found or [(one, block.count)]
+
+
+def _window(found: Guide, block: int, count: int, grid: Grid, at: Saddle) -> Window:
+    low, _, wrapping = _ends(Sum(parts=((found, block),)), at, max(count // block, 1))
+    size = _size((wrapping - low) / grid.step)
+    return Window(first=math.floor(low / grid.step) - 1, size=size)
+
+
+def _edges(
+    step: Step | ProfileStep,
+    found: Guide,
+    count: int,
+    grid: Grid,
+    share: float,
+) -> Indices:
+    """Grid points between which losses are told apart: fine where the tilted mass is.
+
+    Cells of width d add Sum a d^2 / 6 to the variance of one copy; for a given number of cells that
+    is least where d is in proportion to the cubic root of 1 / density.
+    """
+    tilt, w = grid.tilt, grid.step
+    losses = found.losses
+    exponents = found.log_masses + tilt * losses
+    cumulant = float(exponents.max())
+    cumulant += math.log(float(np.exp(exponents - cumulant).sum()))
+    tilted = np.exp(exponents - cumulant)
+    with np.errstate(divide="ignore", over="ignore"):
+        below = np.log(np.cumsum(np.exp(found.log_masses))) + tilt * losses - cumulant
+    first = int(np.searchsorted(below, math.log(_LOWER_END / count)))
+    last = losses.size - 1
+    first = min(first, last)
+    inside = slice(first, last + 1)
+    width = np.gradient(losses[inside]) if last > first else np.ones(1)
+    weights = np.cbrt(tilted[inside] * np.maximum(width, 0.0) ** 2)
+    along = np.cumsum(weights)
+    whole = float(along[-1])
+    cells = min(math.ceil(math.sqrt(whole**3 * count / (6.0 * share))) + 8, _MOST_CELLS)
+    places = np.interp(np.linspace(float(along[0]), whole, cells + 1), along, losses[inside])
+    # However little is there, over a cell the tilt must not change much.
+    widest = _WIDEST / (tilt + 1.0)
+    gaps = np.diff(places)
+    if (gaps > widest).any():
+        pieces = np.minimum(np.ceil(gaps / widest), _MOST_CELLS / 10).astype(np.int64)
+        inner = np.concatenate([[0.0], np.cumsum(pieces)])
+        places = np.interp(np.arange(min(int(inner[-1]), _MOST_CELLS) + 1), inner, places)
+    edges = np.round(places / w).astype(np.int64)
+    ends = [math.floor(float(losses[first]) / w), math.ceil(float(losses[last]) / w)]
+    extra: list[int] = [*ends]
+    if isinstance(step, ProfileStep) or not step.is_a_pair:
+        # A symmetric profile has an atom at 0, and one that is given has one at each node.
+        extra += [-1, 0, 1]
+    if isinstance(step, ProfileStep):
+        for node in losses.tolist():
+            extra += [math.floor(node / w), math.ceil(node / w)]
+    return np.unique(np.concatenate([edges, np.array(extra, dtype=np.int64)]))

@@ -1,0 +1,118 @@
+"""Subsampling without replacement under replace-one: the per-term minimum of Theorems 9 and 27."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
+from rdpkit.bounds.sampled.wang2019_ball import rdp_ball
+from rdpkit.events import FixedSizeSampledGaussian
+from rdpkit.numerics import pearson_vajda, subsampled
+from rdpkit.numerics.balls import over_rounded_inputs
+
+
+def rdp(orders: Array, z: float, gamma: float, *, terms: str) -> Array:
+    """Divergence at any orders > 1 for noise multiplier ``z`` and sampling fraction ``gamma``.
+
+    Guarantee
+    ---------
+    An upper bound on the Renyi divergence between neighbours of the sampled Gaussian mechanism
+    with a subset of fixed size, at integer orders by the theorem and between them by Corollary 10.
+    Both theorems have the form 1 + sum_j C(a,j) gamma^j w_j, where w_j bounds the same ternary
+    divergence of order j, so the smaller weight may be taken term by term.
+
+    Assumes
+    -------
+    REPLACE_ONE; the subset is uniform without replacement and fresh for every release; swapping
+    one member moves the released vector by at most noise std / ``z``.
+
+    Parameters
+    ----------
+    orders : array of shape (k,)
+        Renyi orders, each > 1.
+    z : float
+        Noise std over how far swapping one member of the subset moves the released vector.
+    gamma : float
+        Subset size over population size, in (0, 1].
+    terms : {"theorem9", "theorem27", "minimum"}
+        Which weights to use.
+
+    Source
+    ------
+    Wang, Balle and Kasiviswanathan, "Subsampled Renyi differential privacy and analytical moments
+    accountant", AISTATS 2019, Theorems 9 and 27 and Corollary 10 (arXiv 1808.00087v2).
+    """
+
+    def excess_at(integers: Array) -> Array:
+        highest = int(integers[-1])
+        if terms == "theorem9":
+            weights = subsampled.log_weights_theorem9(highest, z)
+        elif terms == "theorem27":
+            even = pearson_vajda.log_even_moments(highest + highest % 2, z)
+            weights = subsampled.log_weights_theorem27(highest, z, even)
+        else:
+            weights = subsampled.log_weights_minimum(highest, z)
+        return subsampled.log_excess_at_integers(integers, gamma, weights)
+
+    return subsampled.rdp_by_interpolation(orders, excess_at)
+
+
+def enclose(order: float, z: float, sample: int, population: int, *, terms: str) -> arb:
+    """A ball that contains the value; ``z`` may carry a few roundings."""
+
+    def exact(noise_multiplier: float, _: float) -> arb:
+        return rdp_ball(order, noise_multiplier, sample, population, terms=terms)
+
+    return over_rounded_inputs(exact, z, 1.0)
+
+
+# The sums have as many terms as the order; beyond this nothing is claimed.
+_LARGEST_ORDER = 4096.0
+
+
+def _range(event: Any, adjacency: Adjacency) -> OrderRange:
+    return OrderRange(highest=_LARGEST_ORDER, includes_highest=True)
+
+
+def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
+    """The bound object for one choice of weights."""
+
+    def of_event(event: Any, orders: Array, adjacency: Adjacency) -> Array:
+        return rdp(
+            orders,
+            event.noise_multiplier,
+            event.sample_size / event.population_size,
+            terms=terms,
+        )
+
+    def ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+        return enclose(
+            order,
+            event.noise_multiplier,
+            event.sample_size,
+            event.population_size,
+            terms=terms,
+        )
+
+    return RdpBound(
+        id=identifier,
+        title=title,
+        source=source,
+        kind=Kind.UPPER,
+        event_type=FixedSizeSampledGaussian,
+        adjacencies=(Adjacency.REPLACE_ONE,),
+        order_range=_range,
+        rdp=of_event,
+        ball=ball,
+    )
+
+
+BOUND = bound(
+    "wang2019",
+    "sampling without replacement, per-term minimum",
+    "Wang, Balle and Kasiviswanathan 2019, Theorems 9 and 27 (arXiv 1808.00087v2)",
+    "minimum",
+)

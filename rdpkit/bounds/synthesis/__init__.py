@@ -1,0 +1,1 @@
+"""Theorems about synthesis from a mean and a covariance."""

@@ -1,0 +1,335 @@
+r"""How far an event is from its target, measured in Renyi divergences.
+
+At every order a the target (epsilon, delta) leaves room for a divergence of R(a)
+(:mod:`rdpkit.conversions.largest_rdp`). The event meets the target by the order a if its divergence
+r(a) is at most R(a), so its *score*
+
+    min over a of log( r(a) / R(a) )
+
+is at most 0 if and only if the bound's epsilon, minimised over the order, is at most the target.
+Unlike epsilon the score is not cut off at 0 and is almost linear in the logarithm of a noise or of
+a number of releases, so that the secant method finds its zero in a few steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.accountants import renyi as by_rdp
+from rdpkit.accountants.local_minima import WINDOW, Valley, lowest, settle
+from rdpkit.accountants.order_search import order_limits, spread
+from rdpkit.accountants.pruning import Economical, Focus, Learner
+from rdpkit.accountants.renyi import Route
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import RdpBound
+from rdpkit.calibration.rdp_floor import at_least
+from rdpkit.conversions.largest_rdp import largest_rdp
+from rdpkit.events import Event
+
+Array = NDArray[np.float64]
+
+# How far to either side of the last best order the next one is looked for, in log(order - 1):
+# this, or about this part of how far the last event was from its target.
+_USUAL, _DRIFT = 0.01, 0.3
+# And around the best order of the event that was closest to its target.
+_AROUND = 0.03
+# Theorems that decide at orders within this factor are used near one.
+_NEARBY = 4.0
+# Scores closer to 0 than this are computed from the orders that were best before.
+_CLOSE = 0.2
+# Scores above this are told from afar, at these orders.
+_FAR = 8.0
+_SPARSE = 1.0 + np.geomspace(1e-2, 1e3, 24)
+# A score is settled if its error is this part of it, or this small.
+_SETTLED = 0.02
+_FINEST = 5e-8
+_REFINED, _LEAST = 1e-2, 1e-13
+_ALL_INTEGERS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is asked of a bound.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The target.
+    adjacency : Adjacency
+        The neighbouring relation.
+    bound : str
+        "best", or the id of a sound bound; unused where ``theorem`` is given.
+    theorem : RdpBound or None
+        A published bound.
+    conversion : str or None
+        From divergences to (epsilon, delta); None for the bound's own.
+    limits : tuple of float
+        The orders that may be used.
+    use_grid : bool
+        Whether a published bound's own grid of orders is used.
+    """
+
+    epsilon: float
+    delta: float
+    adjacency: Adjacency
+    bound: str
+    theorem: RdpBound | None
+    conversion: str | None
+    limits: tuple[float, float]
+    use_grid: bool
+
+    def route(self, event: Event) -> Route:
+        """The bound on an event."""
+        if self.theorem is not None:
+            return by_rdp.published_route(
+                event, self.theorem, self.adjacency, self.conversion, use_grid=self.use_grid
+            )
+        return by_rdp.upper_route(event, self.bound, self.adjacency, self.conversion)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How far an event is from its target.
+
+    Parameters
+    ----------
+    value : float
+        log(r / R) at the best order found; the target is met if it is at most 0.
+    order : float or None
+        That order.
+    settled : float
+        What the value would be at the best order of all, by interpolation.
+    """
+
+    value: float
+    order: float | None
+    settled: float
+
+    @property
+    def meets(self) -> bool:
+        """Whether the target is met."""
+        return self.value <= 0.0
+
+    @property
+    def guess(self) -> float:
+        """The settled value, on the side of 0 on which the value is."""
+        return self.settled if self.meets or self.settled > 0.0 else self.value
+
+
+@dataclass(slots=True)
+class Scorer:
+    """Scores events, beginning at the orders that were best before once the target is near.
+
+    Parameters
+    ----------
+    target : Target
+        What is asked.
+    evaluations : int
+        How many times divergences have been computed, at any number of orders.
+    """
+
+    target: Target
+    evaluations: int = 0
+    _valley: Valley | None = None
+    _anchor: Valley | None = None
+    _focus: Focus | None = None
+    _room: dict[float, float] = field(default_factory=dict)
+    _finest: float = _FINEST
+
+    def at_order(self, event: Event, order: float) -> float:
+        """The score of one order alone, by every theorem."""
+        return float(self._at(np.array([order]), self._curve(event))[0])
+
+    def score(self, event: Event) -> Score:
+        """The score by the orders and theorems that were best, if the last one was close to 0."""
+        if self._valley is None:
+            return self._from_afar(event) or self.score_everywhere(event)
+        span = self._span(self.target.route(event))
+        if span is None:
+            return Score(value=math.inf, order=None, settled=math.inf)
+        function = self._scores(self._curve(event, focused=True))
+        return self._keep(settle(function, self._valley, span, self._accepted, _certain))
+
+    def _from_afar(self, event: Event) -> Score | None:
+        """A lower bound on the score in closed form, if that is far above 0; else None.
+
+        With far too little noise theorems take long to evaluate, and all say the same.
+        """
+        if self.target.theorem is not None:
+            return None
+        least = at_least(event, _SPARSE, self.target.adjacency)
+        scores = self._at(_SPARSE, lambda orders: least)
+        pick = int(np.argmin(scores))
+        score = float(scores[pick])
+        if not _FAR < score < math.inf:
+            return None
+        return Score(value=score, order=float(_SPARSE[pick]), settled=score)
+
+    def score_everywhere(self, event: Event, focus: Focus | None = None) -> Score:
+        """The score from all orders and all theorems, or those of a focus."""
+        self._valley, self._focus = None, None
+        route = self.target.route(event)
+        fixed = self._fixed(route)
+        if fixed is not None:
+            return self._among(fixed, self._counted(route.curve))
+        span = self._span(route)
+        if span is None:
+            return Score(value=math.inf, order=None, settled=math.inf)
+        target = self.target
+        chosen = by_rdp.only(event, target.bound, target.adjacency)
+        learner = Learner(event, target.adjacency, chosen, focus)
+        curve = learner.rdp if target.theorem is None else route.curve
+        also = None if self._anchor is None else self._anchor.vertex + _AROUND * WINDOW
+        grid, values = spread(self._scores(self._counted(curve)), span, also=also)
+        pick = int(np.argmin(values))
+        if values[pick] == math.inf:
+            return Score(value=math.inf, order=None, settled=math.inf)
+        # Theorems that decide near the best order, unless other valleys may turn out lower.
+        place = math.exp(grid[pick])
+        self._focus = focus or learner.near(place / _NEARBY, place * _NEARBY)
+        function = self._scores(self._curve(event, focused=True))
+        return self._keep(lowest(function, (grid, values), span, self._accepted, _certain))
+
+    def misses_surely(self, event: Event) -> float:
+        """A lower bound on the score, at less cost: of parallel parts only two that meet.
+
+        A bound on parallel parts is the larger one of what a record leaks that stays in its part,
+        and of what one leaks that moves; the first is left out.
+        """
+        far = self._from_afar(event)
+        if far is not None:
+            return far.guess
+        only_ends = Focus(theorems={}, ends_decide=True)
+        known = (self._valley, self._focus)
+        found = self.score_everywhere(event, only_ends)
+        self._valley, self._focus = known
+        return found.guess
+
+    def refine(self) -> None:
+        """Settle scores to more digits from now on."""
+        self._finest = max(self._finest * _REFINED, _LEAST)
+
+    def better_elsewhere(self, event: Event) -> bool:
+        """Whether orders or theorems other than those last looked at meet the target.
+
+        If they do, the next score looks everywhere.
+        """
+        route = self.target.route(event)
+        span = self._span(route)
+        if span is None or self._valley is None or self._fixed(route) is not None:
+            return False
+        function = self._scores(self._counted(route.curve))
+        grid, values = spread(function, span, also=self._valley.centre + _USUAL * WINDOW)
+        if values.min() == math.inf:
+            return False
+        found = lowest(function, (grid, values), span, self._accepted, _certain)
+        met = found.best <= 0.0
+        if met:
+            self._valley, self._anchor = None, found
+        return met
+
+    def _accepted(self, score: float) -> float:
+        """What error a score may have: a part of it, and a smaller one close to 0."""
+        part = _SETTLED * abs(score) * (1.0 + 10.0 * min(abs(score), 1.0))
+        return max(part, self._finest)
+
+    def _keep(self, found: Valley) -> Score:
+        """The score of a valley, which is where the next one begins if it is close to 0."""
+        self._valley = None
+        if self._anchor is None or abs(found.bottom) < abs(self._anchor.bottom):
+            self._anchor = found
+        if abs(found.bottom) <= _CLOSE and math.isfinite(found.best):
+            self._valley = Valley(
+                centre=found.vertex,
+                width=max(_USUAL, _DRIFT * abs(found.bottom)),
+                place=found.vertex,
+                best=math.inf,
+                vertex=found.vertex,
+                bottom=0.0,
+                error=math.inf,
+            )
+        order = None if found.best == math.inf else 1.0 + math.exp(found.place)
+        return Score(value=found.best, order=order, settled=found.bottom)
+
+    def _span(self, route: Route) -> tuple[float, float] | None:
+        """The ends of log(order - 1); None if no order is allowed."""
+        low, high = order_limits(route.allowed, *self.target.limits)
+        return None if low > high else (math.log(low - 1.0), math.log(high - 1.0))
+
+    def _fixed(self, route: Route) -> Array | None:
+        """The orders to use where these are few: a published grid, or integers."""
+        if route.grid is not None:
+            return np.array(route.grid)
+        if not route.allowed.integers_only:
+            return None
+        low, high = order_limits(route.allowed, *self.target.limits)
+        if low > high:
+            return np.empty(0)
+        near = np.arange(low, min(high, low + _ALL_INTEGERS) + 1.0)
+        far = np.round(np.geomspace(near[-1], max(high, near[-1]), 64))
+        return np.unique(np.concatenate([near, far]))
+
+    def _among(self, orders: Array, curve: Callable[[Array], Array]) -> Score:
+        if orders.size == 0:
+            return Score(value=math.inf, order=None, settled=math.inf)
+        values = self._at(orders, curve)
+        pick = int(np.argmin(values))
+        value = float(values[pick])
+        order = None if value == math.inf else float(orders[pick])
+        return Score(value=value, order=order, settled=value)
+
+    def _room_at(self, orders: Array) -> Array:
+        missing = [a for a in orders.tolist() if a not in self._room]
+        if missing:
+            found = largest_rdp(
+                np.array(missing),
+                epsilon=self.target.epsilon,
+                delta=self.target.delta,
+                conversion=self._conversion,
+            )
+            self._room.update(zip(missing, found.tolist(), strict=True))
+        return np.array([self._room[a] for a in orders.tolist()])
+
+    @property
+    def _conversion(self) -> str:
+        theorem = self.target.theorem
+        return self.target.conversion or ("optimal" if theorem is None else theorem.conversion)
+
+    def _curve(self, event: Event, *, focused: bool = False) -> Callable[[Array], Array]:
+        if not focused or self._focus is None:
+            return self._counted(self.target.route(event).curve)
+        chosen = by_rdp.only(event, self.target.bound, self.target.adjacency)
+        evaluator = Economical(chosen, self._focus)
+        return self._counted(lambda orders: evaluator.rdp(event, orders, self.target.adjacency))
+
+    def _counted(self, curve: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        def counting(orders: Array) -> Array:
+            self.evaluations += 1
+            return curve(orders)
+
+        return counting
+
+    def _scores(self, curve: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        """The score at each u = log(order - 1)."""
+
+        def scores(places: Array) -> Array:
+            orders = 1.0 + np.exp(places)
+            return self._at(orders, curve)
+
+        return scores
+
+    def _at(self, orders: Array, curve: Callable[[Array], Array]) -> Array:
+        rdp, room = curve(orders), self._room_at(orders)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.log(rdp) - np.log(room)
+        return np.where((room > 0.0) & ~np.isinf(rdp), values, np.inf)
+
+
+def _certain(valley: Valley) -> bool:
+    """Whether the side of 0 on which the score is does not hang on the interpolation."""
+    return not valley.bottom <= 0.0 < valley.best

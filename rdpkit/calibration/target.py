@@ -1,0 +1,207 @@
+"""The question: which value of a parameter meets a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from rdpkit import _validate
+from rdpkit.accountants import loss_distributions as by_loss
+from rdpkit.accountants import renyi as by_rdp
+from rdpkit.accountants.order_search import LARGEST_ORDER, SMALLEST_ORDER
+from rdpkit.adjacency import Adjacency
+from rdpkit.analysis import BEST, BEST_RDP, published_bounds
+from rdpkit.calibration.divergence_target import Target
+from rdpkit.calibration.free_parameter import dial
+from rdpkit.calibration.outcome import Calibration
+from rdpkit.calibration.search import Search, by_distributions, by_divergences
+from rdpkit.conversions import EPSILON
+from rdpkit.events import Event
+
+Prefer = Literal["smallest", "largest"]
+PREFERENCES = ("smallest", "largest")
+
+# Steps of a loss distribution's grid leave more than this undecided.
+_TOLERANCE, _TOLERANCE_OF_DISTRIBUTIONS = 1e-6, 1e-4
+_SMALLEST_TOLERANCE, _LARGEST_TOLERANCE = 1e-12, 0.5
+
+
+def calibrate(
+    event: Event,
+    *,
+    target_epsilon: float,
+    delta: float,
+    adjacency: Adjacency | str,
+    parameter: str | Sequence[str] | Mapping[str, float],
+    bound: str = BEST,
+    conversion: str | None = None,
+    order_limits: tuple[float, float] = (SMALLEST_ORDER, LARGEST_ORDER),
+    tolerance: float | None = None,
+    prefer: Prefer | None = None,
+) -> Calibration:
+    """The value of a parameter that makes an event (target_epsilon, delta)-DP, and no more private.
+
+    Guarantee
+    ---------
+    The event that is returned is (epsilon, delta)-DP under ``adjacency`` with the guarantee's
+    epsilon, which is at most ``target_epsilon``. With the default bound, or the id of another one
+    from Renyi divergences, that is certified in ball arithmetic at the value returned. With "best"
+    it comes from a floating-point sum where that is smaller, and says so. With a published bound it
+    is what its theorem gives.
+
+    The value is the end of what meets the target: the least noise, the largest norm, the most
+    releases. ``misses`` holds a value on the other side, evaluated too, that exceeds the target by
+    the same bound: the neighbouring integer, or a number within the tolerance.
+
+    Assumes
+    -------
+    What the guarantee's ``assumptions`` list.
+
+    Parameters
+    ----------
+    event : Event
+        What is to be released. Its own value of the parameter is where the search begins, and
+        where several parameters are named, it sets their ratio.
+    target_epsilon : float
+        In nats; finite and > 0.
+    delta : float
+        In (0, 1).
+    adjacency : Adjacency or str
+        The neighbouring relation.
+    parameter : str, sequence of str, or mapping from str to number
+        A parameter's name, or its path from the event: ``"feature_noise"``, ``"event.noise_std"``,
+        ``"events[0].event.count"``; the end of a path is enough where it is unambiguous, and
+        ``"events[*].noise_std"`` names those of all parts. Several in a sequence keep the ratio
+        that they have in the event; a mapping states it. The noises, norms, numbers of releases,
+        sizes of samples and of the data, sampling probabilities, dimensions and the smallest
+        eigenvalue can be calibrated; an unknown name is answered with the list for the event.
+    bound : str
+        "best": the smallest sound bound, from privacy loss distributions or Renyi divergences.
+        "best-rdp": the smallest one from Renyi divergences: more noise, and less work. Both are
+        certified. Or "pld-upper", the id of one of the event's upper bounds, or that of a published
+        one.
+    conversion : {"mironov2017", "balle2020", "optimal"}, optional
+        As for :func:`rdpkit.epsilon`.
+    order_limits : pair of float
+        The Renyi orders that may be used.
+    tolerance : float, optional
+        How far apart, relative to their size, a number that meets the target and one that misses it
+        may be: by default 1e-6, and 1e-4 for privacy loss distributions. In [1e-12, 0.5].
+    prefer : {"smallest", "largest"}, optional
+        Only for the size of a sample whose mean is released, where privacy has no fixed direction:
+        which of the sizes that meet the target to return; by default the smallest, which averages
+        least.
+
+    Returns
+    -------
+    Calibration
+        The event, the values, the guarantee, the slack and what misses.
+
+    Raises
+    ------
+    UnreachableTargetError
+        A ValueError: no value of the parameter meets the target; its ``limit`` is the epsilon
+        beyond which the parameter does not help.
+    NoEffectError
+        A ValueError: the bound does not depend on the parameter.
+    ValueError
+        If an argument is outside of its range, or there is no such parameter or bound.
+    ArithmeticError
+        If a number cannot be computed, or no certificate confirms the value.
+
+    Source
+    ------
+    The theorem that the guarantee names; the search: rdpkit, docs page "Calibration".
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> training = rdpkit.Repeated(
+    ...     event=rdpkit.PoissonSampledGaussian(
+    ...         noise_std=1.0, record_norm=1.0, sampling_probability=0.01),
+    ...     count=10000)
+    >>> found = rdpkit.calibrate(training, target_epsilon=1.0, delta=1e-5,
+    ...                          adjacency="add_or_remove_one", parameter="event.noise_std")
+    >>> f"{found.value:.6f}", found.guarantee <= 1.0, found.slack < 1e-3, found.certified
+    ('3.813266', True, True, True)
+    """
+    _validate.one_of_a_kind("event", event, Event)
+    relation = Adjacency.parse(adjacency)
+    limits = by_rdp.check_limits(order_limits)
+    if conversion is not None:
+        _validate.choice("conversion", conversion, EPSILON)
+    target, sums = _target(
+        event,
+        bound,
+        relation,
+        epsilon=_validate.positive("target_epsilon", target_epsilon),
+        delta=_validate.open_probability("delta", delta),
+        conversion=conversion,
+        limits=limits,
+    )
+    turned = dial(event, parameter)
+    if prefer is not None:
+        _validate.choice("prefer", prefer, PREFERENCES)
+        if turned.private != 0:
+            raise _validate.fail(
+                "prefer",
+                f"to be None: of {turned.names} the "
+                f"{'smallest' if turned.private > 0 else 'largest'} value that meets the target "
+                "is the best",
+                prefer,
+            )
+    search = Search(
+        dial=turned,
+        target=target,
+        tolerance=_tolerance(tolerance, _TOLERANCE),
+        smallest=prefer != "largest",
+    )
+    if sums and conversion is None:
+        return by_distributions(
+            search,
+            _tolerance(tolerance, _TOLERANCE_OF_DISTRIBUTIONS),
+            also_divergences=bound == BEST,
+        )
+    return by_divergences(search)
+
+
+def _tolerance(tolerance: float | None, usual: float) -> float:
+    if tolerance is None:
+        return usual
+    number = _validate.positive("tolerance", tolerance)
+    if not _SMALLEST_TOLERANCE <= number <= _LARGEST_TOLERANCE:
+        raise _validate.fail(
+            "tolerance", f"in [{_SMALLEST_TOLERANCE:g}, {_LARGEST_TOLERANCE:g}]", tolerance
+        )
+    return number
+
+
+def _target(
+    event: Event,
+    bound: str,
+    adjacency: Adjacency,
+    *,
+    epsilon: float,
+    delta: float,
+    conversion: str | None,
+    limits: tuple[float, float],
+) -> tuple[Target, bool]:
+    """The target, and whether privacy loss distributions are asked for."""
+    theorem = by_rdp.find_published(event, adjacency, bound)
+    sound = by_rdp.upper_ids(event, adjacency)
+    any_sound = (BEST, BEST_RDP, by_loss.UPPER_ID)
+    if theorem is None and bound not in any_sound and bound not in sound:
+        names = (*any_sound, *published_bounds(event, adjacency), *sound)
+        accepted = "to be an upper or a published bound, one of "
+        raise _validate.fail("bound", accepted + ", ".join(repr(name) for name in names), bound)
+    target = Target(
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+        bound=by_rdp.BEST_ID if bound in any_sound else bound,
+        theorem=theorem,
+        conversion=conversion,
+        limits=limits,
+        use_grid=limits == (SMALLEST_ORDER, LARGEST_ORDER),
+    )
+    return target, bound in (BEST, by_loss.UPPER_ID)

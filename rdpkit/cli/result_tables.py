@@ -1,0 +1,122 @@
+"""Tables of results: read from CSV or Parquet, written to either, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rdpkit.files import write_whole
+
+SUFFIXES = (".csv", ".parquet")
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+def check_suffix(path: Path) -> str:
+    """The file's ending, one of :data:`SUFFIXES`.
+
+    Raises
+    ------
+    ValueError
+        If it is another one, or Parquet and pyarrow is not installed.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"Expected {path} to end in {' or '.join(SUFFIXES)}, got {suffix!r}.")
+    if suffix == ".parquet":
+        _pyarrow()
+    return suffix
+
+
+def write(path: Path, columns: Columns) -> None:
+    """Write columns of equal length; None is an empty cell.
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_suffix`.
+    OSError
+        If the file cannot be written.
+    """
+    if check_suffix(path) == ".csv":
+        write_whole(path, as_csv(columns).encode())
+        return
+    arrow = _pyarrow()
+    from pyarrow import parquet  # noqa: PLC0415
+
+    buffer = io.BytesIO()
+    parquet.write_table(arrow.table(dict(columns)), buffer)
+    write_whole(path, buffer.getvalue())
+
+
+def as_csv(columns: Columns) -> str:
+    """CSV in which every float reads back as itself."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(["" if value is None else value for value in row])
+    return text.getvalue()
+
+
+def read(path: Path) -> dict[str, list[Any]]:
+    """Read columns; cells of a CSV file become integers or numbers where they are.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such table; the message names the file and the line.
+    OSError
+        If the file cannot be read.
+    """
+    if check_suffix(path) == ".parquet":
+        arrow = _pyarrow()
+        from pyarrow import parquet  # noqa: PLC0415
+
+        try:
+            return {k: list(v) for k, v in parquet.read_table(path).to_pydict().items()}
+        except arrow.ArrowException as error:
+            raise ValueError(f"{path}: not a Parquet file: {error}") from None
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file, strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path}: not a CSV file: {error}") from None
+    if not rows:
+        raise ValueError(f"{path}: expected a first line with the names of the columns.")
+    names = [name.strip() for name in rows[0]]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path}: expected each column to be named once, got {names}.")
+    filled = [(number, row) for number, row in enumerate(rows[1:], start=2) if row]
+    for number, row in filled:
+        if len(row) != len(names):
+            raise ValueError(f"{path}, line {number}: expected {len(names)} cells, got {len(row)}.")
+    return {
+        name: [_value(row[column].strip()) for _, row in filled]
+        for column, name in enumerate(names)
+    }
+
+
+def _value(cell: str) -> int | float | str | None:
+    for kind in (int, float):
+        try:
+            found = kind(cell)
+        except ValueError:
+            continue
+        if kind is int or not math.isnan(found):
+            return found
+    return cell or None
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow  # noqa: PLC0415
+    except ImportError:
+        raise ValueError(
+            "Parquet needs pyarrow: pip install 'rdpkit[sweeps]', or name a file that ends in .csv."
+        ) from None
+    return pyarrow

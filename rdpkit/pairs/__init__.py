@@ -1,0 +1,1 @@
+"""Neighbouring data sets that attain a lower bound."""

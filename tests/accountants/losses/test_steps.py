@@ -1,0 +1,246 @@
+"""What one changed record may amount to: which alternatives, which are dominated, which limits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit.accountants import losses
+from rdpkit.accountants.losses.steps import (
+    NoLossDistributionError,
+    Step,
+    _covers,
+    _undominated,
+    alternatives,
+)
+from tests.bounds.strategies import log_uniform
+
+ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
+REPLACE = rdpkit.Adjacency.REPLACE_ONE
+
+
+def gaussian(z=2.0, **more):
+    return rdpkit.Gaussian(noise_std=z, record_norm=1.0, **more)
+
+
+def poisson(z=2.0, q=0.1, **more):
+    return rdpkit.PoissonSampledGaussian(
+        noise_std=z, record_norm=1.0, sampling_probability=q, **more
+    )
+
+
+def fixed(sample=5, population=50, z=2.0):
+    return rdpkit.FixedSizeSampledGaussian(
+        noise_std=z,
+        record_norm=0.5,
+        sample_size=sample,
+        population_size=population,
+        release="sum",
+    )
+
+
+def step(kind, z, q, other=0.0):
+    return Step(kind=kind, noise_multiplier=z, sampling_probability=q, other=other)
+
+
+def releases(event, adjacency, *, attained=False):
+    return [found.releases for found in alternatives(event, adjacency, attained=attained)]
+
+
+@pytest.mark.parametrize(
+    ("event", "adjacency", "upper", "attained"),
+    [
+        (gaussian(), ADD, step("replaced", 2.0, 1.0), step("replaced", 2.0, 1.0)),
+        (gaussian(), REPLACE, step("replaced", 1.0, 1.0), step("replaced", 1.0, 1.0)),
+        (poisson(), ADD, step("removed", 2.0, 0.1), step("removed", 2.0, 0.1)),
+        (poisson(), REPLACE, step("replaced", 2.0, 0.1, -1.0), step("replaced", 2.0, 0.1, -1.0)),
+        (
+            poisson(record_diameter=0.5),
+            REPLACE,
+            step("replaced", 2.0, 0.1, 0.5 - 2.0**-50),
+            step("replaced", 8.0, 0.1, -1.0),
+        ),
+        (
+            poisson(record_diameter=1.0),
+            REPLACE,
+            step("replaced", 2.0, 0.1),
+            step("replaced", 4.0, 0.1, -1.0),
+        ),
+        (poisson(q=1.0), REPLACE, step("replaced", 1.0, 1.0), step("replaced", 1.0, 1.0)),
+        (fixed(), ADD, step("removed", 2.0, 0.1), step("removed", 2.0, 0.1)),
+        (fixed(), REPLACE, step("replaced", 2.0, 0.1), step("removed", 2.0, 0.1)),
+    ],
+    ids=lambda value: getattr(value, "mechanism", None) or str(value)[:8],
+)
+def test_one_release(event, adjacency, upper, attained):
+    assert releases(event, adjacency) == [((upper, 1),)]
+    assert releases(event, adjacency, attained=True) == [((attained, 1),)]
+
+
+def test_reversing_twice_changes_nothing():
+    for kind, other in (("removed", "added"), ("replaced", "replaced")):
+        one = step(kind, 2.0, 0.1)
+        assert one.reversed() == step(other, 2.0, 0.1)
+        assert one.reversed().reversed() == one
+    (found,) = alternatives(rdpkit.Composed(events=(fixed(), gaussian())), ADD)
+    assert found.reversed().reversed() == found
+
+
+def test_counts_multiply_and_add_up():
+    event = rdpkit.Composed(
+        events=(
+            rdpkit.Repeated(event=rdpkit.Repeated(event=poisson(), count=3), count=5),
+            poisson(),
+            gaussian(),
+        )
+    )
+    ((first, second),) = releases(event, ADD)
+    assert {first, second} == {
+        (step("removed", 2.0, 0.1), 16),
+        (step("replaced", 2.0, 1.0), 1),
+    }
+
+
+def test_what_is_never_drawn_leaks_nothing():
+    assert releases(poisson(q=0.0), ADD) == [()]
+    found = rdpkit.epsilon(poisson(q=0.0), delta=1e-5, adjacency=ADD, bound="pld-upper")
+    assert found.epsilon == 0.0
+
+
+def test_only_the_worst_part_is_kept():
+    event = rdpkit.Parallel(events=(poisson(q=0.1), poisson(q=0.3), poisson(q=0.2)))
+    (found,) = alternatives(event, ADD)
+    assert found.touched == (1,)
+    assert found.releases == ((step("removed", 2.0, 0.3), 1),)
+
+
+def test_parts_that_do_not_dominate_each_other_are_all_kept():
+    event = rdpkit.Parallel(events=(poisson(z=1.0, q=0.1), poisson(z=3.0, q=0.9)))
+    assert [found.touched for found in alternatives(event, ADD)] == [(0,), (1,)]
+
+
+def test_a_changed_label_touches_two_parts():
+    parts = (poisson(q=0.1), poisson(q=0.3), poisson(q=0.2))
+    found = alternatives(rdpkit.Parallel(events=parts), REPLACE)
+    # One part: the largest. Two parts: the two largest, in both orders, and no third.
+    assert {one.touched for one in found} == {(1,), (1, 2), (2, 1)}
+    moved = next(one for one in found if one.touched == (1, 2))
+    assert moved.releases == ((step("added", 2.0, 0.2), 1), (step("removed", 2.0, 0.3), 1))
+    assert moved.reversed().touched == (2, 1)
+    kept = alternatives(rdpkit.Parallel(events=parts, record_keeps_its_part=True), REPLACE)
+    assert {one.touched for one in kept} == {(1,)}
+
+
+def test_equal_parts_are_still_two():
+    found = alternatives(rdpkit.Parallel(events=(poisson(), poisson(), poisson())), REPLACE)
+    assert {one.touched for one in found if len(one.touched) == 2} <= {(0, 1), (1, 0), (0, 2)}
+    assert any(len(one.touched) == 2 for one in found)
+
+
+def test_the_class_that_is_joined_has_one_record_more_when_attained():
+    event = rdpkit.Parallel(events=(fixed(5, 50), fixed(5, 40)))
+    for attained, sizes in ((False, (50, 40)), (True, (51, 41))):
+        moved = {
+            found.touched: {s.kind: s.sampling_probability for s, _ in found.releases}
+            for found in alternatives(event, REPLACE, attained=attained)
+            if len(found.touched) == 2
+        }
+        assert moved[0, 1] == {"removed": 5 / 50, "added": 5 / sizes[1]}
+        assert moved[1, 0] == {"removed": 5 / 40, "added": 5 / sizes[0]}
+
+
+def test_a_mechanism_of_a_paper_that_is_joined_has_one_record_more_too():
+    mechanism = rdpkit.DPMix(
+        population_size=10,
+        releases=4,
+        order_of_mixture=2,
+        feature_dimension=1,
+        label_dimension=1,
+        feature_noise=1.0,
+        label_noise=1.0,
+    )
+    written_out = rdpkit.Parallel(events=(mechanism.expand(),) * 2)
+    event = rdpkit.Parallel(events=(mechanism,) * 2)
+    expected = releases(written_out, REPLACE, attained=True)
+    assert releases(event, REPLACE, attained=True) == expected
+
+
+def test_a_part_is_dropped_only_if_two_other_parts_dominate_it():
+    """Two alternatives of one part cannot both be ends: no record leaves and joins it at once."""
+    inner = rdpkit.Parallel(
+        events=(
+            poisson(z=2.0, q=0.5, record_diameter=1.0),
+            poisson(z=3.0, q=0.9, record_diameter=1.0),
+        ),
+        record_keeps_its_part=True,
+    )
+    other = poisson(z=3.0, q=0.5, record_diameter=1.0)
+    event = rdpkit.Parallel(events=(inner, other))
+    attained = ((step("removed", 3.0, 0.9), 1), (step("added", 3.0, 0.5), 1))
+    options = {"delta": 1e-3}
+    below = losses.epsilon_below(attained, **options).value
+    upper = rdpkit.epsilon(event, delta=1e-3, adjacency=REPLACE, bound="pld-upper")
+    assert below <= upper.epsilon * (1.0 + 1e-9)
+
+
+def test_a_sample_of_the_whole_population():
+    """With one record less it cannot be drawn; replaced, it is an unsampled Gaussian."""
+    with pytest.raises(NoLossDistributionError, match="one record less"):
+        alternatives(fixed(7, 7), ADD)
+    assert releases(fixed(7, 7), REPLACE) == [((step("replaced", 2.0, 1.0), 1),)]
+
+
+def test_compositions_multiply_the_possibilities():
+    pair = rdpkit.Parallel(events=(poisson(z=1.0, q=0.1), poisson(z=3.0, q=0.9)))
+    event = rdpkit.Composed(events=(pair, pair, gaussian()))
+    found = alternatives(event, ADD)
+    assert len(found) == 3
+    with pytest.raises(NoLossDistributionError, match="128 ways"):
+        alternatives(rdpkit.Composed(events=(pair,) * 7), ADD)
+
+
+def test_what_has_no_loss_distribution():
+    custom = rdpkit.CustomRdp(orders=(2.0, 4.0), values=(0.1, 0.2), adjacency=ADD)
+    for event in (custom, rdpkit.Composed(events=(gaussian(), custom))):
+        with pytest.raises(NoLossDistributionError, match="custom_rdp"):
+            alternatives(event, ADD)
+        # The Renyi bound answers instead.
+        assert rdpkit.epsilon(event, delta=1e-5, adjacency=ADD).enclosure.rigorous
+        with pytest.raises(NoLossDistributionError):
+            rdpkit.epsilon(event, delta=1e-5, adjacency=ADD, bound="pair-lower")
+
+
+STEPS = st.tuples(log_uniform(0.5, 5.0), log_uniform(0.01, 0.9))
+
+
+@settings(max_examples=12)
+@given(st.lists(STEPS, min_size=2, max_size=5), st.sampled_from([ADD, REPLACE]))
+def test_nothing_that_was_dropped_leaks_more(parts, adjacency):
+    """The largest over what is kept is the largest over every part, and every pair of parts."""
+    events = tuple(poisson(z, q) for z, q in parts)
+    options = {"delta": 1e-4}
+    kept = alternatives(rdpkit.Parallel(events=events), adjacency)
+    largest = max(
+        losses.epsilon_above(direction.releases, **options).value
+        for found in kept
+        for direction in (found, found.reversed())
+    )
+    for event in events:
+        (only,) = alternatives(event, adjacency)
+        for direction in (only, only.reversed()):
+            below = losses.epsilon_below(direction.releases, **options).value
+            assert below <= largest * (1.0 + 1e-9)
+
+
+def test_covering_is_step_by_step():
+    larger = ((step("removed", 1.0, 0.5), 3),)
+    smaller = ((step("removed", 2.0, 0.4), 2),)
+    other = ((step("added", 2.0, 0.4), 2),)
+    assert _covers(larger, larger)
+    assert _covers(larger, smaller)
+    assert not _covers(smaller, larger)
+    assert not _covers(larger, other)
+    assert not _covers(larger, (*smaller, *other))
+    assert _undominated([]) == []

@@ -1,0 +1,156 @@
+"""Certified numbers: every enclosure contains the number at 60 digits, and its upper end is it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from mpmath import mp, mpf
+from numpy.testing import assert_allclose
+
+import rdpkit
+from rdpkit.accountants.event_tree import UpperBounds
+from rdpkit.adjacency import Adjacency
+from rdpkit.numerics.balls import float_above, float_below, over_rounded_inputs
+from tests.oracles.table import load
+
+ADD = Adjacency.ADD_OR_REMOVE_ONE
+REPLACE = Adjacency.REPLACE_ONE
+
+GAUSSIAN = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+POISSON = rdpkit.Repeated(
+    event=rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01),
+    count=100,
+)
+FIXED = rdpkit.Repeated(
+    event=rdpkit.FixedSizeSampledGaussian(
+        noise_std=4.0, record_norm=0.5, sample_size=20, population_size=1000, release="sum"
+    ),
+    count=50,
+)
+PARTS = rdpkit.Parallel(events=(POISSON, GAUSSIAN))
+EVENTS = {
+    "gaussian": GAUSSIAN,
+    "poisson": POISSON,
+    "fixed": FIXED,
+    "parts": PARTS,
+    "composed": rdpkit.Composed(events=(FIXED, GAUSSIAN)),
+}
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_the_upper_end_is_the_number_and_the_floats_are_inside(event, adjacency):
+    for options in ({"delta": 1e-5}, {"epsilon": 1.0}):
+        ask = rdpkit.epsilon if "delta" in options else rdpkit.delta
+        certified = ask(event, adjacency=adjacency, bound="best-rdp", **options)
+        floats = ask(event, adjacency=adjacency, bound="best-rdp", certify=False, **options)
+        assert floats.enclosure is None
+        assert certified.enclosure.rigorous
+        number, near = (
+            (certified.epsilon, floats.epsilon)
+            if "delta" in options
+            else (certified.delta, floats.delta)
+        )
+        assert certified.enclosure.lower <= number == certified.enclosure.upper
+        # The floats' own bracket is 1e-9 wide, and an epsilon's error counts (order - 1) times.
+        assert_allclose(near, number, rtol=1e-5)
+        assert certified.enclosure.upper <= certified.enclosure.lower * (1.0 + 1e-4)
+
+
+@pytest.mark.parametrize("conversion", ["mironov2017", "balle2020"])
+@pytest.mark.parametrize(("noise", "delta"), [(0.5, 1e-5), (2.0, 1e-9), (30.0, 1e-2)])
+def test_gaussian_epsilon_at_sixty_digits(noise, delta, conversion):
+    event = rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
+    found = rdpkit.epsilon(
+        event, delta=delta, adjacency=ADD, bound="gaussian", conversion=conversion
+    )
+    with mp.workdps(60):
+        a, z = mpf(found.order), mpf(noise)
+        exact = a / (2 * z * z) - mp.log(mpf(delta)) / (a - 1)
+        if conversion == "balle2020":
+            exact += mp.log(1 - 1 / a) - mp.log(a) / (a - 1)
+        assert max(mpf(found.enclosure.lower), 0) <= max(exact, 0) <= mpf(found.enclosure.upper)
+    assert found.enclosure.upper <= found.enclosure.lower * (1.0 + 1e-12) + 1e-12
+
+
+@pytest.mark.parametrize("row", range(0, 84, 7))
+def test_poisson_balls_contain_the_stored_divergence(row):
+    """tests/oracles/poisson_gaussian.py, mp.dps = 70."""
+    entry = load("poisson_gaussian")[row]
+    event = rdpkit.PoissonSampledGaussian(
+        noise_std=entry["z"], record_norm=1.0, sampling_probability=entry["q"]
+    )
+    ball = UpperBounds().ball(event, entry["order"], ADD)
+    with ctx.workprec(200):
+        assert ball.overlaps(arb(entry["rdp"]) * (1 + arb(0, 1e-29)))
+        assert float_below(ball) <= float(entry["rdp"]) <= float_above(ball)
+
+
+def test_a_finite_sum_of_fixed_size_sampling_at_sixty_digits():
+    """Under add-or-remove-one at an integer order: the binomial sum with exact arguments."""
+    event = FIXED.event
+    for order in (2, 5, 16):
+        ball = UpperBounds().ball(event, float(order), ADD)
+        with mp.workdps(60):
+            q, z = mpf(20) / 1000, mpf(4)
+            total = mp.fsum(
+                mp.binomial(order, k)
+                * q**k
+                * (1 - q) ** (order - k)
+                * mp.exp(k * (k - 1) / (2 * z * z))
+                for k in range(order + 1)
+            )
+            exact = mp.log(total) / (order - 1)
+            assert mpf(float_below(ball)) <= exact <= mpf(float_above(ball))
+
+
+def test_composition_in_balls_is_the_sum():
+    evaluator = UpperBounds()
+    both = evaluator.ball(EVENTS["composed"], 4.0, ADD)
+    parts = [evaluator.ball(event, 4.0, ADD) for event in (FIXED, GAUSSIAN)]
+    with ctx.workprec(128):
+        assert both.overlaps(parts[0] + parts[1])
+        assert float_above(both) >= float(
+            evaluator.rdp(EVENTS["composed"], np.array([4.0]), ADD)[0]
+        )
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+def test_parts_in_balls_are_what_the_floats_say(adjacency):
+    evaluator = UpperBounds()
+    for order in (1.5, 4.0, 20.0):
+        ball = evaluator.ball(PARTS, order, adjacency)
+        found = float(evaluator.rdp(PARTS, np.array([order]), adjacency)[0])
+        assert_allclose(found, float(ball.mid()), rtol=1e-9)
+
+
+def test_rounded_inputs_are_enclosed():
+    """sample/population and noise/sensitivity are rounded: what they stand for is inside."""
+    with ctx.workprec(128):
+        ball = over_rounded_inputs(lambda z, q: arb(q) / arb(z), 0.1 * 3.0, 1.0 / 3.0)
+        assert ball.contains(arb(1) / 3 / (arb(3) / 10))
+
+
+def test_losses_are_certified():
+    for bound in ("best", "pld-upper", "pair-lower"):
+        found = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound=bound)
+        assert isinstance(found.enclosure, rdpkit.Enclosure)
+        assert found.enclosure.rigorous
+        assert found.as_dict()["rigorous"] is True
+        assert found.enclosure.lower <= found.epsilon <= found.enclosure.upper
+    upper = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound="pld-upper")
+    assert upper.epsilon == upper.enclosure.upper
+    lower = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound="pair-lower")
+    assert lower.epsilon == lower.enclosure.lower
+    certified = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound="best-rdp")
+    assert certified.as_dict()["rigorous"] is True
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+def test_floats_round_outwards(adjacency):
+    ball = UpperBounds().ball(GAUSSIAN, 3.0, adjacency)
+    assert float_below(ball) < float(ball.mid()) < float_above(ball)
+    assert math.isfinite(float_above(ball))

@@ -1,0 +1,164 @@
+"""Events made of events: sums, repetitions, disjoint parts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import rdpkit
+from rdpkit.accountants.event_tree import UpperBounds, leaves, sound_bounds
+from tests.bounds.strategies import NOISE
+
+ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
+REPLACE = rdpkit.Adjacency.REPLACE_ONE
+BOTH = st.sampled_from([ADD, REPLACE])
+ORDERS = np.array([1.25, 2.0, 17.0])
+
+
+def gaussian(noise):
+    return rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
+
+
+def sampled(noise, sample=10):
+    return rdpkit.FixedSizeSampledGaussian(
+        noise_std=noise, record_norm=1.0, sample_size=sample, population_size=100, release="sum"
+    )
+
+
+def rdp(event, adjacency):
+    return UpperBounds().rdp(event, ORDERS, adjacency)
+
+
+@settings(max_examples=30)
+@given(NOISE, st.integers(1, 10**6), BOTH)
+def test_repeated_is_a_multiple(noise, count, adjacency):
+    found = rdp(rdpkit.Repeated(event=gaussian(noise), count=count), adjacency)
+    assert_allclose(found, count * rdp(gaussian(noise), adjacency), rtol=1e-15)
+
+
+@settings(max_examples=30)
+@given(st.lists(NOISE, min_size=1, max_size=4), BOTH)
+def test_composed_is_the_sum(noises, adjacency):
+    found = rdp(rdpkit.Composed(events=tuple(gaussian(z) for z in noises)), adjacency)
+    assert_allclose(found, sum(rdp(gaussian(z), adjacency) for z in noises), rtol=1e-14)
+
+
+@settings(max_examples=30)
+@given(st.lists(NOISE, min_size=1, max_size=4))
+def test_parallel_under_add_is_the_largest(noises):
+    found = rdp(rdpkit.Parallel(events=tuple(gaussian(z) for z in noises)), ADD)
+    assert_allclose(found, rdp(gaussian(min(noises)), ADD), rtol=1e-15)
+
+
+@settings(max_examples=30)
+@given(st.lists(NOISE, min_size=2, max_size=4))
+def test_parallel_under_replace_has_two_ends(noises):
+    """Either the record stays in its part, or it leaves one part and joins another."""
+    found = rdp(rdpkit.Parallel(events=tuple(gaussian(z) for z in noises)), REPLACE)
+    one, two = sorted(noises)[:2]
+    moved = rdp(gaussian(one), ADD) + rdp(gaussian(two), ADD)
+    assert_allclose(found, np.maximum(rdp(gaussian(one), REPLACE), moved), rtol=1e-14)
+
+
+def test_two_ends_can_decide():
+    """With a small diameter staying is cheap: distance 0.1, against 1 + 1 for moving."""
+    part = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0, record_diameter=0.1)
+    found = rdp(rdpkit.Parallel(events=(part, part)), REPLACE)
+    assert_allclose(found, ORDERS, rtol=1e-15)
+    kept = rdp(rdpkit.Parallel(events=(part, part), record_keeps_its_part=True), REPLACE)
+    assert_allclose(kept, ORDERS * 0.01 / 2.0, rtol=1e-13)
+
+
+def test_one_part_is_no_choice():
+    alone = rdpkit.Parallel(events=(gaussian(2.0),))
+    assert_allclose(rdp(alone, REPLACE), rdp(gaussian(2.0), REPLACE), rtol=1e-15)
+
+
+def test_parts_that_say_nothing():
+    """A curve given for replace-one says nothing of a record that joins the part."""
+    custom = rdpkit.CustomRdp(orders=(1.25, 2.0, 17.0), values=(0.1, 0.1, 0.1), adjacency=REPLACE)
+    assert np.isinf(rdp(rdpkit.Parallel(events=(custom, custom)), REPLACE)).all()
+    kept = rdpkit.Parallel(events=(custom, custom), record_keeps_its_part=True)
+    assert rdp(kept, REPLACE).tolist() == [0.1, 0.1, 0.1]
+
+
+def test_nesting():
+    """Three times (the larger of two parts, one of them repeated) plus one release."""
+    inside = rdpkit.Parallel(events=(gaussian(1.0), rdpkit.Repeated(event=gaussian(4.0), count=20)))
+    event = rdpkit.Composed(events=(rdpkit.Repeated(event=inside, count=3), gaussian(5.0)))
+    expected = 3 * np.maximum(ORDERS / 2.0, 20 * ORDERS / 32.0) + ORDERS / 50.0
+    assert_allclose(rdp(event, ADD), expected, rtol=1e-14)
+
+
+def test_deep_repetition_is_computed_once():
+    calls = []
+
+    class Counting(UpperBounds):
+        def _compute(self, event, *rest):
+            calls.append(event)
+            return super()._compute(event, *rest)
+
+    event = gaussian(1.0)
+    for _ in range(12):
+        event = rdpkit.Composed(events=(event, event))
+    found = Counting().rdp(event, ORDERS, ADD)
+    assert_allclose(found, 2**12 * ORDERS / 2.0, rtol=1e-14)
+    assert len(calls) == 13
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+def test_best_is_at_most_every_named_theorem(adjacency):
+    event = rdpkit.Repeated(event=sampled(5.0), count=10)
+    best = rdp(event, adjacency)
+    for bound in sound_bounds(sampled(5.0), adjacency):
+        only = UpperBounds({rdpkit.FixedSizeSampledGaussian: bound.id})
+        found = only.rdp(event, ORDERS, adjacency)
+        assert_allclose(found, 10 * bound.values(sampled(5.0), ORDERS, adjacency), rtol=1e-15)
+        assert (best <= found).all()
+
+
+def test_names_of_what_decides():
+    event = rdpkit.Composed(events=(gaussian(1.0), sampled(5.0), gaussian(2.0)))
+    names = UpperBounds().used(event, 4.0, ADD)
+    assert names[0] == "gaussian"
+    assert len(names) == 2
+    assert UpperBounds({rdpkit.FixedSizeSampledGaussian: "swap-coupling"}).used(
+        event, 4.0, ADD
+    ) == ("gaussian", "swap-coupling")
+
+
+def test_leaves():
+    event = rdpkit.Composed(
+        events=(
+            rdpkit.Repeated(event=gaussian(1.0), count=2),
+            rdpkit.Parallel(events=(gaussian(1.0), sampled(2.0))),
+        )
+    )
+    assert set(leaves(event)) == {gaussian(1.0), sampled(2.0)}
+
+
+@pytest.mark.parametrize("kind", [rdpkit.Composed, rdpkit.Parallel])
+@pytest.mark.parametrize(
+    "bad", [(), [], None, gaussian(1.0), "events", (gaussian(1.0), 3)], ids=repr
+)
+def test_bad_events(kind, bad):
+    with pytest.raises(ValueError, match="Expected events to be a non-empty sequence of events"):
+        kind(events=bad)
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, True, "2", math.inf])
+def test_bad_count(count):
+    with pytest.raises(ValueError, match="Expected count to be an integer >= 1"):
+        rdpkit.Repeated(event=gaussian(1.0), count=count)
+
+
+def test_bad_event():
+    with pytest.raises(ValueError, match="Expected event to be Event"):
+        rdpkit.Repeated(event=3, count=2)
+    with pytest.raises(ValueError, match="Expected record_keeps_its_part to be bool"):
+        rdpkit.Parallel(events=(gaussian(1.0),), record_keeps_its_part="no")

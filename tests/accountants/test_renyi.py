@@ -1,0 +1,98 @@
+"""The search for the best order, against all orders of a fine grid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit.accountants.renyi import upper_route
+from rdpkit.adjacency import Adjacency
+from rdpkit.conversions.largest_rdp import optimal_epsilon
+from tests.bounds.strategies import log_uniform
+
+REPLACE = Adjacency.REPLACE_ONE
+GRID = 1.0 + np.geomspace(0.01, 255.0, 1200)
+
+
+def poisson(z, q, count=1):
+    one = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
+    return rdpkit.Repeated(event=one, count=count)
+
+
+def fixed_size(z, gamma):
+    return rdpkit.FixedSizeSampledGaussian(
+        noise_std=2.0 * z,
+        record_norm=1.0,
+        sample_size=max(1, round(gamma * 10_000)),
+        population_size=10_000,
+        release="sum",
+    )
+
+
+# Several valleys: a kink where another theorem takes over, a steep rise beyond the bend, and parts
+# of different sizes beside each other.
+EVENTS = {
+    "steep": poisson(0.6, 1e-4, 10),
+    "two bends": rdpkit.Composed(events=(poisson(0.5, 1e-6), poisson(4.0, 0.3, 20))),
+    "weak triangle": rdpkit.NDPDC(
+        class_sizes=(500, 700), group_size=50.0, iterations=100, noise_std=1.0, clip_norm=1.0
+    ),
+    "parts that meet": rdpkit.DPCDA(
+        class_sizes=(5000, 900, 6000),
+        samples_per_class=300,
+        order_of_mixture=40,
+        clip_norm=1.0,
+        feature_noise=0.2,
+        label_noise=0.3,
+    ),
+    "little noise": fixed_size(0.2, 0.001),
+    "much noise": rdpkit.Repeated(event=fixed_size(40.0, 0.01), count=3),
+}
+
+
+def least(event, delta):
+    """The smallest epsilon of any order of the grid."""
+    values = upper_route(event, "best", REPLACE).curve(GRID)
+    found = [
+        optimal_epsilon(float(a), float(r), delta)[0]
+        for a, r in zip(GRID, values, strict=True)
+        if 0.0 < r < 600.0
+    ]
+    return min(found)
+
+
+def answer(event, delta):
+    found = rdpkit.epsilon(
+        event, delta=delta, adjacency=REPLACE, bound="best-rdp", order_limits=(1.01, 256.0)
+    )
+    return found.epsilon
+
+
+@pytest.mark.parametrize("delta", [1e-8, 1e-3])
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_no_order_of_the_grid_is_better(event, delta):
+    """1e-9: a round that changes epsilon by less than the root of that is the last."""
+    assert answer(event, delta) <= least(event, delta) * (1.0 + 1e-9) + 1e-12
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    log_uniform(0.4, 30.0),
+    log_uniform(1e-4, 0.9),
+    st.integers(1, 1000),
+    st.floats(-25.0, -3.0).map(math.exp),
+)
+def test_no_order_is_better_for_any_sampled_release(z, gamma, count, delta):
+    event = rdpkit.Repeated(event=fixed_size(z, gamma), count=count)
+    if least_is_possible(event, delta):
+        assert answer(event, delta) <= least(event, delta) * (1.0 + 1e-9) + 1e-12
+
+
+def least_is_possible(event, delta):
+    values = upper_route(event, "best", REPLACE).curve(GRID)
+    return bool(((values > 0.0) & (values < 600.0)).any())

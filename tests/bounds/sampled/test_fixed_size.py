@@ -1,0 +1,253 @@
+"""Sampling a subset of fixed size: theorems by name, and what no sound bound may undercut.
+
+Reference values: tests/oracles/fixed_size.py (mp.dps = 900 for moments, 60 for sums).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import rdpkit
+from rdpkit.bounds.sampled.fixed_size import BOUNDS
+from tests.bounds.pairs import mixtures_in_the_plane, mixtures_on_a_line
+from tests.bounds.strategies import INTEGER_ORDERS, NOISE, ORDERS, PROPER_SAMPLES, SAMPLES
+from tests.oracles.table import load
+
+ENTRIES = [entry for entry in load("fixed_size") if "sample" in entry]
+NAMES = [f"{e['sample']}of{e['population']},z={e['z']:g},a={e['order']:g}" for e in ENTRIES]
+THEOREMS = {"theorem9": "wang2019-thm9", "theorem27": "wang2019-thm27", "minimum": "wang2019"}
+REPLACE = [b.id for b in BOUNDS if rdpkit.Adjacency.REPLACE_ONE in b.adjacencies]
+ADD = [b.id for b in BOUNDS if rdpkit.Adjacency.ADD_OR_REMOVE_ONE in b.adjacencies]
+
+
+def rdp(orders, z, sizes, theorem="best", adjacency="replace_one"):
+    sample, population = sizes
+    return rdpkit.fixed_size_gaussian_rdp(
+        orders,
+        noise_multiplier=z,
+        sample_size=sample,
+        population_size=population,
+        adjacency=adjacency,
+        theorem=theorem,
+    )
+
+
+@pytest.mark.parametrize("column", THEOREMS)
+@pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)
+def test_stored_values(entry, column):
+    """log-gamma at 256 is about 1e3: 1e-13 in the exponent of each binomial, and less in B."""
+    found = rdp(
+        [entry["order"]], entry["z"], (entry["sample"], entry["population"]), THEOREMS[column]
+    )
+    assert_allclose(found, float(entry[column]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("theorem", THEOREMS.values())
+def test_no_order_is_dropped(theorem):
+    orders = np.concatenate([1.0 + np.geomspace(1e-6, 500.0, 40), np.arange(2.0, 300.0, 13.0)])
+    for z, sample in ((0.3, 1), (1.0, 10), (20.0, 999), (100.0, 1000)):
+        found = rdp(orders, z, (sample, 1000), theorem)
+        assert np.isfinite(found).all()
+        assert (found > 0.0).all()
+
+
+@settings(max_examples=50)
+@given(ORDERS, NOISE, SAMPLES)
+def test_per_term_minimum_is_at_most_either(order, z, sizes):
+    one, two, both = (rdp([order], z, sizes, name)[0] for name in THEOREMS.values())
+    assert both <= min(one, two) * (1.0 + 1e-12)
+
+
+def test_each_theorem_wins_somewhere():
+    """Theorem 27 knows that noise is high, Theorem 9 pays less where it is low."""
+    nine, other = (
+        rdp([16.0], 20.0, (100, 1000), THEOREMS[n])[0] for n in ("theorem9", "theorem27")
+    )
+    assert other < 0.2 * nine
+    nine, other = (rdp([3.0], 0.8, (100, 1000), THEOREMS[n])[0] for n in ("theorem9", "theorem27"))
+    assert nine < 0.99 * other
+
+
+def test_the_per_term_minimum_can_beat_both():
+    """Small terms by one theorem and large ones by the other."""
+    orders = np.arange(2.0, 65.0)
+    one, two, both = (rdp(orders, 2.0, (300, 1000), name) for name in THEOREMS.values())
+    assert (both < 0.999 * np.minimum(one, two)).any()
+
+
+@settings(max_examples=50)
+@given(ORDERS, NOISE, SAMPLES, st.sampled_from([*THEOREMS.values(), "best"]))
+def test_best_is_at_most_every_theorem(order, z, sizes, theorem):
+    """Exactly: the same numbers are compared."""
+    assert rdp([order], z, sizes)[0] <= rdp([order], z, sizes, theorem)[0]
+
+
+@settings(max_examples=40)
+@given(ORDERS, NOISE, NOISE, SAMPLES, st.sampled_from(list(THEOREMS.values())))
+def test_nonincreasing_in_the_noise(order, one, two, sizes, theorem):
+    quiet, loud = (rdp([order], z, sizes, theorem)[0] for z in sorted((one, two)))
+    assert loud <= quiet * (1.0 + 1e-11)
+
+
+@settings(max_examples=40)
+@given(
+    ORDERS,
+    NOISE,
+    st.integers(1, 999),
+    st.integers(1, 999),
+    st.sampled_from(list(THEOREMS.values())),
+)
+def test_nondecreasing_in_the_sample(order, z, one, two, theorem):
+    small, large = (rdp([order], z, (sample, 1000), theorem)[0] for sample in sorted((one, two)))
+    assert small <= large * (1.0 + 1e-11)
+
+
+@pytest.mark.parametrize("theorem", THEOREMS.values())
+def test_fractional_orders_by_the_chord(theorem):
+    """Corollary 10: (a - 1) r is interpolated linearly between integers."""
+    low, high = rdp([4.0, 5.0], 1.3, (30, 1000), theorem)
+    found = rdp([4.75], 1.3, (30, 1000), theorem)[0]
+    assert_allclose(3.75 * found, 0.25 * 3.0 * low + 0.75 * 4.0 * high, rtol=1e-13)
+    assert rdp([1.3], 1.3, (30, 1000), theorem) == rdp([2.0], 1.3, (30, 1000), theorem)
+
+
+@settings(max_examples=40)
+@given(ORDERS, NOISE, st.integers(1, 500))
+def test_whole_population_is_the_gaussian(order, z, size):
+    """Everybody is drawn: the bound is attained, from above and below; 1e-12 for its rounding."""
+    found = rdp([order], z, (size, size))
+    assert_allclose(found, rdpkit.gaussian_rdp([order], noise_multiplier=z), rtol=1e-12)
+
+
+@pytest.mark.parametrize("theorem", [*ADD, "best"])
+def test_whole_population_has_no_smaller_neighbour(theorem):
+    """From n - 1 records a sample of n cannot be drawn: nothing is claimed."""
+    assert rdp([2.0, 5.0], 1.0, (7, 7), theorem, "add_or_remove_one").tolist() == [math.inf] * 2
+
+
+@settings(max_examples=50)
+@given(ORDERS, NOISE, PROPER_SAMPLES)
+def test_swap_coupling_is_the_poisson_formula(order, z, sizes):
+    """With the swap distance as sensitivity: the same code, so the same number."""
+    found = rdp([order], z, sizes, "swap-coupling", "add_or_remove_one")
+    poisson = rdpkit.sampled_gaussian_rdp(
+        [order], noise_multiplier=z, sampling_probability=sizes[0] / sizes[1]
+    )
+    assert found == poisson
+
+
+def test_swap_distance_of_sums_and_means():
+    """A mean of l records moves by diameter / l; the noise is in the units of what is released."""
+    common = {"record_norm": 1.0, "sample_size": 10, "population_size": 100}
+    total = rdpkit.FixedSizeSampledGaussian(noise_std=6.0, release="sum", **common)
+    mean = rdpkit.FixedSizeSampledGaussian(noise_std=0.6, release="mean", **common)
+    assert total.noise_multiplier == pytest.approx(3.0, rel=1e-15)
+    assert mean.noise_multiplier == pytest.approx(3.0, rel=1e-15)
+
+
+# Exact pairs. The sums and rules on both sides carry 1e-12; nothing else is forgiven.
+_SLACK = 1.0 - 1e-10
+
+
+@settings(max_examples=60)
+@given(ORDERS, NOISE, SAMPLES, st.sampled_from([*REPLACE, "best"]))
+def test_no_replace_bound_below_one_moved_record(order, z, sizes, theorem):
+    """All records at one point, one of them replaced by another at the swap distance."""
+    exact = rdpkit.sampled_gaussian_rdp(
+        [order], noise_multiplier=z, sampling_probability=sizes[0] / sizes[1]
+    )
+    assert rdp([order], z, sizes, theorem)[0] >= exact[0] * _SLACK
+
+
+@settings(max_examples=40)
+@given(INTEGER_ORDERS, NOISE, PROPER_SAMPLES, st.sampled_from([*ADD, "best"]))
+def test_no_add_bound_below_one_added_record(order, z, sizes, theorem):
+    exact = rdpkit.sampled_gaussian_rdp(
+        [order], noise_multiplier=z, sampling_probability=sizes[0] / sizes[1]
+    )
+    assert rdp([order], z, sizes, theorem, "add_or_remove_one")[0] >= exact[0] * _SLACK
+
+
+@pytest.mark.parametrize("theorem", [*REPLACE, "best"])
+@pytest.mark.parametrize("order", [1.2, 2.0, 5.5])
+@pytest.mark.parametrize("z", [0.7, 1.5, 8.0])
+@pytest.mark.parametrize("sample", [1, 30, 70])
+def test_no_replace_bound_below_other_geometries(theorem, order, z, sample):
+    """The equilateral triangle, the segment seen from its middle, and the removal.
+
+    Quadrature of these loses what 1e-16 is relative to (order - 1) D: the absolute slack.
+    """
+    q = sample / 100
+    exact = max(
+        mixtures_in_the_plane(order, z, q),
+        mixtures_on_a_line(order, z, q, 0.5, -0.5),
+        mixtures_on_a_line(order, z, q, 0.0, 1.0),
+    )
+    found = rdp([order], z, (sample, 100), theorem)[0]
+    assert found >= exact * _SLACK - 1e-13 / (order - 1.0)
+
+
+def test_the_pairs_are_computed_right():
+    """mixtures_on_a_line against the sum, and the plane against the line where both must agree."""
+    exact = rdpkit.sampled_gaussian_rdp([3.0], noise_multiplier=0.9, sampling_probability=0.3)[0]
+    assert_allclose(mixtures_on_a_line(3.0, 0.9, 0.3, 1.0, 0.0), exact, rtol=1e-12)
+    # At q near 1 the pair is N(m) against N(m') at distance 1.
+    assert_allclose(mixtures_in_the_plane(3.0, 0.9, 1 - 1e-13), 3.0 / (2 * 0.81), rtol=1e-9)
+
+
+GOOD = {
+    "noise_multiplier": 1.0,
+    "sample_size": 10,
+    "population_size": 100,
+    "adjacency": "replace_one",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("noise_multiplier", 0.0, "noise_multiplier to be a finite number > 0"),
+        ("noise_multiplier", math.nan, "noise_multiplier to be a finite number > 0"),
+        ("sample_size", 101, r"sample_size to be an integer in \[1, 100\]"),
+        ("sample_size", 0, r"sample_size to be an integer in \[1, 100\]"),
+        ("sample_size", 10.0, r"sample_size to be an integer in \[1, 100\]"),
+        ("sample_size", True, r"sample_size to be an integer in \[1, 100\]"),
+        ("population_size", 0, "population_size to be an integer >= 1"),
+        ("population_size", "100", "population_size to be an integer >= 1"),
+        ("adjacency", "replace", "adjacency to be one of 'add_or_remove_one', 'replace_one'"),
+        ("adjacency", None, "adjacency to be one of"),
+        ("theorem", "wang", "theorem to be one of 'best'"),
+        ("theorem", None, "theorem to be one of 'best'"),
+    ],
+)
+def test_bad_arguments(name, value, message):
+    with pytest.raises(ValueError, match="Expected " + message):
+        rdpkit.fixed_size_gaussian_rdp([2.0], **{**GOOD, name: value})
+
+
+@pytest.mark.parametrize("orders", [1.0, [2.0, 0.9], math.nan, [], [[2.0]], "2", True], ids=repr)
+def test_bad_orders(orders):
+    with pytest.raises(ValueError, match="Expected orders to be finite Renyi orders > 1"):
+        rdpkit.fixed_size_gaussian_rdp(orders, **GOOD)
+
+
+@pytest.mark.parametrize(
+    ("theorem", "adjacency", "accepted"),
+    [
+        ("wang2019-thm9", "add_or_remove_one", "replace_one"),
+        ("wang2019-thm27", "add_or_remove_one", "replace_one"),
+        ("wang2019", "add_or_remove_one", "replace_one"),
+        ("swap-coupling", "replace_one", "add_or_remove_one"),
+    ],
+)
+def test_theorem_for_the_other_adjacency(theorem, adjacency, accepted):
+    with pytest.raises(ValueError, match=f"Expected adjacency to be '{accepted}'"):
+        rdpkit.fixed_size_gaussian_rdp(
+            [2.0], **{**GOOD, "adjacency": adjacency, "theorem": theorem}
+        )

@@ -1,0 +1,90 @@
+"""Theorems 9 and 27 in balls: against the oracle, the float path and the moments one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from rdpkit.bounds.sampled import wang2019
+from rdpkit.bounds.sampled.wang2019_ball import even_moments, rdp_ball
+from rdpkit.numerics import pearson_vajda
+from rdpkit.numerics.balls import float_above, float_below
+from tests.oracles import fixed_size
+from tests.oracles.table import digits, load
+
+ENTRIES = [entry for entry in load("fixed_size") if "order" in entry]
+THEOREMS = ("theorem9", "theorem27", "minimum")
+
+
+@pytest.mark.parametrize("terms", THEOREMS)
+def test_the_ball_agrees_with_the_oracle(terms):
+    # tests/oracles/fixed_size.py, 30 digits; its gamma is the float nearest to l/n, ours is l/n:
+    # the difference is at most 2^-53 relative times the order.
+    for entry in ENTRIES:
+        ball = rdp_ball(
+            entry["order"], entry["z"], entry["sample"], entry["population"], terms=terms
+        )
+        with ctx.workprec(200):
+            relative = (ball / arb(entry[terms]) - 1).abs_upper()
+        assert relative < 1.2e-16 * max(2.0, entry["order"]) + 1e-17, (entry, terms)
+
+
+@pytest.mark.parametrize("terms", THEOREMS)
+@pytest.mark.parametrize(
+    ("sample", "population", "z", "order"),
+    [(60, 60000, 1.0, 17.75), (1, 3, 6.54, 2.5), (2, 3, 0.3, 1.5), (60, 60000, 100.0, 64.0)],
+)
+def test_the_ball_contains_the_oracle_at_the_exact_fraction(terms, sample, population, z, order):
+    from mpmath import mp, mpf
+
+    with mp.workdps(60):
+        gamma = mpf(sample) / population
+        below = int(order)
+        value = fixed_size.scaled_at(below, z, gamma, terms)
+        if order > below:
+            above = fixed_size.scaled_at(below + 1, z, gamma, terms)
+            value = (1 - (mpf(order) - below)) * value + (mpf(order) - below) * above
+        value /= mpf(order) - 1
+    ball = rdp_ball(order, z, sample, population, terms=terms, bits=60)
+    with ctx.workprec(200):
+        # 30 digits of a decimal: half a unit in the last is below 1e-29 relative.
+        assert ball.overlaps(arb(digits(value)) * (1 + arb(0, 1e-29)))
+        assert (ball / ball.mid() - 1).abs_upper() < 1e-17
+
+
+@pytest.mark.parametrize("terms", THEOREMS)
+@pytest.mark.parametrize("z", [0.3, 1.0, 6.54, 100.0])
+def test_the_float_path_is_within_its_rounding_of_the_ball(terms, z):
+    orders = np.array([1.001, 1.5, 2.0, 2.5, 3.0, 30.25, 256.0])
+    floats = wang2019.rdp(orders, z, 60 / 60000, terms=terms)
+    for order, value in zip(orders, floats):
+        ball = rdp_ball(float(order), z, 60, 60000, terms=terms)
+        # log-gamma at orders of a few hundred leaves about 1e-12.
+        assert float(ball.mid()) == pytest.approx(value, rel=2e-12)
+        assert float_above(ball) - float_below(ball) <= 1e-15 * float_above(ball)
+
+
+@pytest.mark.parametrize("z", [0.3, 1.0, 7.3])
+def test_all_moments_at_once_are_the_moments_one_by_one(z):
+    with ctx.workprec(512):
+        together = even_moments(40, z)
+    for i, ball in enumerate(together):
+        alone = pearson_vajda.moment_ball(2 * i, z)
+        assert ball.overlaps(alone)
+        assert ball.rel_accuracy_bits() > 60 or ball == 1
+
+
+def test_the_fraction_is_a_ratio_not_a_float():
+    third = rdp_ball(2.0, 5.0, 1, 3, terms="theorem9", bits=200)
+    with ctx.workprec(256):
+        base = (arb(1) / 25).expm1()
+        exact = (arb(1) / 9 * 4 * base).log1p()
+    assert third.overlaps(exact)
+    assert third.rel_accuracy_bits() >= 200
+
+
+def test_the_whole_population_is_allowed():
+    ball = rdp_ball(4.0, 2.0, 7, 7, terms="minimum")
+    value = wang2019.rdp(np.array([4.0]), 2.0, 1.0, terms="minimum")[0]
+    assert float(ball.mid()) == pytest.approx(value, rel=1e-13)

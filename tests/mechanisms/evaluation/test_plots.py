@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from rdpkit.mechanisms.evaluation import plots
+from rdpkit.mechanisms.evaluation.rows import Summary
+
+pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+
+
+def summary(varied, mean, published=None):
+    return Summary(row={"varied": varied}, seeds=3, mean=mean, std=0.01, published=published)
+
+
+def drawn(path, summaries):
+    plots.draw_accuracy(path, summaries, title="T")
+    return path.read_bytes()
+
+
+def test_lines_by_what_else_varies_and_the_same_bytes_every_time(tmp_path):
+    summaries = [
+        summary({"privacy.target_epsilon": e, "mechanism.order_of_mixture": l}, 0.5 + l / 100, 0.4)
+        for e in (1.0, 10.0)
+        for l in (1, 2, 4, 16)
+    ]
+    one, two = drawn(tmp_path / "a.svg", summaries), drawn(tmp_path / "b.svg", summaries)
+    assert one == two
+    assert one.startswith(b"<?xml")
+    assert drawn(tmp_path / "a.png", summaries).startswith(b"\x89PNG")
+    assert one != drawn(tmp_path / "c.svg", summaries[:-1])
+
+
+def test_keys_that_vary_together_are_one_axis(tmp_path):
+    both = [
+        summary({"mechanism": {"feature_noise": s, "label_noise": s}}, 0.5) for s in (0.1, 0.2, 0.3)
+    ]
+    assert plots._label(both[0], "mechanism.feature_noise") == ""
+    drawn(tmp_path / "a.svg", both)
+
+
+def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
+    def stated(target):
+        row = {"delta": 1e-5, "adjacency": "replace_one", "target_epsilon": target}
+        return [
+            Summary(
+                row={**row, "varied": {"mechanism.feature_noise": s}, "epsilon": 9.0 / s},
+                seeds=1, mean=0.5, std=None, published=None,
+            )
+            for s in (0.3, 0.6, 9.0)
+        ]  # fmt: skip
+
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    assert plots._draw_epsilon(axes, "mechanism.feature_noise", {"": stated(30.0)}) is None
+    (line,), (label,) = plots._draw_epsilon(axes, "mechanism.feature_noise", {"": stated(None)})
+    np.testing.assert_allclose(line.get_xydata(), [[0.3, 30.0], [0.6, 15.0], [9.0, 1.0]])
+    assert label == "epsilon, upper bound"
+    assert line.axes.get_yscale() == "log"
+    line.axes.figure.draw_without_rendering()
+    shown = [text.get_text() for text in line.axes.get_yticklabels() if text.get_text()]
+    assert {"1", "2", "5", "10", "20"} <= set(shown)
+    assert line.axes.get_ylabel() == "epsilon (delta 1e-05, replace one)"
+    assert drawn(tmp_path / "a.svg", stated(None)) != drawn(tmp_path / "b.svg", stated(30.0))
+
+
+def test_the_axis_of_epsilon_names_only_what_all_curves_share():
+    from matplotlib.figure import Figure
+
+    def curve(delta):
+        row = {"delta": delta, "adjacency": "replace_one", "target_epsilon": None}
+        return [
+            Summary(
+                row={**row, "varied": {"mechanism.feature_noise": s}, "epsilon": 1.0 / s},
+                seeds=1, mean=0.5, std=None, published=None,
+            )
+            for s in (1.0, 2.0)
+        ]  # fmt: skip
+
+    lines = {"delta 1e-05": curve(1e-5), "delta 1e-06": curve(1e-6)}
+    _, labels = plots._draw_epsilon(axes := Figure().subplots(), "mechanism.feature_noise", lines)
+    assert labels == ["delta 1e-05: epsilon, upper bound", "delta 1e-06: epsilon, upper bound"]
+    assert axes.figure.axes[1].get_ylabel() == "epsilon (replace one)"
+
+
+def test_nothing_to_draw_against_and_other_endings_are_errors(tmp_path):
+    with pytest.raises(ValueError, match="Expected a number that the experiment varies"):
+        drawn(tmp_path / "a.svg", [summary({"dataset.name": "mnist"}, 0.5)])
+    with pytest.raises(ValueError, match=r"to end in \.svg or \.png, got '\.pdf'"):
+        drawn(tmp_path / "a.pdf", [])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_samples_are_drawn_row_by_row(tmp_path, channels):
+    rng = np.random.default_rng(0)
+    rows = {
+        "original": rng.random((4, channels * 12)).astype(np.float32),
+        "few": rng.random((2, channels * 12)).astype(np.float32),
+        "flat": np.zeros((3, channels * 12), np.float32),
+    }
+    plots.draw_samples(tmp_path / "g.png", rows, image_shape=(channels, 3, 4), title="T")
+    assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_images_of_two_channels_cannot_be_drawn(tmp_path):
+    with pytest.raises(ValueError, match="Expected images of 1 or 3 channels"):
+        plots.draw_samples(tmp_path / "g.png", {}, image_shape=(2, 3, 4), title="T")

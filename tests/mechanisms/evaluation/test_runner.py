@@ -1,0 +1,293 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rdpkit.mechanisms.evaluation import rows
+from rdpkit.mechanisms.evaluation.runner import Runner
+from rdpkit.mechanisms.experiments.experiment import load_experiment
+from rdpkit.mechanisms.experiments.mechanisms import MECHANISMS
+from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+
+# Without calibration, which takes most of the time.
+NOISELESS = (
+    ('name = "dpcda"', 'name = "noiseless-mixing"'),
+    ('"privacy.target_epsilon" = [5.0, 50.0]', '"mechanism.order_of_mixture" = [1, 16]'),
+    ("order_of_mixture = 16", "order_of_mixture = 8"),
+)
+
+
+def test_every_seed_is_a_row_at_once_and_a_killed_run_goes_on(digits, tmp_path, monkeypatch):
+    experiment = load_experiment(digits(*NOISELESS))
+    one = Runner.one
+    done = []
+
+    def killed(self, *arguments, **named):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(arguments)
+        return one(self, *arguments, **named)
+
+    monkeypatch.setattr(Runner, "one", killed)
+    with pytest.raises(KeyboardInterrupt):
+        Runner().run(experiment, tmp_path / "results")
+    folder = tmp_path / "results" / "small" / "rows"
+    assert len(list(folder.iterdir())) == 3
+
+    monkeypatch.setattr(Runner, "one", one)
+    outcome = Runner().run(experiment, tmp_path / "results")
+    assert outcome.resumed == 3
+    assert len(outcome.rows) == 4
+    fresh = Runner().run(experiment, tmp_path / "again")
+    assert [r["accuracy"] for r in outcome.rows] == [r["accuracy"] for r in fresh.rows]
+    assert {p.suffix for p in folder.iterdir()} == {".json"}  # no temporary file is left
+
+
+def test_a_killed_seed_of_hours_goes_on_from_its_checkpoint(long, tmp_path, monkeypatch):
+    monkeypatch.setattr(Checkpoint, "is_due", lambda self: True)
+    experiment = load_experiment(long)
+    steps = []
+
+    def killed(what, done, total):
+        if what == "synthesis":
+            steps.append(done)
+            if len(steps) == 4:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Runner(report=killed).run(experiment, tmp_path / "results")
+    folder = tmp_path / "results" / "long"
+    assert len(list((folder / "unfinished").iterdir())) == 1
+    (row,) = Runner(report=killed).run(experiment, tmp_path / "results").rows
+    assert steps == [1, 2, 3, 4, 5, 6]
+    assert list((folder / "unfinished").iterdir()) == []
+    (fresh,) = Runner().run(experiment, tmp_path / "again").rows
+    assert row["accuracy"] == fresh["accuracy"]
+
+
+def test_models_that_share_a_release_of_hours_make_it_once(long, tmp_path):
+    long.write_text(
+        long.read_text().replace("seeds = [0]", "seeds = [0, 1]").replace('name = "mlp"', "")
+        + '[vary]\n"model.name" = ["mlp", "convnet"]\n'
+    )
+    experiment = load_experiment(long)
+    steps = []
+
+    def report(what, done, total):
+        if what == "synthesis":
+            steps.append(done)
+
+    outcome = Runner(report=report).run(experiment, tmp_path / "results")
+    assert len(outcome.rows) == 4
+    assert steps == [1, 2, 3, 4, 5, 6] * 2  # one for each seed
+    assert list((tmp_path / "results" / "long" / "unfinished").iterdir()) == []
+    first, second = experiment.cells
+    assert first.release_key(0) == second.release_key(0) != first.release_key(1)
+    assert first.key(0) != second.key(0)
+
+
+def test_rows_say_what_was_promised_and_what_came_of_it(digits, tmp_path):
+    path = digits(
+        ("[5.0, 50.0]", "[50.0]"),
+        ("seeds = [0, 1]", "seeds = 2\n[published]\n50 = 0.5\n"),
+        ("samples_per_class = 30", "samples_per_class = 50"),
+        ("epochs = 5", "epochs = 20"),
+    )
+    outcome = Runner().run(load_experiment(path), tmp_path / "r")
+    (summary,) = rows.summarise(outcome.rows)
+    assert summary.row["epsilon"] <= summary.row["target_epsilon"] == 50.0
+    assert summary.row["adjacency"] == "replace_one"
+    assert summary.row["private"] is False  # seeded noise
+    assert summary.row["releases"] == 500
+    assert summary.seeds == 2
+    assert summary.published == 0.5
+    # A tenth is chance; class means alone tell most digits apart.
+    assert 0.5 < summary.mean < 1.0
+
+
+def test_summaries_are_mean_and_standard_deviation():
+    shared = {"experiment": "e", "cell": "c", "varied": {}}
+    three = [{**shared, "seed": i, "accuracy": a} for i, a in enumerate((0.5, 0.6, 0.7))]
+    (summary,) = rows.summarise(three)
+    # Sums of three floats near 1.
+    assert summary.mean == pytest.approx(0.6, rel=1e-12)
+    assert summary.std == pytest.approx(0.1, rel=1e-12)
+    assert rows.summarise(three[:1])[0].std is None
+
+
+def test_tables_read_back(digits, tmp_path):
+    from rdpkit.cli import result_tables as tables
+
+    outcome = Runner().run(load_experiment(digits(*NOISELESS)), tmp_path / "r")
+    for name in ("t.csv", "t.parquet"):
+        if name.endswith("parquet"):
+            pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+        rows.write_table(tmp_path / name, outcome.rows)
+        columns = tables.read(tmp_path / name)
+        assert columns["accuracy"] == [row["accuracy"] for row in outcome.rows]
+        assert columns["mechanism.order_of_mixture"] == [1, 16, 1, 16]
+
+
+def test_damaged_rows_are_errors_that_name_the_file(digits, tmp_path):
+    experiment = load_experiment(digits(*NOISELESS))
+    Runner().run(experiment, tmp_path)
+    path = sorted((tmp_path / "small" / "rows").iterdir())[0]
+    whole = path.read_text()
+    for damaged in (whole[:40], "{}", json.dumps({**json.loads(whole), "accuracy": 1.5})):
+        path.write_text(damaged)
+        with pytest.raises(ValueError, match=path.name):
+            rows.read_all(tmp_path)
+    with pytest.raises(ValueError, match="to have results of rdpkit evaluate, got none"):
+        rows.read_all(tmp_path / "small" / "rows")
+
+
+def test_the_noise_is_what_calibrate_finds_and_the_release_says_so(digits):
+    import rdpkit
+
+    cell = load_experiment(digits()).cells[0]
+    runner = Runner()
+    release = runner.synthesize(cell, 0)
+    data = runner.data(cell).data
+    event = rdpkit.DPCDA(
+        class_sizes=data.class_sizes,
+        samples_per_class=30,
+        order_of_mixture=16,
+        clip_norm=1.0,
+        feature_noise=1.0,
+        label_noise=0.0,
+    )
+    found = rdpkit.calibrate(
+        event,
+        bound="best-rdp",
+        target_epsilon=5.0,
+        delta=1e-5,
+        adjacency="replace_one",
+        parameter="feature_noise",
+    )
+    assert release.manifest.parameters["feature_noise"] == found.value
+    assert release.guarantee.epsilon <= 5.0
+    secret = replace(cell, privacy=replace(cell.privacy, noise="system"))
+    assert runner.synthesize(secret, 0).manifest.private is True
+
+
+def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, tmp_path):
+    import rdpkit
+
+    path = digits(("order_of_mixture = 16", 'order_of_mixture = "plan"'), ("[5.0, 50.0]", "[5.0]"))
+    experiment = load_experiment(path)
+    (cell,) = experiment.cells
+    runner = Runner()
+    release = runner.synthesize(cell, 0)
+    event = rdpkit.DPCDA(
+        class_sizes=runner.data(cell).data.class_sizes,
+        samples_per_class=30,
+        order_of_mixture=1,
+        clip_norm=1.0,
+        feature_noise=1.0,
+        label_noise=0.0,
+    )
+    ask = {"target_epsilon": 5.0, "delta": 1e-5, "adjacency": "replace_one"}
+    plan = rdpkit.plan(event, **ask, bound="best-rdp")
+    order = plan.best.order_of_mixture
+    assert order > 1
+    assert release.manifest.parameters["order_of_mixture"] == order
+    assert release.manifest.parameters["feature_noise"] == plan.event.feature_noise
+    assert release.guarantee.epsilon <= 5.0
+    outcome = runner.run(replace(experiment, seeds=(0,)), tmp_path / "results")
+    assert rows.columns(outcome.rows)["order_of_mixture"] == [order]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "mixed"), [("dpmix", "order_of_mixture"), ("ldpdc", "group_size")]
+)
+def test_soft_labels_and_sums_can_be_planned_too(digits, name, mixed):
+    base = load_experiment(digits()).cells[0]
+    cell = replace(base, mechanism=name, options={**SMALL[name], mixed: "plan"})
+    release = Runner().synthesize(cell, 0)
+    assert release.manifest.parameters[mixed] > 1
+    assert 2.5 < release.guarantee.epsilon <= 5.0
+
+
+# Options with which every mechanism runs on digits in a moment, at a calibrated epsilon.
+SMALL = {
+    "original": None,
+    "noiseless-mixing": None,
+    "distribution-matching": None,
+    "dpcda": {"samples_per_class": 3, "order_of_mixture": 8, "clip_norm": 1.0},
+    "class-wise-dpmix": {"samples_per_class": 3, "order_of_mixture": 8, "label_noise": 0.0},
+    "dpmix": {"releases": 12, "order_of_mixture": 8},
+    "ldpdc": {"samples_per_class": 3, "group_size": 10.0, "value_bound": 1.0},
+    "ndpdc": {"samples_per_class": 2, "group_size": 10.0, "iterations": 2, "clip_norm": 1.0,
+              "extractor_width": 4},
+    "local-perturbation": {"clip_norm": 1.0},
+    "random-projection": {"clip_norm": 1.0, "dimension": 5, "projection_seed": 1},
+    "dp-merf": {"count_noise_std": 20.0, "features_size": 20, "iterations": 2,
+                "samples_per_class": 2},
+    "dp-hp": {"count_noise_std": 20.0, "iterations": 2, "samples_per_class": 2, "products": 1},
+    "dp-sinkhorn": {"batch_size": 20.0, "iterations": 2, "clip_norm": 0.5, "generated": 10,
+                    "samples_per_class": 2},
+}  # fmt: skip
+
+
+# Calibrated with one number for all classes, and quickly.
+QUICK = ("local-perturbation", "random-projection", "dp-merf")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        for name in SMALL
+        if SMALL[name] is not None
+    ],
+)
+def test_every_mechanism_is_calibrated_to_a_sound_epsilon(digits, name):
+    base = load_experiment(digits()).cells[0]
+    cell = replace(
+        base,
+        mechanism=name,
+        options=SMALL[name],
+        privacy=replace(base.privacy, target_epsilon=20.0),
+        training={"epochs": 1, "batch_size": 64},
+    )
+    runner = Runner()
+    release = runner.synthesize(cell, 0)
+    assert 5.0 < release.guarantee.epsilon <= 20.0
+    assert release.guarantee.adjacency.value == "replace_one"
+    measured = runner.evaluate(cell, release, 0)
+    assert 0.0 <= measured["accuracy"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("original", {}),
+        ("noiseless-mixing", {"samples_per_class": 20, "order_of_mixture": 2}),
+        ("distribution-matching", {"iterations": 2, "samples_per_class": 2, "extractor_width": 4}),
+    ],
+)
+def test_baselines_without_privacy_say_so(digits, name, options):
+    base = load_experiment(digits()).cells[0]
+    cell = replace(
+        base, mechanism=name, options=options,
+        privacy=replace(base.privacy, target_epsilon=None),
+    )  # fmt: skip
+    release = Runner().synthesize(cell, 0)
+    assert release.guarantee is None
+    assert release.manifest.private is False
+
+
+def test_every_mechanism_of_the_table_is_tried_above():
+    assert set(SMALL) | {"gaussian-synthesis", "dpcda-algorithm-1"} == set(MECHANISMS)
+
+
+def test_test_records_are_prepared_as_released_ones(digits):
+    from rdpkit.mechanisms.evaluation.preparation import tested_records
+
+    cell = load_experiment(digits(("clip_norm = 1.0", "clip_norm = 0.5"))).cells[0]
+    scaled = Runner().data(cell)
+    records = tested_records(cell, scaled)
+    norms = np.linalg.norm(records, axis=1)
+    assert norms.max() <= 0.5 + 1e-6  # float32
+    assert scaled.test.max() == 1.0

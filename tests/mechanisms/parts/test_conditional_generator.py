@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+import torch
+from rdpkit.mechanisms.parts.conditional_generator import (
+    ConditionalGenerator,
+    draw_network,
+    generate,
+)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 32, 32), (1, 8, 8), (2, 5, 7)])
+def test_images_have_the_shape_asked_for(shape):
+    network = ConditionalGenerator(shape=shape, classes=3)
+    images = network(torch.zeros(4, 5), torch.tensor([0, 1, 2, 2]))
+    assert images.shape == (4, *shape)
+    assert float(images.detach().abs().max()) <= 1.0
+
+
+def _draw(seed=3):
+    return draw_network(seed, shape=(1, 8, 8), classes=2, code_size=4, device="cpu")
+
+
+def test_the_seed_decides_weights_and_the_global_generator_is_left_alone():
+    before = torch.get_rng_state()
+    one, two, other = _draw(), _draw(), _draw(4)
+    assert torch.equal(before, torch.get_rng_state())
+    weights = [network.first.weight for network in (one, two, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_generated_images_are_sorted_by_class_and_depend_on_the_label():
+    images = generate(
+        _draw(), samples_per_class=1500, generator=torch.Generator().manual_seed(0), device="cpu"
+    )
+    assert images.shape == (3000, 1, 8, 8)
+    assert images.dtype == np.float32
+    means = images.reshape(2, 1500, -1).mean(axis=1)
+    assert abs(means[0] - means[1]).max() > 1e-3
+
+
+def test_weights_that_are_no_numbers_are_an_error():
+    network = _draw()
+    with torch.no_grad():
+        network.second.bias.fill_(float("nan"))
+    with pytest.raises(ArithmeticError, match="smaller learning_rate"):
+        generate(network, samples_per_class=1, generator=torch.Generator(), device="cpu")
+
+
+@pytest.mark.parametrize("name", ["classes", "code_size", "hidden"])
+def test_sizes_are_checked(name):
+    with pytest.raises(ValueError, match=f"{name} to be an integer >= 1"):
+        ConditionalGenerator(**{"shape": (1, 8, 8), "classes": 2} | {name: 0})

@@ -1,0 +1,284 @@
+"""Verdicts: reproduction at the printed precision, soundness, slack, and what the notes say."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rdpkit.verification.auditing.audit import (
+    Reproduction,
+    Soundness,
+    agrees,
+    agrees_rounded,
+    audit,
+    audit_one,
+)
+from rdpkit.verification.claims.reading import loads
+
+import rdpkit
+
+DESIGN_EXAMPLE = """
+[[claim]]
+id = "ldpdc-mnist"
+source = "Differentially Private Dataset Condensation, Table 1"
+mechanism = "ldpdc"
+adjacency = "add_or_remove_one"
+delta = 1e-5
+epsilon = 1.10
+[claim.parameters]
+class_sizes = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+group_size = 50
+samples_per_class = 50
+noise_std = 28.0
+value_bound = 1.0
+dimension = 784
+"""
+KEYS = {
+    "id",
+    "source",
+    "mechanism",
+    "adjacency",
+    "delta",
+    "claimed_epsilon",
+    "published",
+    "upper",
+    "lower",
+    "reproduction",
+    "soundness",
+    "slack",
+    "notes",
+}
+ABOUT = "delta = 1e-5\nbound = 'gaussian'"
+
+
+def claim(
+    epsilon="0.80",
+    *,
+    mechanism="gaussian",
+    adjacency="add_or_remove_one",
+    parameters="noise_std = 5.0\nrecord_norm = 1.0",
+    about=ABOUT,
+):
+    (found,) = loads(
+        f"[[claim]]\nid = 'a'\nsource = 's'\nmechanism = '{mechanism}'\n"
+        f"adjacency = '{adjacency}'\n"
+        + ("" if epsilon is None else f"epsilon = {epsilon}\n")
+        + f"{about}\n[claim.parameters]\n{parameters}\n"
+    )
+    return found
+
+
+def best(**options):
+    """What the library says of the claims made above."""
+    return rdpkit.epsilon(
+        claim().event, delta=1e-5, adjacency="add_or_remove_one", **options
+    ).epsilon
+
+
+def verdicts(*args, **options):
+    found = audit_one(claim(*args, **options))
+    return found.reproduction.value, found.soundness.value
+
+
+@pytest.mark.parametrize(
+    ("computed", "printed", "expected"),
+    [
+        (1.09997, "1.10", True),  # nearest, and up
+        (1.0947, "1.10", True),  # up only
+        (1.0953, "1.09", True),  # down only
+        (1.0953, "1.08", False),
+        (1.0953, "1.11", False),
+        (1.0953, "1.1", True),
+        (1.1000000001, "1.10", True),
+        (1.1000000001, "1.1000", True),
+        (1.1000000001, "1.0999", False),
+        (11.597, "11.60", True),
+        (0.98, "1", True),
+        (2.0000001, "1", False),
+        (3535.1659, "3535.17", True),
+        (0.125, "0.13", True),
+        (0.125, "0.12", True),
+        (math.inf, "inf", True),
+        (math.inf, "1e300", False),
+        (1e308, "inf", False),
+        (0.0, "0", True),
+        (0.0, "0.0", True),
+        (0.0, "1", False),
+    ],
+)
+def test_a_printed_number_is_the_computed_one_rounded_either_way(computed, printed, expected):
+    assert agrees(computed, Decimal(printed)) is expected
+
+
+@given(st.floats(0, 1e15), st.integers(0, 12))
+def test_agreement_is_being_less_than_one_unit_of_the_last_digit_away(computed, digits):
+    exact = Fraction(computed) * 10**digits
+    for steps in range(math.floor(exact) - 1, math.floor(exact) + 3):
+        printed = Decimal(steps).scaleb(-digits)
+        # Only nothing agrees with a printed 0.
+        expected = abs(steps - exact) < 1 and (steps != 0 or exact == 0)
+        assert agrees(computed, printed) is expected
+        assert agrees_rounded(computed, printed) is (0 <= exact - steps < 1)
+
+
+def test_the_example_of_the_documentation():
+    (found,) = audit(loads(DESIGN_EXAMPLE))
+    assert found.reproduction is Reproduction.EXACT
+    assert found.soundness is Soundness.SOUND
+    assert found.published.bound == "ldpdc-thm3.1"
+    assert found.upper.epsilon <= 1.10
+    # The published formula is a sound theorem here: the best bound is at most it.
+    assert found.slack >= 1.10 / 1.09998
+
+
+def test_the_dictionary_has_the_keys_that_programs_read():
+    (found,) = audit(loads(DESIGN_EXAMPLE))
+    data = found.as_dict()
+    assert data.keys() >= KEYS
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["claimed_epsilon"] == 1.1
+    assert (data["reproduction"], data["soundness"]) == ("exact", "sound")
+    assert data["published"].keys() >= {"bound", "epsilon", "order"}
+    assert data["upper"].keys() >= {"bound", "epsilon"}
+    assert data["upper"]["epsilon"] <= data["published"]["epsilon"]
+    assert isinstance(data["notes"], list)
+
+
+def test_a_number_that_the_formula_does_not_give_is_said_with_the_one_it_gives():
+    found = audit_one(claim("0.9"))
+    given_ = best(bound="gaussian")
+    assert found.reproduction is Reproduction.DIFFERS
+    assert f"the published formula gives {given_:.8g}, not 0.9" in found.notes
+    assert found.published.epsilon == given_
+
+
+def test_soundness_is_judged_by_the_claim_as_printed():
+    assert verdicts(f"{best() * 1.001:.10f}")[1] == "sound"
+    assert verdicts(f"{best() * 0.999:.10f}")[1] in ("unproven", "refuted")
+    assert verdicts(str(Decimal(best())))[1] == "sound"
+    assert verdicts(str(Decimal(best(bound="gaussian")))) == ("exact", "sound")
+
+
+def test_a_claim_below_what_a_pair_attains_is_refuted_with_the_pair():
+    found = audit_one(claim(f"{best() / 2:.6f}"))
+    assert found.soundness is Soundness.REFUTED
+    assert found.lower.epsilon > found.claim.epsilon
+    assert found.lower.epsilon <= found.upper.epsilon
+    assert any("delta at the claimed epsilon" in text for text in found.refutation)
+    data = found.as_dict()
+    assert data["soundness"] == "refuted"
+    assert data["lower"].keys() >= {"bound", "epsilon"}
+
+
+def test_slack_is_the_claim_over_the_best_bound():
+    found = audit_one(claim("1.6"))
+    assert found.slack == 1.6 / found.upper.epsilon
+    assert found.slack > 1.9
+
+
+def test_a_claim_rounded_down_is_exact_and_noted():
+    published = audit_one(claim()).published.epsilon
+    down = f"{math.floor(published * 10) / 10:.1f}"
+    found = audit_one(claim(down))
+    assert found.reproduction is Reproduction.EXACT
+    rounded_off = published - float(down) > 0.05
+    assert any("rounded down" in note for note in found.notes) is rounded_off
+
+
+def test_a_claim_about_one_order():
+    # 2 / (2 * 16), a number that floats hold exactly.
+    about = {"about": "order = 2", "parameters": "noise_std = 4.0\nrecord_norm = 1.0"}
+    found = audit_one(claim("0.0625", **about))
+    assert (found.reproduction, found.soundness) == (Reproduction.EXACT, Soundness.SOUND)
+    assert found.published.epsilon == 0.0625
+    # Enclosed at parameters that are rounded by eight units in the last place.
+    assert 0.0625 <= found.upper.epsilon <= 0.0625 * (1.0 + 1e-14)
+    assert found.upper.rigorous
+    assert found.published.order == found.upper.order == 2.0
+    assert found.as_dict()["delta"] is None
+    assert verdicts("0.05", **about) == ("differs", "unproven")
+
+
+def test_a_claim_about_one_order_and_a_delta_is_converted_there_and_bounded_anywhere():
+    found = audit_one(claim("11.553", about="order = 2\ndelta = 1e-5"))
+    # 2 / (2 * 25) + log(1e5), by Mironov's conversion.
+    assert found.published.epsilon == pytest.approx(0.04 + math.log(1e5), rel=1e-15)
+    assert found.published.order == 2.0
+    assert found.reproduction is Reproduction.EXACT
+    assert found.upper.epsilon < 1.0
+    assert found.soundness is Soundness.SOUND
+
+
+def test_a_conversion_that_is_named_is_used():
+    mironov, balle = (
+        audit_one(claim(about=f"{ABOUT}\nconversion = '{name}'")).published.epsilon
+        for name in ("mironov2017", "balle2020")
+    )
+    assert mironov > balle * 1.1
+
+
+def test_infinite_claims():
+    nothing = {
+        "about": "delta = 1e-5",
+        "mechanism": "dpcda",
+        "adjacency": "replace_one",
+        "parameters": "class_sizes = [100]\nsamples_per_class = 1\norder_of_mixture = 10\n"
+        "clip_norm = 1.0\nfeature_noise = 1.0\nlabel_noise = 0\npreprocessing = 'exact-z-score'",
+    }
+    found = audit_one(claim("inf", **nothing))
+    assert (found.reproduction, found.soundness) == (Reproduction.EXACT, Soundness.SOUND)
+    assert found.slack is None
+    found = audit_one(claim("1e300", **nothing))
+    assert (found.reproduction, found.soundness) == (Reproduction.DIFFERS, Soundness.UNPROVEN)
+    assert verdicts("inf") == ("differs", "sound")
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_an_underspecified_claim_lists_what_is_missing_and_its_scenarios():
+    (one,) = loads(
+        "[[claim]]\nid = 'a'\nsource = 's'\nmechanism = 'gaussian'\n"
+        "adjacency = 'replace_one'\nepsilon = 1\nbound = 'gaussian'\nmissing = ['the noise']\n"
+        "[claim.parameters]\nrecord_norm = 1.0\n[[claim.scenario]]\ndescription = 'as usual'\n"
+        "delta = 1e-5\n[claim.scenario.parameters]\nnoise_std = 5.0\n"
+    )
+    found = audit_one(one)
+    assert found.reproduction is Reproduction.UNDERSPECIFIED
+    assert found.soundness is Soundness.UNPROVEN
+    assert found.published is found.upper is found.slack is None
+    assert "not given by the source: the noise" in found.notes
+    ((description, side),) = found.scenarios
+    assert description == "as usual"
+    assert any(note.startswith("scenario: as usual: gaussian gives") for note in found.notes)
+    data = found.as_dict()
+    assert data["missing"] == ["the noise"]
+    assert data["scenarios"][0]["published"]["epsilon"] == side.epsilon
+
+
+def test_a_bound_that_is_not_about_the_event_is_an_error_that_names_the_claim():
+    wrong = claim(about="delta = 1e-5\nbound = 'dpcda-theorem1'")
+    with pytest.raises(ValueError, match="claim 'a': Expected bound to be one of 'best'") as caught:
+        list(audit([wrong]))
+    assert "got 'dpcda-theorem1'" in str(caught.value)
+
+
+def test_progress_is_told_before_each_claim():
+    seen = []
+    findings = audit([claim(), claim("0.9")], on_claim=lambda one: seen.append(one.epsilon))
+    next(findings)
+    assert seen == [Decimal("0.80")]
+    next(findings)
+    assert seen == [Decimal("0.80"), Decimal("0.9")]
+
+
+@pytest.mark.parametrize("printed", ["1e5", "1e1"])
+def test_an_exponent_does_not_make_a_number_agree_with_anything_below_it(printed):
+    assert not agrees(0.794, Decimal(printed))
+
+
+def test_no_privacy_loss_at_all_is_not_a_rounded_privacy_loss():
+    assert not agrees(0.794, Decimal(0))

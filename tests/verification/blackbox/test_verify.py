@@ -1,0 +1,327 @@
+"""Verification from Python: verdicts, errors, and what results depend on."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from rdpkit.verification.blackbox import verify as module
+from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
+from rdpkit.verification.blackbox.runs import MechanismError
+from rdpkit.verification.blackbox.tested_claim import dp_claim, event_claim
+from rdpkit.verification.blackbox.verify import verify
+from rdpkit.verification.estimators.base import DiagnosticKind, Stop
+
+import rdpkit
+
+EVENT = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+ADD = "add_or_remove_one"
+PAIR = of_pair(rdpkit.worst_pair(EVENT, adjacency=ADD, delta=1e-3), dimension=2, records=4)
+CLAIM = event_claim(EVENT, adjacency=ADD)
+
+
+def gaussian(std):
+    def mechanism(dataset, rng):
+        return dataset.features.sum(axis=0) + rng.normal(0.0, std, dataset.dimension)
+
+    return mechanism
+
+
+class Vectorised:
+    def __init__(self, std):
+        self.std = std
+
+    def __call__(self, dataset, rng):
+        return self.many(dataset, rng, 1)[0]
+
+    def many(self, dataset, rng, count):
+        noise = rng.normal(0.0, self.std, (count, dataset.dimension))
+        return dataset.features.sum(axis=0) + noise
+
+
+def run(mechanism, **options):
+    defaults = {
+        "claim": CLAIM,
+        "neighbours": PAIR,
+        "seed": 7,
+        "samples": 20_000,
+        "models": (),
+        "jobs": 1,
+    }
+    return verify(mechanism, **(defaults | options))
+
+
+def test_a_mechanism_with_a_third_of_the_noise_is_rejected():
+    result = run(Vectorised(0.7))
+    assert result.rejected
+    assert result.failed
+    assert result.outcome.stop is Stop.REJECTED
+    assert result.outcome.log_e_value >= np.log(20.0)
+    assert result.runs < 20_000
+    assert result.mistakes == ()
+
+
+def test_one_run_at_a_time():
+    assert run(gaussian(0.5), samples=4000).rejected
+
+
+def test_a_true_claim_passes():
+    result = run(Vectorised(2.0))
+    assert not result.failed
+    assert result.verdict == "not rejected"
+    assert result.runs == 20_000
+
+
+def test_room_is_noticed():
+    # The sets differ by 0.4 at most where 0.5 is claimed, and the test can say so.
+    claim = dp_claim(epsilon=0.5, delta=0.5, adjacency=ADD)
+    result = run(Vectorised(2.0), claim=claim, samples=200_000)
+    assert result.outcome.stop is Stop.CLEARED
+    assert result.runs < 200_000
+    assert result.outcome.diagnostics == ()
+
+
+def test_the_result_depends_on_the_seed_alone():
+    first, again, other = (run(Vectorised(1.2), seed=seed) for seed in (3, 3, 4))
+    assert first.as_dict() == again.as_dict()
+    assert first.as_dict() != other.as_dict()
+
+
+def test_a_seed_is_drawn_and_kept():
+    found = run(Vectorised(0.7), seed=None)
+    again = run(Vectorised(0.7), seed=found.seed)
+    assert found.as_dict() == again.as_dict()
+    assert run(Vectorised(0.7), seed=None).seed != found.seed
+
+
+@pytest.mark.parametrize("std", [0.7, 1.2, 40.0])
+def test_asking_for_the_runs_that_were_made_replays_it(std):
+    first = run(Vectorised(std), samples=60_000)
+    again = run(Vectorised(std), samples=first.runs, training=first.training)
+    assert again.as_dict() == first.as_dict()
+
+
+def test_a_time_budget_makes_fewer_runs():
+    result = run(gaussian(2.0), samples=10_000_000, time_budget=0.5)
+    assert result.runs < 1_000_000
+    # A generous factor: other work may be going on.
+    assert result.seconds < 20.0
+    again = run(gaussian(2.0), samples=result.runs, training=result.training)
+    assert again.as_dict() == result.as_dict()
+
+
+@pytest.mark.parametrize("pays_for", [42, 150])
+def test_a_time_budget_that_ends_while_learning_can_be_replayed(monkeypatch, pays_for):
+    # A busy machine: what seemed affordable is not, as soon as the test is to begin.
+    monkeypatch.setattr(module.Runner, "affordable", lambda self, seconds: pays_for)
+    monkeypatch.setattr(module.Runner, "seconds_for", lambda self, runs: np.inf)
+    result = run(gaussian(2.0), time_budget=5.0)
+    assert result.runs == 2 * result.training + 2
+    monkeypatch.undo()
+    again = run(gaussian(2.0), samples=result.runs, training=result.training)
+    assert again.as_dict() == result.as_dict()
+
+
+def test_a_time_budget_that_pays_for_nothing():
+    with pytest.raises(ValueError, match="or what the time budget pays for"):
+        run(gaussian(2.0), time_budget=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "rejected"), [(0.1, 0.01, True), (1.5, 0.01, False)])
+def test_an_epsilon_and_a_delta(epsilon, delta, rejected):
+    # N(0, 2^2) and distance 1: delta(0.1) is 0.155, and epsilon at 0.01 is 0.975.
+    claim = dp_claim(epsilon=epsilon, delta=delta, adjacency=ADD)
+    assert run(Vectorised(2.0), claim=claim).rejected is rejected
+
+
+def test_an_rdp_curve():
+    claim = event_claim(EVENT, adjacency=ADD, view="rdp")
+    assert claim.part.describe().startswith("RDP")
+    assert run(Vectorised(0.5), claim=claim, samples=8000, training=500).rejected
+
+
+def test_an_event_at_a_delta_or_an_epsilon():
+    at_delta = event_claim(EVENT, adjacency=ADD, delta=1e-2)
+    expected = rdpkit.epsilon(EVENT, delta=1e-2, adjacency=ADD).epsilon
+    assert at_delta.part.epsilon == expected
+    at_epsilon = event_claim(EVENT, adjacency=ADD, epsilon=1.0)
+    assert at_epsilon.part.delta == rdpkit.delta(EVENT, epsilon=1.0, adjacency=ADD).delta
+    with pytest.raises(ValueError, match="at most one of delta and epsilon"):
+        event_claim(EVENT, adjacency=ADD, delta=1e-2, epsilon=1.0)
+
+
+def test_an_event_without_a_loss_distribution():
+    event = rdpkit.CustomRdp(orders=(2.0, 8.0), values=(0.25, 1.0), adjacency=ADD)
+    epsilons, deltas = event_claim(event, adjacency=ADD).part.supporting_lines()
+    assert len(epsilons) > 1
+    assert (np.diff(deltas) < 0.0).all()
+    with pytest.raises(ValueError, match="claims nothing"):
+        event_claim(event, adjacency="replace_one")
+
+
+def test_the_clearest_of_several_pairs_is_taken():
+    nothing = Neighbours(
+        first=LabelledData(features=np.zeros((3, 2))),
+        second=LabelledData(features=np.zeros((2, 2))),
+        adjacency=ADD,
+        description=("all at the origin",),
+    )
+    result = run(Vectorised(0.7), neighbours=[nothing, PAIR, nothing])
+    assert result.rejected
+    assert result.pair == PAIR.describe()
+    assert run(Vectorised(0.7), neighbours=nothing).rejected is False
+
+
+def test_no_separation_is_a_diagnostic():
+    nothing = Neighbours(
+        first=LabelledData(features=np.zeros((3, 2))),
+        second=LabelledData(features=np.zeros((2, 2))),
+        adjacency=ADD,
+    )
+    result = run(Vectorised(0.7), neighbours=nothing, samples=2000)
+    assert not result.rejected
+    assert DiagnosticKind.NO_SEPARATION in {one.kind for one in result.outcome.diagnostics}
+
+
+def test_too_few_runs_are_a_diagnostic():
+    result = run(Vectorised(2.0), samples=84, training=20)
+    kinds = {one.kind for one in result.outcome.diagnostics}
+    assert kinds & {DiagnosticKind.TOO_FEW_SAMPLES, DiagnosticKind.UNDERPOWERED}
+    assert not result.rejected
+
+
+def test_a_score_of_ones_own():
+    # Along the second axis there is nothing to see; the linear score is tested too.
+    blind = run(Vectorised(0.7), score=lambda outputs: outputs[:, 1])
+    assert blind.scores == ("given", "linear")
+    assert blind.score == "linear"
+    assert blind.rejected
+
+
+def test_a_score_that_sees_more_than_a_linear_one():
+    # At 3 or -3 with the record, at 0 without it: the means are the same.
+    def mechanism(dataset, rng):
+        size = 3.0 * dataset.features.sum()
+        return rng.choice([-size, size]) + rng.normal(0.0, 0.5, 1)
+
+    seeing = run(mechanism, samples=4000, score=lambda outputs: np.abs(outputs[:, 0]))
+    assert (seeing.rejected, seeing.score) == (True, "given")
+
+
+def test_randomness_that_is_not_handed_in_is_noted():
+    own = np.random.default_rng(1)
+
+    def mechanism(dataset, rng):
+        return dataset.features.sum(axis=0) + own.normal(0.0, 2.0, 2)
+
+    (note,) = run(mechanism, samples=2000).notes
+    assert "does not come from rng" in note
+
+
+def test_a_fixed_seed_is_named():
+    def mechanism(dataset, rng):
+        return dataset.features.sum(axis=0) + np.random.default_rng(3).normal(0.0, 2.0, 2)
+
+    result = run(mechanism, samples=4000)
+    assert [mistake.kind for mistake in result.mistakes] == [MistakeKind.FIXED_SEED]
+    assert result.rejected
+
+
+def test_a_constant_mechanism_is_private():
+    result = run(lambda dataset, rng: np.array([1.5, 2.5]), samples=4000)
+    assert not result.failed
+    assert DiagnosticKind.NO_SEPARATION in {one.kind for one in result.outcome.diagnostics}
+
+
+def test_nan_is_never_not_rejected():
+    with pytest.raises(MechanismError, match="a release that is no number has no verdict"):
+        run(lambda dataset, rng: dataset.features.sum(axis=0) * np.nan)
+
+
+def test_a_rare_nan_is_found_in_the_test():
+    class Rare(Vectorised):
+        def many(self, dataset, rng, count):
+            found = super().many(dataset, rng, count)
+            found[rng.random(count) < 1e-3] = np.nan
+            return found
+
+    with pytest.raises(MechanismError, match="returned nan"):
+        run(Rare(2.0), training=20)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"claim": None}, "Expected a claim: the target has none of its own"),
+        ({"neighbours": None}, "Expected neighbours: the target has none of its own"),
+        ({"neighbours": []}, "Expected neighbours to be at least one pair"),
+        ({"neighbours": "pair"}, "Expected neighbours to be Neighbours"),
+        ({"false_alarm_rate": 0.0}, "Expected false_alarm_rate"),
+        ({"samples": 10}, "Expected samples to be an integer >= 42"),
+        ({"samples": 100, "training": 60}, "Expected at least 122 runs"),
+        ({"training": 3}, "Expected training"),
+        ({"seed": -1}, "Expected seed"),
+        ({"time_budget": 0.0}, "Expected time_budget"),
+        ({"models": ("forest",)}, "Expected models to be one of 'logistic', 'boosting'"),
+        (
+            {"claim": dp_claim(epsilon=1.0, delta=0.1, adjacency="replace_one")},
+            "Expected neighbours under replace_one",
+        ),
+    ],
+)
+def test_bad_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        run(Vectorised(2.0), **options)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("nonsense", "Expected TARGET to be module:callable, or one of subset-once"),
+        ("no_such_module_here:f", "could not be imported: ModuleNotFoundError"),
+        ("json:nothing", "the module 'json' has no 'nothing'"),
+        ("json:__name__", "expected a callable"),
+        ("json:", "Expected TARGET"),
+        (3, "Expected target to be a name or a callable"),
+    ],
+)
+def test_bad_targets(what, message):
+    with pytest.raises(ValueError, match=message):
+        run(what)
+
+
+def test_progress_is_reported():
+    steps = []
+    result = run(Vectorised(2.0), progress=steps.append, neighbours=[PAIR, PAIR.scaled(0.5)])
+    stages = list(dict.fromkeys(step.stage for step in steps))
+    assert stages == ["probing", "searching", "learning", "testing"]
+    assert steps[-1].runs == result.runs == steps[-1].of
+    assert steps[-1].needed == pytest.approx(np.log(20.0))
+    assert [step.runs for step in steps] == sorted(step.runs for step in steps)
+
+
+def test_the_result_is_plain_json():
+    found = run(Vectorised(0.7))
+    text = json.dumps(found.as_dict(), allow_nan=False)
+    assert json.loads(text)["verdict"] == "rejected"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.seed = 1
+
+
+def test_the_stage_of_a_run_is_part_of_its_seed():
+    # Training runs and test runs must not be the same: scores would have seen them.
+    seen = {}
+
+    class Recording(Vectorised):
+        def many(self, dataset, rng, count):
+            found = super().many(dataset, rng, count)
+            for value in found[:, 1]:
+                seen[value] = seen.get(value, 0) + 1
+            return found
+
+    result = run(Recording(2.0), samples=3000)
+    # The probe's 256 runs on both sides are made twice, all others once.
+    assert sum(count == 2 for count in seen.values()) == 512
+    assert len(seen) == result.runs + 512
+    assert module.SAMPLES == 200_000

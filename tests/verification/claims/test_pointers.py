@@ -1,0 +1,298 @@
+"""Claims that point at a release or at code: what is read, what is checked, what is run."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from rdpkit.verification.auditing.audit import audit_one
+from rdpkit.verification.auditing.evidence import with_code, with_release
+from rdpkit.verification.auditing.findings import Reproduction, Soundness
+from rdpkit.verification.claims.reading import load_files, loads
+from rdpkit.verification.cli.audit import audit
+
+from rdpkit import Adjacency, CustomRdp, Gaussian
+from tests.verification.claim_files import text
+
+pytest.importorskip("cryptography", reason="releases draw their noise with it")
+
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.release import release
+
+EVENT = Gaussian(noise_std=5.0, record_norm=1.0)
+CODE = '[claim.code]\ncallable = "{}"\ndimension = 1\nsamples = 6000\nseed = 3\n'
+
+
+def released(path, *, noise=None, epsilon=None, event=EVENT):
+    """A release on the disk; its epsilon may be made smaller afterwards."""
+    source = noise or NoiseSource.system()
+    made = release(
+        np.zeros((3, 2)),
+        np.zeros(3, dtype=np.int64),
+        event=event,
+        delta=1e-5,
+        adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+        parameters={"noise_std": 5.0},
+        noise=source,
+    )
+    made.save(path.with_suffix(".npz"))
+    manifest = path.with_suffix(".json")
+    if epsilon is not None:
+        content = json.loads(manifest.read_text())
+        content["guarantee"]["epsilon"] = epsilon
+        content["guarantee"]["enclosure"] = [epsilon, epsilon]
+        manifest.write_text(json.dumps(content))
+    return manifest
+
+
+def claim_about(name, **changes):
+    given = {"parameters": None, "mechanism": None, "epsilon": "0.73", "bound": '"best"'}
+    return text(**{**given, "release": f'"{name}"', **changes})
+
+
+def run(*arguments):
+    done = CliRunner().invoke(audit, [str(a) for a in arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+def test_a_claim_takes_its_event_from_the_release(tmp_path):
+    released(tmp_path / "out")
+    (claim,) = loads(claim_about("out.json"), folder=tmp_path)
+    assert (claim.event, claim.mechanism) == (EVENT, "gaussian")
+    finding = with_release(audit_one(claim))
+    assert finding.soundness is Soundness.SOUND
+    assert finding.notes[-1] == "the arrays are those of the manifest"
+
+
+def test_arrays_that_changed_refute_the_claim(tmp_path):
+    manifest = released(tmp_path / "out")
+    (claim,) = loads(claim_about("out.json"), folder=tmp_path)
+    np.savez(
+        manifest.with_suffix(".npz"), features=np.ones((3, 2)), labels=np.zeros(3, dtype=np.int64)
+    )
+    finding = with_release(audit_one(claim))
+    assert finding.soundness is Soundness.REFUTED
+    assert "out.json: array 'features' has changed: sha256" in finding.refutation[0]
+    manifest.with_suffix(".npz").unlink()
+    assert "arrays are missing" in with_release(audit_one(claim)).refutation[0]
+
+
+def test_noise_that_can_be_taken_off_refutes_the_claim(tmp_path):
+    released(tmp_path / "out", noise=NoiseSource.seeded(1))
+    (claim,) = loads(claim_about("out.json"), folder=tmp_path)
+    finding = with_release(audit_one(claim))
+    assert finding.soundness is Soundness.REFUTED
+    assert "not private: its noise comes from a seed" in finding.refutation[0]
+
+
+def test_without_the_library_that_checks_releases_there_is_one_clear_error(tmp_path, monkeypatch):
+    manifest = released(tmp_path / "out")
+    monkeypatch.setitem(sys.modules, "rdpkit.mechanisms.releases.release", None)
+    done = run(manifest)
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'rdpkit[mechanisms]'" in done.stderr
+
+
+def test_a_manifest_is_audited_by_itself(tmp_path):
+    manifest = released(tmp_path / "out")
+    (claim,) = load_files([manifest])
+    assert (claim.id, claim.event, claim.adjacency) == ("out", EVENT, Adjacency.ADD_OR_REMOVE_ONE)
+    finding = audit_one(claim)
+    assert (finding.reproduction, finding.soundness) == (Reproduction.EXACT, Soundness.SOUND)
+    done = run(manifest)
+    assert done.exit_code == 0, done.output
+    assert "exact" in done.stdout
+
+
+def test_a_manifest_whose_guarantee_is_one_of_renyi_divergences(tmp_path):
+    curve = CustomRdp(
+        orders=(2.0, 8.0, 32.0), values=(0.1, 0.2, 1.0), adjacency=Adjacency.ADD_OR_REMOVE_ONE
+    )
+    (claim,) = load_files([released(tmp_path / "out", event=curve)])
+    assert claim.bound == "best-rdp"
+    finding = audit_one(claim)
+    assert (finding.reproduction, finding.soundness) == (Reproduction.EXACT, Soundness.SOUND)
+
+
+def test_a_manifest_that_says_too_little_is_refuted(tmp_path):
+    done = run(released(tmp_path / "out", epsilon=0.5))
+    assert done.exit_code == 1
+    assert "refuted" in done.stdout
+
+
+def test_a_manifest_of_nothing_guarantees_nothing(tmp_path):
+    release(
+        np.zeros((2, 2)),
+        np.zeros(2),
+        event=None,
+        mechanism="none",
+        delta=None,
+        adjacency=None,
+        parameters={},
+        noise=NoiseSource.system(),
+    ).save(tmp_path / "x.npz")
+    done = run(tmp_path / "x.json")
+    assert done.exit_code == 2
+    assert "guarantees nothing" in done.stderr
+    with pytest.raises(ValueError, match="it has no event"):
+        loads(claim_about("x.json"), folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"release": '"no.json"'}, "expected release to be a manifest, a file, got 'no.json'"),
+        ({"release": '"."'}, "expected release to be a manifest, a file"),
+        ({"release": '"/etc/hostname"'}, "a path relative to the claims file"),
+        ({"release": '"bad.json"'}, "bad.json: not a manifest in JSON"),
+        ({"release": "1"}, "expected release to be a non-empty string"),
+        ({"parameters": {"noise_std": "5.0"}}, "expected no parameters beside release"),
+        ({"missing": '["x"]'}, "expected no missing beside release"),
+        ({"mechanism": '"dpmix"'}, "expected mechanism to be 'gaussian', as the release says"),
+    ],
+)
+def test_mistakes_about_releases(tmp_path, changes, message):
+    released(tmp_path / "out")
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(ValueError, match="<claims>: claim 'a': ") as caught:
+        loads(claim_about("out.json", **changes), folder=tmp_path)
+    assert message in str(caught.value)
+
+
+def test_a_release_needs_a_folder_to_be_in():
+    with pytest.raises(ValueError, match="relative to the claims file"):
+        loads(claim_about("out.json"))
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("callable = 'a'", "expected callable to be module:callable, got 'a'"),
+        ("callable = 'a:b; import os'", "expected callable to be module:callable"),
+        ("callable = 'a:b'", "expected dimension, the features of a record"),
+        ("callable = 'a:b'\ndimension = 0", "expected dimension to be an integer in [1, 10^9]"),
+        ("callable = 'a:b'\ndimension = true", "expected dimension to be an integer"),
+        ("callable = 'a:b'\ndimension = 2\ncommand = 1", "unknown key 'command'"),
+        ("callable = 'a:b'\ndimension = 2\ntime_budget = 0", "expected time_budget in (0, 86400]"),
+        ("callable = 'a:b'\ndimension = 2\nfalse_alarm_rate = 1", "false_alarm_rate in (0, 1)"),
+        ("callable = 'a:b'\ndimension = 2\nneighbours = 'x'", "expected neighbours to be one of"),
+        ("callable = 'a:b'\ndimension = 2\nneighbours = 'random'", "expected record_norm > 0"),
+        ("callable = 'a:b'\nneighbours = 'own'\nrecords = 2", "expected no records with neigh"),
+        ("callable = 'a:b'\nneighbours = 'own'\ndimension = 2", "expected no dimension with"),
+        ("callable = 'a:b'\ndimension = 2\nsamples = 3", "expected samples to be an integer in"),
+    ],
+)
+def test_mistakes_about_code(code, message):
+    with pytest.raises(ValueError, match="<claims>: claim 'a': ") as caught:
+        loads(text(after=f"[claim.code]\n{code}\n"))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("changes", [{"order": "4"}, {"order": "4", "delta": None}])
+def test_a_claim_about_code_has_an_epsilon_and_a_delta(changes):
+    with pytest.raises(ValueError, match="expected epsilon, delta, no order"):
+        loads(text(after=CODE.format("a:b"), **changes))
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """A module of one's own that leaves a trace when it is imported."""
+    name = f"code_of_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(
+        "import pathlib\n"
+        "pathlib.Path('ran').touch()\n"
+        "def good(dataset, rng):\n"
+        "    return dataset.features.sum(axis=0) + rng.normal(0.0, 5.0, dataset.dimension)\n"
+        "def weak(dataset, rng):\n"
+        "    return dataset.features.sum(axis=0) + rng.normal(0.0, 1.0, dataset.dimension)\n"
+        "def nan(dataset, rng):\n"
+        "    return dataset.features.sum(axis=0) * float('nan')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(
+        "rdpkit.verification.blackbox.verify.same_in_fresh_processes", lambda *_, **__: None
+    )
+    return name
+
+
+def test_code_is_not_imported_unless_it_is_allowed(module, tmp_path):
+    path = tmp_path / "a.claims.toml"
+    path.write_text(text(epsilon="0.80", after=CODE.format(f"{module}:good")))
+    done = run(path, "--jobs", "1")
+    assert done.exit_code == 0
+    assert f"the code '{module}:good' was not run: allow it with --allow-code" in done.stdout
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(("name", "status"), [("good", 0), ("weak", 1), ("nan", 2), ("no", 2)])
+def test_code_is_held_against_its_claim(module, tmp_path, name, status):
+    """Seeded; over seeds the honest mechanism is rejected at the rate 0.001."""
+    path = tmp_path / "a.claims.toml"
+    path.write_text(text(epsilon="0.80", after=CODE.format(f"{module}:{name}")))
+    done = run(path, "--allow-code", "--jobs", "1")
+    assert done.exit_code == status, done.output
+    assert (tmp_path / "ran").exists()
+    if name == "good":
+        assert "which proves nothing" in done.stdout
+    elif name == "weak":
+        assert "a is refuted:" in done.stdout
+        assert f"code {module}:weak: rejected" in done.stdout
+    else:
+        assert done.stderr.startswith(f"Error: {path}: claim 'a': ")
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("name", "status"), [("good", 0), ("weak", 1)])
+def test_code_on_its_own_data_sets(module, tmp_path, name, status):
+    source = tmp_path / f"{module}.py"
+    source.write_text(
+        source.read_text()
+        + "import rdpkit\n"
+        + f"{name}.event = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)\n"
+        + f"{name}.adjacency = 'add_or_remove_one'\n"
+        + f"{name}.neighbours = lambda: (([[1.0], [0.0]], [0, 0]), ([[0.0]], [0]))\n"
+    )
+    path = tmp_path / "a.claims.toml"
+    after = CODE.format(f"{module}:{name}").replace("dimension = 1", "neighbours = 'own'")
+    path.write_text(text(epsilon="0.80", after=after))
+    done = run(path, "--allow-code", "--jobs", "1")
+    assert done.exit_code == status, done.output
+    if status:
+        assert "the target's own pair" in done.stdout
+
+
+def test_code_that_has_no_data_sets_of_its_own(module, tmp_path):
+    path = tmp_path / "a.claims.toml"
+    after = CODE.format(f"{module}:good").replace("dimension = 1", "neighbours = 'own'")
+    path.write_text(text(epsilon="0.80", after=after))
+    done = run(path, "--allow-code", "--jobs", "1")
+    assert done.exit_code == 2
+    assert "claim 'a': expected neighbours 'own' for code that has any" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_code_that_no_theorem_is_about(module):
+    """Without an event the printed number itself is tested, on random neighbours."""
+    after = CODE.format(f"{module}:weak").replace("6000", "40000")
+    after += "record_norm = 3.0\nrecords = 3\n"
+    content = text(
+        mechanism="'unmodelled'", parameters=None, epsilon="0.1", delta="0.01", after=after
+    )
+    (claim,) = loads(content)
+    assert (claim.event, claim.code.neighbours) == (None, "random")
+    finding = with_code(audit_one(claim), allow_code=True, jobs=1)
+    assert finding.soundness is Soundness.REFUTED
+    assert any("(0.1, 0.01)-DP" in line for line in finding.refutation)
+
+
+def test_the_version_of_the_format_is_checked():
+    assert loads("format = 1\n" + text())
+    for version in ("2", "'1'", "true", "1.5"):
+        with pytest.raises(ValueError, match=r"f\.toml: expected format to be 1"):
+            loads(f"format = {version}\n" + text(), origin="f.toml")

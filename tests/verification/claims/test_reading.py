@@ -1,0 +1,245 @@
+"""The format of claims: what it holds, and one error a mistake, with file, claim, key and value."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from rdpkit.verification.claims.reading import UNMODELLED, load_files, loads, shipped_files
+
+from rdpkit import Adjacency, Gaussian
+from tests.verification.claim_files import PARAMETERS, SCENARIO, text
+
+ADD = Adjacency.ADD_OR_REMOVE_ONE
+
+
+def error(content, **options):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        loads(content, **options)
+    return str(caught.value)
+
+
+def test_a_claim_as_it_is_read():
+    (claim,) = loads(text(order="4", bound='"gaussian"', conversion='"optimal"', notes='["n"]'))
+    assert claim.event == Gaussian(noise_std=5.0, record_norm=1.0)
+    assert (claim.id, claim.source) == ("a", "a paper, Table 1")
+    assert (claim.adjacency, claim.delta, claim.order) == (ADD, 1e-5, 4.0)
+    assert (claim.bound, claim.conversion, claim.notes) == ("gaussian", "optimal", ("n",))
+    assert claim.missing == claim.scenarios == ()
+
+
+@pytest.mark.parametrize("printed", ["1.10", "1", "0.5764", "3535.17", "1.100", "inf", "0", "1e2"])
+def test_the_printed_digits_are_kept(printed):
+    (claim,) = loads(text(epsilon=printed))
+    assert claim.epsilon.as_tuple() == Decimal(printed).as_tuple()
+
+
+def test_bytes_and_text_and_line_ends_are_the_same():
+    assert loads(text()) == loads(text().encode()) == loads(text().replace("\n", "\r\n"))
+
+
+def test_a_claim_about_one_order_needs_no_delta():
+    (claim,) = loads(text(order="4", delta=None))
+    assert (claim.order, claim.delta) == (4.0, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "accepted"),
+    [
+        *((key, "''", "a non-empty string, got ''") for key in ("id", "source", "mechanism")),
+        *((key, "'  '", "a non-empty string, got '  '") for key in ("source", "bound")),
+        *(
+            (key, "1", "a non-empty string, got 1")
+            for key in ("id", "source", "mechanism", "bound")
+        ),
+        *((key, None, "a non-empty string, got None") for key in ("id", "source", "mechanism")),
+        ("source", "['x']", "a non-empty string, got ['x']"),
+        ("mechanism", "'Gaussian'", "one of 'class_wise_dpmix', 'composed', "),
+        ("mechanism", "'Gaussian'", "'unmodelled', got 'Gaussian'"),
+        ("adjacency", None, "one of 'add_or_remove_one', 'replace_one', got None"),
+        ("adjacency", "'bounded'", "one of 'add_or_remove_one', 'replace_one', got 'bounded'"),
+        ("adjacency", "1979-05-27", "'replace_one', got datetime.date(1979, 5, 27)"),
+        ("epsilon", None, "a number >= 0, got None"),
+        ("epsilon", "nan", "a number >= 0, got NaN"),
+        ("epsilon", "-nan", "a number >= 0, got -NaN"),
+        ("epsilon", "-inf", "a number >= 0, got -Infinity"),
+        ("epsilon", "-0.1", "a number >= 0, got -0.1"),
+        ("epsilon", "true", "a number >= 0, got True"),
+        ("epsilon", "'1.10'", "a number >= 0, got '1.10'"),
+        ("epsilon", "1979-05-27", "a number >= 0, got datetime.date(1979, 5, 27)"),
+        *(
+            ("epsilon", v, "between 1e-300 and 1e300")
+            for v in ("1e400", "1e-400", "1e-99999999", "0e-500", "1." + "0" * 500)
+        ),
+        ("epsilon", "[1.0]", "a number >= 0, got [Decimal('1.0')]"),
+        *(("delta", v, "in (0, 1)") for v in ("0", "1", "1.0", "-0.0", "nan", "inf", "1e-400")),
+        *(("delta", v, "in (0, 1)") for v in ("true", "'x'", "07:32:00", "[1e-5]", "{}", "1e400")),
+        *(("order", v, "> 1 and finite") for v in ("1", "0", "-2", "inf", "nan", "1e400", "true")),
+        ("conversion", "'x'", "one of ('mironov2017', 'balle2020', 'optimal'), got 'x'"),
+        ("conversion", "['optimal']", "'optimal'), got ['optimal']"),
+        *((key, "'x'", "a list of strings, got 'x'") for key in ("missing", "notes")),
+        *((key, "['x', 1]", "a list of strings, got ['x', 1]") for key in ("missing", "notes")),
+        *((key, "['']", "a list of strings, got ['']") for key in ("missing", "notes")),
+        ("scenario", "1", "a list of tables, [[claim.scenario]]"),
+        ("scenario", "[1]", "a list of tables, [[claim.scenario]]"),
+        ("scenario", "{}", "a list of tables, [[claim.scenario]]"),
+    ],
+)
+def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, value, accepted):
+    message = error(text(**{key: value}), origin="some/file.toml")
+    assert message.startswith("some/file.toml: claim ")
+    assert ("claim 'a': " in message) or key == "id"
+    assert f"xpected {key} " in message
+    assert accepted in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "expected at least one [[claim]]"),
+        ("# nothing\n", "expected at least one [[claim]]"),
+        ("claim = []", "expected at least one [[claim]]"),
+        ("claim = 1", "expected at least one [[claim]]"),
+        ("[claim]\nid = 'a'", "expected at least one [[claim]]"),
+        ("claim = [1]", "claim 1: expected a table, [[claim]]"),
+        ("claim = [[]]", "claim 1: expected a table, [[claim]]"),
+        ("title = 'x'\n" + text(), "unknown key 'title'; a claims file holds [[claim]] only"),
+        (text() + "[other]\n", "unknown key 'other'"),
+        (text() + text(), "claim 'a': expected id to be unique"),
+        (text(epsilom="1"), "claim 'a': unknown key 'epsilom'; accepted are id, source, "),
+        (text(id=None), "claim 1: expected id to be a non-empty string"),
+        (text(id='"b"') + text(id=None), "claim 2: expected id to be a non-empty string"),
+        (text(parameters="1"), "expected parameters to be a table, [claim.parameters]"),
+        (text(parameters="[{}]"), "expected parameters to be a table, [claim.parameters]"),
+        (text(delta=None), "claim 'a': expected delta in (0, 1), or order > 1"),
+        (text(parameters=None), "claim 'a': Mechanism 'gaussian' needs the parameters 'noise_std'"),
+        (text(parameters={"noise_std": "1"}), "needs the parameter 'record_norm' (a number)"),
+        (text(parameters={**PARAMETERS, "sigma": "1"}), "claim 'a': Unknown parameter 'sigma'"),
+        (text(parameters={**PARAMETERS, "noise_std": "-1"}), "Expected noise_std to be a finite"),
+        (
+            text(parameters={**PARAMETERS, "noise_std": "1e400"}),
+            "Expected noise_std to be a finite",
+        ),
+        (text(parameters={**PARAMETERS, "noise_std": "1979-05-27"}), "got datetime.date"),
+        (text(after=SCENARIO), "scenarios are for claims that list what is missing"),
+        ("claim = " + "[" * 5000, "not a TOML file"),
+        ("[[claim]", "not a TOML file"),
+        (text(epsilon="1" + "0" * 5000), "not a TOML file"),
+        ("a = 1\na = 2", "not a TOML file: "),
+        (b"\xff\xfe", "not a TOML file: 'utf-8' codec can't decode"),
+        (text() + "\0", "not a TOML file"),
+    ],
+)
+def test_a_file_that_does_not_follow_the_format(content, message):
+    found = error(content, origin="f.toml")
+    assert found.startswith("f.toml: ")
+    assert message in found
+    assert "\n" not in found
+
+
+def test_what_a_paper_leaves_out_is_listed_and_may_be_completed():
+    after = SCENARIO + "delta = 1e-6\n[claim.scenario.parameters]\nrecord_norm = 2.0\n"
+    (claim,) = loads(
+        text(missing='["the norm"]', parameters={"noise_std": "5.0"}, after=after, epsilon=None)
+    )
+    assert (claim.missing, claim.epsilon, claim.event) == (("the norm",), None, None)
+    (scenario,) = claim.scenarios
+    assert scenario.description == "as elsewhere"
+    assert scenario.event == Gaussian(noise_std=5.0, record_norm=2.0)
+    assert scenario.delta == 1e-6
+
+
+def test_a_scenario_takes_what_the_claim_says_and_may_overrule_it():
+    after = SCENARIO + "[claim.scenario.parameters]\nnoise_std = 7.0\n"
+    (claim,) = loads(text(missing='["x"]', after=after))
+    (scenario,) = claim.scenarios
+    assert scenario.event == Gaussian(noise_std=7.0, record_norm=1.0)
+    assert scenario.delta == claim.delta == 1e-5
+
+
+@pytest.mark.parametrize(
+    ("scenario", "message"),
+    [
+        ("[[claim.scenario]]\n", "expected description to be a non-empty string, got None"),
+        (SCENARIO + "epsilon = 1\n", "unknown key 'epsilon'; accepted are description, parameters"),
+        (SCENARIO + "delta = 1\n", "expected delta in (0, 1), got 1"),
+        (SCENARIO + "parameters = 1\n", "expected a scenario's parameters to be a table"),
+        (SCENARIO + "[claim.scenario.parameters]\nsigma = 1\n", "Unknown parameter 'sigma'"),
+        (SCENARIO + "[claim.scenario.parameters]\nnoise_std = 0\n", "Expected noise_std to be"),
+    ],
+)
+def test_scenarios_are_as_strict_as_claims(scenario, message):
+    found = error(text(missing='["x"]', after=scenario))
+    assert found.startswith("<claims>: claim 'a': ")
+    assert message in found
+
+
+def test_a_scenario_must_complete_the_parameters():
+    message = error(text(missing='["x"]', parameters={"noise_std": "5.0"}, after=SCENARIO))
+    assert "needs the parameter 'record_norm'" in message
+
+
+def test_what_the_library_does_not_model_is_a_claim_all_the_same():
+    (claim,) = loads(text(mechanism=f"'{UNMODELLED}'", parameters=None, missing='["sigma"]'))
+    assert (claim.event, claim.missing, claim.epsilon) == (None, ("sigma",), Decimal("1.10"))
+    wrong = "lists what is missing, and has neither parameters nor scenarios"
+    for changes in ({}, {"missing": "['x']", "after": SCENARIO}):
+        assert wrong in error(text(mechanism="'unmodelled'", parameters=None, **changes))
+    assert wrong in error(text(mechanism="'unmodelled'", missing="['x']"))
+
+
+def test_files_are_named_and_ids_are_unique_over_all_of_them(tmp_path):
+    one, two = tmp_path / "one.toml", tmp_path / "two \u00e9.toml"
+    one.write_text(text())
+    two.write_text(text(id='"\u4e2d"'), encoding="utf-8")
+    claims = load_files([one, str(two)])
+    assert [claim.id for claim in claims] == ["a", "\u4e2d"]
+    assert [claim.origin for claim in claims] == [str(one), str(two)]
+    two.write_text(text())
+    with pytest.raises(ValueError, match="claim 'a': expected id to be unique, but") as caught:
+        load_files([one, two])
+    assert str(one) in str(caught.value)
+    assert str(caught.value).startswith(str(two))
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load_files([tmp_path / "missing.toml"])
+    with pytest.raises(IsADirectoryError):
+        load_files([tmp_path])
+
+
+@pytest.mark.parametrize("wrong", [{"sigma": "1"}, {"noise_std": "'x'"}, {"noise_std": "-1.0"}])
+def test_parameters_beside_a_list_of_what_is_missing_are_checked_too(wrong):
+    assert "claim 'a'" in error(text(missing='["the norm"]', parameters=wrong))
+
+
+def test_a_scenario_without_a_delta_is_refused():
+    assert "delta" in error(text(missing='["delta"]', delta=None, after=SCENARIO))
+
+
+DEEP = "".join(
+    f"[claim.parameters{'.event' * depth}]\nmechanism = 'repeated'\ncount = 1\n"
+    for depth in range(1, 400)
+)
+FAR = "9" * 20
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(text(epsilon=f"1e{FAR}"), id="exponent"),
+        pytest.param(text(delta=f"1e-{FAR}"), id="negative exponent"),
+        pytest.param(
+            text(mechanism="'repeated'", parameters={"count": "1"}, after=DEEP), id="deep tables"
+        ),
+    ],
+)
+def test_hostile_files_are_one_error_that_names_the_file(content):
+    assert error(content, origin="f.toml").startswith("f.toml: ")
+
+
+def test_the_shipped_files_are_found():
+    assert {path.suffix for path in shipped_files()} == {".toml"}
+    assert len(shipped_files()) >= 4

@@ -1,0 +1,141 @@
+"""The JSON Schema: it accepts what reading accepts, and refuses the usual mistakes."""
+
+from __future__ import annotations
+
+import tomllib
+
+import jsonschema
+import pytest
+from hypothesis import given
+from rdpkit.verification.claims.keys import CLAIM_KEYS, FORMAT
+from rdpkit.verification.claims.reading import loads, shipped_files
+from rdpkit.verification.claims.schema import claims_schema
+
+from rdpkit.events import MECHANISMS, parameters_of
+from tests.verification.claim_files import PARAMETERS, SCENARIO, text
+from tests.verification.claims.test_fuzz import any_file, fuzz
+
+SCHEMA = claims_schema()
+VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
+
+
+def follows(content):
+    return VALIDATOR.is_valid(tomllib.loads(content))
+
+
+def test_it_is_a_schema_and_names_its_version():
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    assert SCHEMA["$id"] == f"urn:rdpkit:claims:{FORMAT}"
+
+
+def test_it_has_every_key_and_every_parameter():
+    claim = SCHEMA["definitions"]["claim"]
+    assert set(claim["properties"]) == set(CLAIM_KEYS)
+    nested = {
+        part["if"]["properties"]["mechanism"]["const"]: part["then"]
+        for part in SCHEMA["definitions"]["event"]["allOf"]
+    }
+    assert set(nested) == set(MECHANISMS)
+    for name, event in MECHANISMS.items():
+        names = {parameter.name for parameter in parameters_of(event)}
+        assert set(nested[name]["properties"]) == names | {"mechanism"}
+
+
+@pytest.mark.parametrize("path", shipped_files(), ids=lambda path: path.stem)
+def test_the_shipped_claims_follow_it(path):
+    document = tomllib.loads(path.read_text())
+    # One claim after another: each file is long, and they are alike.
+    for claim in document["claim"][::7]:
+        VALIDATOR.validate({"claim": [claim]})
+
+
+CODE = '[claim.code]\ncallable = "a.b:c.d"\ndimension = 2\n'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        text(),
+        "format = 1\n" + text(),
+        text(order="4", delta=None),
+        text(missing='["x"]', parameters={}, epsilon=None, after=SCENARIO),
+        text(mechanism='"unmodelled"', parameters=None, missing='["x"]'),
+        text(after=CODE),
+        text(after=CODE.replace("dimension = 2", "neighbours = 'own'")),
+        text(after=CODE + "time_budget = 5\nseed = 0\nneighbours = 'random'\nrecord_norm = 1.0\n"),
+        text(parameters=None, mechanism=None, release='"x.json"'),
+        text(
+            mechanism="'repeated'",
+            parameters="{count=2, event={mechanism='gaussian', noise_std=5.0, record_norm=1.0}}",
+        ),
+    ],
+)
+def test_what_it_accepts(content):
+    assert follows(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "claim = []",
+        "format = 2\n" + text(),
+        "title = 'x'\n" + text(),
+        text(epsilom="1"),
+        text(epsilon=None),
+        text(epsilon="-1"),
+        text(epsilon="'1'"),
+        text(delta="1"),
+        text(delta=None),
+        text(adjacency="'bounded'"),
+        text(adjacency=None),
+        text(mechanism="'Gaussian'"),
+        text(mechanism=None),
+        text(parameters=None),
+        text(parameters={"noise_std": "5.0"}),
+        text(parameters={**PARAMETERS, "sigma": "1"}),
+        text(parameters={**PARAMETERS, "noise_std": "'5'"}),
+        text(order="1"),
+        text(conversion="'x'"),
+        text(missing="'x'"),
+        text(release="'x.json'"),
+        text(after=CODE + "command = 'x'\n"),
+        text(after=CODE.replace("a.b:c.d", "a.b")),
+        text(after=CODE.replace("dimension = 2", "dimension = 0")),
+        text(after=CODE.replace("dimension = 2", "")),
+        text(after=CODE + "neighbours = 'own'\n"),
+        text(after=CODE + "neighbours = 'random'\n"),
+        text(
+            mechanism="'repeated'",
+            parameters="{count=2, event={mechanism='gaussian', noise_std=5.0}}",
+        ),
+    ],
+)
+def test_what_it_refuses_is_refused_in_reading_too(content, tmp_path):
+    assert not follows(content)
+    with pytest.raises(ValueError, match="<claims>"):
+        loads(content, folder=tmp_path)
+
+
+def check(content):
+    """Whatever reading accepts follows the schema."""
+    try:
+        loads(content)
+    except ValueError:
+        return
+    readable = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+    errors = list(VALIDATOR.iter_errors(tomllib.loads(readable)))
+    assert not errors, errors[0].message
+
+
+@fuzz(200)
+@given(any_file)
+def test_reading_is_never_looser(content):
+    check(content)
+
+
+@pytest.mark.slow
+@fuzz(10_000)
+@given(any_file)
+def test_reading_is_never_looser_at_length(content):
+    check(content)

@@ -1,0 +1,167 @@
+"""``rdpkit plot``: files, both formats, progress, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+
+import pytest
+from click.testing import CliRunner
+from rdpkit.verification.cli import plot as plot_command
+
+from rdpkit.cli import main
+
+SMALL = ["synthesis-figure3", "--records", "1000000", "--points", "2"]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def plot(*arguments):
+    done = CliRunner().invoke(main, ["plot", *map(str, arguments)])
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    return done
+
+
+def test_by_default_an_svg_named_after_the_figure(tmp_path):
+    done = plot(*SMALL)
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["synthesis-figure3.svg"]
+    assert (tmp_path / "synthesis-figure3.svg").read_bytes().startswith(b"<?xml")
+    assert "wrote synthesis-figure3.svg" in done.stdout
+    assert "d = 6, sigma = 0.01, outputs = n" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.svg", "a.PNG", "\u4e2d [red].svg"])
+def test_the_suffix_says_what_is_drawn(tmp_path, name):
+    assert plot(*SMALL, "--output", name).exit_code == 0
+    start = b"\x89PNG" if name.lower().endswith("png") else b"<?xml"
+    assert (tmp_path / name).read_bytes().startswith(start)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_the_same_command_writes_the_same_bytes(tmp_path):
+    for name in ("a.svg", "b.svg"):
+        assert plot(*SMALL, "--output", name).exit_code == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_json_is_all_that_is_printed_and_nothing_is_drawn(tmp_path):
+    done = plot(*SMALL, "--format", "json")
+    data = json.loads(done.stdout)
+    assert data["figure"] == "synthesis-figure3"
+    assert [panel["panel"] for panel in data["panels"]] == ["unbounded", "bounded"]
+    assert list(tmp_path.iterdir()) == []
+    assert plot(*SMALL, "--format", "json", "--output", "a.svg").exit_code == 0
+    assert (tmp_path / "a.svg").exists()
+
+
+def test_data_is_written_beside_the_drawing(tmp_path):
+    assert plot(*SMALL, "--data", "a.csv", "--output", "a.svg").exit_code == 0
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0] == "panel,n,d,sigma,outputs,x,published,upper,lower"
+    assert len(lines) == 5
+    assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "a.svg"}
+
+
+def test_options_of_the_other_figures_reach_the_data():
+    done = plot(
+        *("dpcda-figure3", "--orders-of-mixture", "256", "--releases", "500", "--delta", "1e-6"),
+        *("--clip-norm", "2", "--points", "2", "--noise", "0.2", "0.4", "--format", "json"),
+    )
+    data = json.loads(done.stdout)
+    assert (data["parameters"]["T"], data["parameters"]["delta"]) == (500, 1e-6)
+    assert data["parameters"]["c"] == 2.0
+    assert [p["x"] for p in data["panels"][0]["curves"][0]["points"]] == [0.2, 0.4]
+
+
+def test_refuted_points_are_named():
+    done = plot(
+        *("dpcda-figure3", "--orders-of-mixture", "256", "--points", "2"),
+        *("--noise", "0.01", "0.5"),
+    )
+    assert "refuted: order of mixture l = 256, x = 0.01: published 5.663, lower 8.26" in done.stdout
+
+
+def test_an_old_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    target = tmp_path / "a.svg"
+    target.write_text("old")
+    assert plot(*SMALL, "--output", target).exit_code == 0
+    new = target.read_bytes()
+    assert new.startswith(b"<?xml")
+
+    def fails(source, destination):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", fails)
+    done = plot(*SMALL, "--output", target)
+    assert done.exit_code == 2
+    assert done.stderr == "Error: no space left\n"
+    assert target.read_bytes() == new
+    assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no umask")
+def test_files_have_the_rights_that_new_files_have(tmp_path):
+    before = os.umask(0o027)
+    try:
+        assert plot(*SMALL, "--output", "a.svg").exit_code == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.svg").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["figure9"], "Expected FIGURE to be one of dpcda-figure3, dpcda-order-of-mixture,"),
+        ([*SMALL, "--output", "a.pdf"], "Expected --output to end in .svg or .png, got 'a.pdf'."),
+        ([*SMALL, "--output", "a"], "Expected --output to end in .svg or .png, got 'a'."),
+        ([*SMALL, "--output", "no/a.svg"], "Expected --output to be a file in a directory"),
+        ([*SMALL, "--output", "a\x1b[2J.pdf"], r"got 'a\x1b[2J.pdf'"),
+        ([*SMALL, "--data", "a.txt"], "Expected --data to end in .csv, got 'a.txt'."),
+        ([*SMALL[:2], "1,x"], "Expected --records to be a list of integers like 10,20,30"),
+        ([*SMALL, "--orders", "1", "2"], "Expected orders to be a finite Renyi order > 1, got 1.0"),
+        ([*SMALL, "--min-eigenvalue", "nan"], "Expected min_eigenvalue to be"),
+        ([*SMALL[:-1], "1"], "Expected points to be an integer in [2, 1000], got 1."),
+        (["dpcda-figure3", "--releases", "7"], "Expected releases to be an integer >= 10, got 7."),
+        (["ndpdc-figure1", "--group-size", "6000"], "Expected group_size to be at most 5421"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2_and_writes_nothing(tmp_path, arguments, message):
+    done = plot(*arguments)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_the_data_is_there_all_the_same(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = plot(*SMALL)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: Drawing needs matplotlib: pip install")
+    assert plot(*SMALL, "--format", "json").exit_code == 0
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch):
+    tasks = [int, float]
+    shown = []
+
+    class Recorder(plot_command.Progress):
+        def __init__(self, *columns, disable, **settings):
+            shown.append(not disable)
+            super().__init__(*columns, disable=True, **settings)
+
+    monkeypatch.setattr(plot_command, "Progress", Recorder)
+    for terminal in (True, False):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
+        assert list(plot_command._with_progress("f")(tasks)) == tasks
+    assert shown == [True, False]

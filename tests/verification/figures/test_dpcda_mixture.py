@@ -1,0 +1,137 @@
+"""DP-CDA's order of mixture: the numbers of the library, and a best one in between."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from rdpkit.verification.figures import dpcda_mixture
+
+import rdpkit
+from rdpkit.text import as_json
+from tests.cli.commands import run
+
+QUICK = {"epsilons": (10.0,), "orders_of_mixture": (4, 128, 4096), "releases": 10000}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The figure without its lower curve, which takes seconds a point."""
+    asked = []
+
+    def refuted(event, epsilon, delta, *, start):
+        asked.append((event.order_of_mixture, epsilon, start))
+        return 0.8 * start
+
+    monkeypatch.setattr(dpcda_mixture, "_refuted", refuted)
+    return asked
+
+
+def test_numbers_are_those_of_the_library(quick):
+    figure = dpcda_mixture.figure(**QUICK)
+    noise, ratio = figure.panels
+    assert [panel.name for panel in figure.panels] == ["noise", "noise-to-signal"]
+    point = noise.curves[0].points[1]
+    event = rdpkit.DPCDA(
+        class_sizes=dpcda_mixture.CLASS_SIZES,
+        samples_per_class=1000,
+        order_of_mixture=128,
+        clip_norm=1.0,
+        feature_noise=0.1,
+        label_noise=0.1,
+    )
+    ask = {"target_epsilon": 10.0, "delta": 1e-5, "adjacency": "replace_one"}
+    upper = rdpkit.calibrate(event, **ask, parameter="feature_noise", bound="best-rdp")
+    assert point.upper == pytest.approx(upper.value, rel=1e-6)
+    both = ("feature_noise", "label_noise")
+    published = rdpkit.calibrate(event, **ask, parameter=both, bound="dpcda-theorem1")
+    assert point.published == pytest.approx(published.value, rel=1e-6)
+    # The published noise is below what the corrected accounting needs: the theorem is unsound.
+    assert point.published < point.upper
+    # The ratio is sigma^2 / (1/l - 1/N), N the smallest class.
+    kept = 1.0 / 128 - 1.0 / 5421
+    assert ratio.curves[0].points[1].upper == pytest.approx(point.upper**2 / kept, rel=1e-12)
+
+
+def test_the_best_order_is_neither_the_smallest_nor_the_largest(quick):
+    figure = dpcda_mixture.figure(**QUICK)
+    upper = [point.upper for point in figure.panels[1].curves[0].points]
+    assert min(upper) == upper[1]
+    assert "Best of the orders shown: l = 128 at epsilon 10." in figure.caption()
+    noise = [point.upper for point in figure.panels[0].curves[0].points]
+    assert noise == sorted(noise, reverse=True)
+    # The search for the lower curve begins below the upper one.
+    assert [order for order, _, _ in quick] == [4, 128, 4096]
+    assert all(start < upper for (_, _, start), upper in zip(quick, noise))
+
+
+def test_units_are_the_clip_norm(quick):
+    one, two = (
+        dpcda_mixture.figure(**{**QUICK, "orders_of_mixture": (64,)}, clip_norm=c)
+        for c in (1.0, 2.0)
+    )
+    for first, second in zip(one.panels, two.panels):
+        (a,), (b,) = first.curves[0].points, second.curves[0].points
+        assert a.upper == pytest.approx(b.upper, rel=1e-6)
+
+
+def test_a_whole_class_has_no_ratio_and_no_noise(quick):
+    figure = dpcda_mixture.figure(**{**QUICK, "orders_of_mixture": (4, 5421)})
+    noise, ratio = figure.panels
+    assert noise.curves[0].points[1].upper == math.inf
+    assert noise.curves[0].points[1].lower is None
+    assert [point.x for point in ratio.curves[0].points] == [4.0]
+    assert "inf" in as_json(figure.as_dict())
+
+
+@pytest.mark.slow
+def test_a_pair_of_data_sets_needs_less_noise_than_the_bound():
+    figure = dpcda_mixture.figure(epsilons=(2.0,), orders_of_mixture=(64,), releases=100)
+    (point,) = figure.panels[0].curves[0].points
+    assert 0.7 * point.upper < point.lower < point.upper
+    event = rdpkit.DPCDA(
+        class_sizes=dpcda_mixture.CLASS_SIZES,
+        samples_per_class=10,
+        order_of_mixture=64,
+        clip_norm=1.0,
+        feature_noise=point.lower,
+        label_noise=0.0,
+    )
+    attained = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound="pair-lower")
+    # With the noise of the lower curve the budget is exceeded, by the curve's tolerance at most.
+    assert 2.0 < attained.epsilon < 2.1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"epsilons": ()}, "Expected epsilons to be 1 to 8 different numbers"),
+        ({"epsilons": (1.0, 1.0)}, "Expected epsilons to be 1 to 8 different numbers"),
+        ({"epsilons": (0.0,)}, "Expected epsilons to be a finite number > 0"),
+        ({"orders_of_mixture": (5422,)}, "Expected order_of_mixture to be an integer in"),
+        ({"orders_of_mixture": (4, 4)}, "Expected orders_of_mixture to be at most"),
+        ({"releases": 15}, "Expected releases to be a multiple of 10"),
+        ({"delta": 0.0}, "Expected delta in"),
+        ({"clip_norm": -1.0}, "Expected clip_norm to be"),
+    ],
+)
+def test_bad_parameters_are_one_error_before_any_work(changes, message):
+    def no_work(tasks):
+        raise AssertionError("began")
+
+    with pytest.raises(ValueError, match=message):
+        dpcda_mixture.figure(**{**QUICK, **changes}, track=no_work)
+
+
+def test_the_command_draws_it(quick, tmp_path):
+    target, data = tmp_path / "figure.svg", tmp_path / "figure.csv"
+    done = run(
+        *("plot", dpcda_mixture.ID, "--epsilons", "10", "--orders-of-mixture", "4,128"),
+        *("--output", target, "--data", data),
+    )
+    assert done.exit_code == 0, done.output
+    assert target.read_bytes().startswith(b"<?xml")
+    assert data.read_text().startswith("panel,epsilon,class sizes,T,delta,c,adjacency,x,")
+    wrong = run("plot", dpcda_mixture.ID, "--epsilons", "1,x")
+    assert wrong.exit_code == 2
+    assert "Expected --epsilons to be a list of numbers" in wrong.stderr

@@ -1,0 +1,222 @@
+"""Figures as data: what the papers print, what is true beside it, and how it is drawn."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import pytest
+from rdpkit.verification.figures import dpcda, drawing, ndpdc, synthesis
+from rdpkit.verification.figures.model import Curve, Figure, Panel, Point
+
+import rdpkit
+from rdpkit.text import as_json
+
+
+@pytest.fixture(scope="module")
+def divergences():
+    return synthesis.figure(records=(10**4, 10**6), orders=(2.0, 8.0), points=3)
+
+
+@pytest.fixture(scope="module")
+def budgets():
+    return dpcda.figure(orders_of_mixture=(64, 256), points=2, noise=(0.02, 0.1))
+
+
+def at(figure, panel, curve, x):
+    found = [p for p in figure.panels[panel].curves[curve].points if p.x == x]
+    assert len(found) == 1
+    return found[0]
+
+
+def points_of(figure):
+    return [p for panel in figure.panels for curve in panel.curves for p in curve.points]
+
+
+def test_synthesis_has_the_numbers_of_the_papers_table_1(divergences):
+    # Table 1 at order 4, of n outputs: 3535.17 and 5.8064 unbounded, - and 23.3577 bounded. The
+    # tolerance is half a unit of the last printed digit.
+    assert at(divergences, 0, 0, 4.0).published == pytest.approx(3535.17, abs=5e-3)
+    assert at(divergences, 0, 1, 4.0).published == pytest.approx(5.8064, abs=5e-5)
+    assert at(divergences, 1, 0, 4.0).published is None
+    assert at(divergences, 1, 1, 4.0).published == pytest.approx(23.3577, abs=5e-5)
+
+
+def test_synthesis_curves_end_near_the_limits_that_the_paper_prints(divergences):
+    # 4.1679 and 2.3680 are the limits that section 5.2 prints for n = 10^4.
+    for panel, limit in ((0, 4.1679), (1, 2.3680)):
+        points = divergences.panels[panel].curves[0].points
+        last = max(p.x for p in points if p.published is not None)
+        assert 1.0 + 0.99 * (limit - 1.0) < last < limit
+
+
+def test_synthesis_is_infinite_beyond_and_never_out_of_order(divergences):
+    assert at(divergences, 0, 0, 8.0) == Point(
+        x=8.0, published=None, upper=math.inf, lower=math.inf
+    )
+    for point in points_of(divergences):
+        assert point.lower <= point.upper
+        # The pair of the lower bound has n - 1 and n records where the theorem has n and n + 1.
+        assert point.published is None or point.lower < point.published
+
+
+def test_dpcda_is_refuted_where_noise_is_small_and_loose_where_it_is_large(budgets):
+    small, large = budgets.panels[0].curves[0].points
+    assert small.refuted
+    assert small.published < small.lower <= small.upper
+    assert large.lower <= large.upper < large.published / 5.0
+    assert [point.x for _, _, point in budgets.refuted()] == [0.02]
+
+
+def test_dpcda_numbers_are_those_of_the_library(budgets):
+    event = rdpkit.DPCDA(
+        class_sizes=[6000] * 10,
+        samples_per_class=1000,
+        order_of_mixture=256,
+        clip_norm=1.0,
+        feature_noise=0.1,
+        label_noise=0.1,
+    )
+    point = at(budgets, 1, 0, 0.1)
+    for value, bound in (
+        (point.published, "dpcda-theorem1"),
+        (point.upper, "best"),
+        (point.lower, "pair-lower"),
+    ):
+        asked = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound=bound)
+        # Certified or not, the same number up to the error of floats in a search over orders.
+        assert value == pytest.approx(asked.epsilon, rel=1e-5)
+
+
+def test_dpcda_has_no_lower_bound_where_the_upper_one_promises_nothing():
+    figure = dpcda.figure(orders_of_mixture=(64,), points=2, noise=(0.01, 0.5))
+    first, last = figure.panels[0].curves[0].points
+    assert first.upper > dpcda.LOWER_UP_TO
+    assert first.lower is None
+    assert last.lower is not None
+
+
+def test_ndpdc_has_the_budgets_that_the_paper_prints():
+    figure = ndpdc.figure(points=2)
+    # Table 8 at sigma = 2 (2.16, 1.93, 2.36) and Table 1 at the defaults (6.12, 5.45, 6.72), both
+    # rounded up to two digits, as the last points of the first and the third panel.
+    printed = {(0, 2.0): (2.16, 1.93, 2.36), (2, 10000.0): (6.12, 5.45, 6.72)}
+    for (panel, x), budgets in printed.items():
+        for curve, budget in enumerate(budgets):
+            point = at(figure, panel, curve, x)
+            assert budget - 0.01 <= point.published <= budget
+            assert point.lower <= point.upper < point.published
+    assert [curve.label for curve in figure.panels[0].curves] == ["MNIST", "FMNIST", "CIFAR10"]
+    assert figure.refuted() == []
+    assert "noise_std" not in figure.panels[0].curves[0].parameters
+    assert figure.panels[1].curves[0].parameters["noise_std"] == 1.0
+
+
+def test_the_default_axes_of_ndpdc_hold_the_papers_values():
+    wanted = {"noise_std": [0.75, 1, 1.25, 1.5, 2], "group_size": [25, 50, 75, 100]}
+    seen = {}
+
+    def only_count(tasks):
+        seen["x"] = {task.args[2] for task in tasks}
+        raise StopIteration
+
+    with pytest.raises(StopIteration):
+        ndpdc.figure(track=only_count)
+    assert {x for values in wanted.values() for x in values} <= seen["x"]
+    assert {2000.0, 5000.0, 10000.0} <= seen["x"]
+
+
+@pytest.mark.parametrize(
+    ("compute", "parameters", "message"),
+    [
+        (dpcda.figure, {"points": 1}, "Expected points to be an integer in"),
+        (dpcda.figure, {"points": 10**6}, "Expected points to be an integer in"),
+        (dpcda.figure, {"noise": (0.5, 0.1)}, "Expected noise to be two numbers, LOW < HIGH"),
+        (dpcda.figure, {"noise": (0.0, 0.1)}, "Expected noise to be a finite number > 0"),
+        (dpcda.figure, {"noise": (0.1, math.nan)}, "Expected noise to be a finite number > 0"),
+        (dpcda.figure, {"releases": 15}, "Expected releases to be a multiple of 10"),
+        (dpcda.figure, {"delta": 1.0}, "Expected delta in"),
+        (dpcda.figure, {"clip_norm": -1.0}, "Expected clip_norm to be"),
+        (dpcda.figure, {"orders_of_mixture": (4, 4)}, "at most 8 different integers"),
+        (dpcda.figure, {"orders_of_mixture": range(1, 10)}, "at most 8 different integers"),
+        (dpcda.figure, {"orders_of_mixture": (6001,)}, "Expected order_of_mixture to be"),
+        (ndpdc.figure, {"noise_std": 0.0}, "Expected noise_std to be"),
+        (ndpdc.figure, {"group_size": 5001}, "Expected group_size to be at most 5000"),
+        (ndpdc.figure, {"iterations": 0}, "Expected iterations to be"),
+        (ndpdc.figure, {"delta": 0.0}, "Expected delta in"),
+        (synthesis.figure, {"orders": (1.0, 2.0)}, "Expected orders to be a finite Renyi order"),
+        (synthesis.figure, {"records": (1,)}, r"Expected records\[0\] to be an integer >= 2"),
+        (synthesis.figure, {"min_eigenvalue": 2.0}, "Expected min_eigenvalue"),
+        (synthesis.figure, {"dimension": 0}, "Expected dimension to be"),
+    ],
+)
+def test_bad_parameters_are_one_error_before_any_work(compute, parameters, message):
+    def no_work(tasks):
+        raise AssertionError("began")
+
+    with pytest.raises(ValueError, match=message):
+        compute(**parameters, track=no_work)
+
+
+def test_synthesis_of_too_few_records_for_a_pair_has_no_lower_curve():
+    points = synthesis.figure(records=(2,), min_eigenvalue=1.0, points=2).panels[0].curves[0].points
+    assert {point.lower for point in points} == {None}
+
+
+def test_csv_is_one_row_a_point_with_every_parameter(divergences):
+    rows = list(csv.DictReader(io.StringIO(divergences.as_csv())))
+    assert list(rows[0]) == [
+        *("panel", "n", "d", "sigma", "outputs"),
+        *("x", "published", "upper", "lower"),
+    ]
+    assert len(rows) == len(points_of(divergences))
+    last = next(row for row in rows if row["n"] == "10000" and row["x"] == "8.0")
+    assert (last["published"], last["upper"], last["lower"]) == ("", "inf", "inf")
+    for row, point in zip(rows, points_of(divergences), strict=True):
+        assert float(row["x"]) == point.x
+        assert float(row["upper"]) == point.upper
+
+
+def test_json_is_strict_and_says_what_is_fixed(budgets, divergences):
+    data = json.loads(as_json(budgets.as_dict()))
+    assert data["parameters"]["T"] == 10000
+    assert data["parameters"]["delta"] == 1e-5
+    assert data["parameters"]["c"] == 1.0
+    assert data["panels"][0]["curves"][0]["parameters"] == {"l": 64}
+    assert "T = 10000, delta = 1e-05, c = 1" in budgets.caption()[0]
+    data = json.loads(as_json(divergences.as_dict()))
+    last = data["panels"][0]["curves"][0]["points"][-1]
+    assert last == {"x": 8.0, "published": None, "upper": "inf", "lower": "inf"}
+
+
+@pytest.mark.parametrize(("file_format", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
+def test_a_drawing_is_the_same_every_time(divergences, file_format, start):
+    first = drawing.draw(divergences, file_format)
+    assert first.startswith(start)
+    assert drawing.draw(divergences, file_format) == first
+    assert b"<dc:date>" not in first
+
+
+def test_a_figure_with_nothing_finite_or_many_panels_is_drawn_all_the_same():
+    nothing = Point(x=1.0, published=None, upper=math.inf, lower=None)
+    zero = Point(x=2.0, published=0.0, upper=0.0, lower=0.0)
+    some = Point(x=2.0, published=1.0, upper=math.inf, lower=0.5)
+    for count in (1, 2, 5):
+        for points in ((nothing,), (nothing, zero), (nothing, some)):
+            panels = tuple(
+                Panel(
+                    name=str(i),
+                    title="t",
+                    x_label="x",
+                    y_label="y",
+                    x_logarithmic=True,
+                    y_logarithmic=True,
+                    y_highest=10.0,
+                    curves=(Curve(label="c", parameters={}, points=points),),
+                )
+                for i in range(count)
+            )
+            figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
+            assert drawing.draw(figure, "png").startswith(b"\x89PNG")

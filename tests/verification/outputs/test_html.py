@@ -1,0 +1,186 @@
+"""The report: what is on the page, that nothing hostile becomes HTML, and the command."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import pytest
+from click.testing import CliRunner
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.versions import versions
+from rdpkit.verification.claims.reading import loads
+from rdpkit.verification.cli.report import report
+from rdpkit.verification.outputs.html import Provenance, SourceFile, curves, page
+from rdpkit.verification.outputs.html.axis import Axis
+from rdpkit.verification.outputs.html.curves import DELTAS, ORDERS
+
+from rdpkit import Adjacency, epsilon
+from tests.verification.claim_files import text
+
+HOSTILE = (
+    "</script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
+)
+CLAIMS = "\n".join(
+    [
+        text(id='"loose"', epsilon="3.0"),
+        text(id='"wrong"', epsilon="0.1"),
+        text(id='"open"', parameters={"noise_std": "5.0"}, missing='["record_norm"]'),
+        text(
+            id=json.dumps("hostile " + HOSTILE),
+            source=json.dumps(HOSTILE + "' \" onfocus=alert(1) {{ 7*7 }} \\u202e <!--"),
+            notes=json.dumps([HOSTILE]),
+        ),
+    ]
+)
+
+
+def provenance(**changes):
+    given = {
+        "title": "A report",
+        "made": "then",
+        "files": [SourceFile(name="claims.toml", digest="0" * 64)],
+        "versions": versions(),
+        "settings": {"bounds": "all"},
+    }
+    return Provenance(**{**given, **changes})
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return list(audit(loads(CLAIMS)))
+
+
+@pytest.fixture(scope="module")
+def content(findings):
+    return page(findings, [curves(f.claim) for f in findings], provenance())
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and the text outside of scripts and styles."""
+
+    def __init__(self, content):
+        super().__init__()
+        self.tags, self.words, self.inside = [], [], None
+        self.feed(content)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag
+
+    def handle_data(self, data):
+        if self.inside not in ("script", "style"):
+            self.words.append(data)
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+
+def test_hostile_text_is_shown_and_is_no_tag(content):
+    tags = Tags(content)
+    assert HOSTILE in "".join(tags.words)
+    assert not [tag for tag, _ in tags.tags if tag == "img"]
+    assert not [a for _, attributes in tags.tags for a in attributes if a.startswith("on")]
+    # Two scripts of the project, and the data of the three claims that have curves.
+    scripts = [attributes for tag, attributes in tags.tags if tag == "script"]
+    assert sum("type" not in attributes for attributes in scripts) == 2
+    assert sum(a.get("type") == "application/json" for a in scripts) == 3
+    # Template marks in a claim are text, and characters that turn it around are spelled out.
+    assert "{{ 7*7 }}" in html.unescape(content)
+    assert "\u202e" not in content
+
+
+def test_the_page_loads_nothing_and_its_policy_says_so(content):
+    assert "default-src &#39;none&#39;" in content or "default-src 'none'" in content
+    attributes = [a for _, a in Tags(content).tags]
+    for name in ("src", "href", "action", "data-src", "poster", "srcset"):
+        links = [a[name] for a in attributes if name in a]
+        assert all(link.startswith(("#", "data:")) for link in links), links
+    assert not re.search(r"@import|url\(", content)
+
+
+def test_every_number_and_verdict_is_on_the_page(findings, content):
+    words = " ".join(" ".join(Tags(content).words).split())
+    wrong = findings[1]
+    for line in wrong.refutation:
+        assert line in words
+    for finding in findings:
+        assert finding.soundness.value in words
+        for side in (finding.published, finding.upper, finding.lower):
+            assert side is None or side.bound in words
+    for name, value in versions().items():
+        assert name in words
+        assert value in words
+    assert "not given by the source" in words
+
+
+def test_data_for_scripts_is_json_without_ends_of_scripts(findings, content):
+    found = re.findall(r'<script type="application/json">(.*?)</script>', content, re.DOTALL)
+    assert len(found) == 3
+    for block in found:
+        data = json.loads(block)
+        assert "<" not in block
+        for kind in ("rdp", "profile"):
+            for _, _, values in data[kind]["series"]:
+                assert len(values) == len(data[kind]["x"])
+
+
+def test_curves_of_the_gaussian_are_the_formula_rounded_up():
+    (claim,) = loads(text(adjacency='"add_or_remove_one"'))
+    found = curves(claim)
+    for order, value in zip(ORDERS, found.rdp[0].values, strict=True):
+        exact = order / (2.0 * 25.0)
+        # Five digits, rounded up.
+        assert exact * (1.0 - 1e-12) <= value <= exact * 1.0002
+    for delta, value in zip(DELTAS, found.profile[0].values, strict=True):
+        best = epsilon(
+            claim.event, delta=delta, adjacency=Adjacency.ADD_OR_REMOVE_ONE, bound="best-rdp"
+        ).epsilon
+        # Some orders only, and Balle's conversion: never smaller, and not much larger.
+        assert best * (1.0 - 1e-9) <= value <= 1.2 * best + 0.01
+
+
+def test_places_on_the_axis_keep_the_order_of_the_numbers():
+    axis = Axis.around([0.02, 5.0, math.inf, 0.0])
+    assert (axis.low, axis.high) == (-2, 1)
+    places = [float(axis.place(v)[:-1]) for v in (0.0, 0.02, 0.5, 5.0, math.inf)]
+    assert places == sorted(places)
+    assert (places[0], places[-1]) == (0.0, 100.0)
+    assert axis.place(0.1) == "33.33%"
+    assert Axis.around([]).ticks
+
+
+def test_the_command_writes_a_page_and_the_same_one_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.toml").write_text(CLAIMS)
+    pages = []
+    for _ in range(2):
+        done = CliRunner().invoke(
+            report,
+            ["a.toml", "-o", "r.html", "--jobs", "1", "--cache", "c.jsonl", "--bounds", "rdp"],
+        )
+        assert done.exit_code == 0, done.output
+        pages.append((tmp_path / "r.html").read_text())
+    assert pages[0] == pages[1]
+    assert "2023-11-14 22:13 UTC" in pages[0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.toml", "c.jsonl", "r.html"]
+
+
+def test_the_command_says_what_is_wrong_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.toml").write_text(text())
+    for options in (["a.toml", "-o", "nowhere/r.html"], ["none.toml"]):
+        done = CliRunner().invoke(report, [*options, "--jobs", "1"])
+        assert done.exit_code == 2
+        assert len(done.output.strip().splitlines()) == 1
+    done = CliRunner().invoke(report, ["a.toml", "--jobs", "1", "--format", "json"])
+    found = json.loads(done.output)
+    assert found == {
+        "output": "report.html",
+        "claims": 1,
+        "bytes": (tmp_path / "report.html").stat().st_size,
+    }

@@ -1,0 +1,101 @@
+"""What an audit finds: two verdicts on a claim, and the numbers behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from rdpkit.verification.claims.reading import Claim
+
+from rdpkit.guarantee import plain
+
+
+class Reproduction(StrEnum):
+    """Whether the published formula with the stated parameters gives the claimed number."""
+
+    EXACT = "exact"
+    DIFFERS = "differs"
+    UNDERSPECIFIED = "underspecified"
+
+
+class Soundness(StrEnum):
+    """Whether the claim is true."""
+
+    SOUND = "sound"
+    REFUTED = "refuted"
+    UNPROVEN = "unproven"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a claim: a number, and the theorem that it comes from.
+
+    ``epsilon`` is a Renyi divergence where the claim is about one order, else an epsilon at the
+    claim's delta.
+    """
+
+    bound: str
+    epsilon: float
+    order: float | None = None
+    enclosure: tuple[float, float] | None = None
+    rigorous: bool = False
+    assumptions: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found: dict[str, Any] = {"bound": self.bound, "epsilon": plain(self.epsilon)}
+        if self.order is not None:
+            found["order"] = plain(self.order)
+        if self.enclosure is not None:
+            found["enclosure"] = [plain(value) for value in self.enclosure]
+            found["rigorous"] = self.rigorous
+        if self.assumptions:
+            found["assumptions"] = list(self.assumptions)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What the audit found about one claim.
+
+    ``pair`` describes the two data sets of the lower bound; ``refutation`` adds delta at the
+    claimed epsilon, where the lower bound exceeds the claim.
+    """
+
+    claim: Claim
+    published: Side | None
+    upper: Side | None
+    lower: Side | None
+    reproduction: Reproduction
+    soundness: Soundness
+    slack: float | None
+    scenarios: tuple[tuple[str, Side], ...]
+    notes: tuple[str, ...]
+    refutation: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the keys of the command line's contract."""
+        claim = self.claim
+        return {
+            "id": claim.id,
+            "source": claim.source,
+            "mechanism": claim.mechanism,
+            "adjacency": claim.adjacency.value,
+            "delta": claim.delta,
+            "order": claim.order,
+            "claimed_epsilon": None if claim.epsilon is None else plain(float(claim.epsilon)),
+            "published": None if self.published is None else self.published.as_dict(),
+            "upper": None if self.upper is None else self.upper.as_dict(),
+            "lower": None if self.lower is None else self.lower.as_dict(),
+            "reproduction": self.reproduction.value,
+            "soundness": self.soundness.value,
+            "slack": None if self.slack is None else plain(self.slack),
+            "missing": list(claim.missing),
+            "scenarios": [
+                {"description": text, "published": side.as_dict()} for text, side in self.scenarios
+            ],
+            "refutation": list(self.refutation),
+            "notes": list(self.notes),
+        }

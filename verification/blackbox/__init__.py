@@ -1,0 +1,1 @@
+"""Testing a privacy claim against the code that makes the releases."""

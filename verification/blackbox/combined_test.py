@@ -1,0 +1,124 @@
+"""One sequential test that looks at several scores of the same outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from rdpkit.verification.estimators.base import Array, Diagnostic, Outcome, PrivacyClaim, Stop
+from rdpkit.verification.estimators.sequential import SequentialTest
+from scipy.special import logsumexp
+
+from rdpkit import _validate
+
+
+class SideBySideTest:
+    """Spread a bettor's capital evenly over several scores.
+
+    Guarantee
+    ---------
+    If the claim is true, it is ever rejected with probability at most ``false_alarm_rate``: the
+    parts of the capital are nonnegative supermartingales, so their mean is one, whatever the
+    scores have to do with each other (Ville's inequality).
+
+    Assumes
+    -------
+    As :class:`rdpkit.verification.estimators.sequential.SequentialTest`, of every score.
+
+    Parameters
+    ----------
+    claim : PrivacyClaim
+        What is claimed.
+    names : sequence of str
+        The scores' names.
+    false_alarm_rate : float
+        In (0, 1).
+    """
+
+    def __init__(
+        self, claim: PrivacyClaim, *, names: Sequence[str], false_alarm_rate: float
+    ) -> None:
+        self._rate = _validate.open_probability("false_alarm_rate", false_alarm_rate)
+        self._names = tuple(names)
+        if not self._names:
+            raise _validate.fail("names", "to be at least one name", names)
+        # A part that has grown to this is enough on its own.
+        alone = self._rate / len(self._names)
+        self._tests = [SequentialTest(claim, false_alarm_rate=alone) for _ in self._names]
+        self._claim = claim
+        self._runs = 0
+        self._highest = 0.0
+        self._stop: Stop | None = None
+
+    @property
+    def log_e_value(self) -> float:
+        """The logarithm of the capital, which began as 1."""
+        parts = [test.log_e_value for test in self._tests]
+        return float(logsumexp(parts)) - math.log(len(parts))
+
+    @property
+    def leading(self) -> str:
+        """The name of the score that gained most."""
+        return self._names[self._best]
+
+    @property
+    def _best(self) -> int:
+        return int(np.argmax([test.log_e_value for test in self._tests]))
+
+    def update(self, p_scores: Array, q_scores: Array) -> Stop | None:
+        """Look at new scores, one score a column, in the order in which they were drawn.
+
+        Parameters
+        ----------
+        p_scores, q_scores : ndarray, shape (n, k) each
+            Of as many outputs from either side.
+
+        Returns
+        -------
+        Stop or None
+            ``REJECTED`` or ``CLEARED`` once that is certain; None if more scores may help.
+
+        Raises
+        ------
+        ArithmeticError
+            If a score is NaN.
+        """
+        stops = [
+            test.update(p_scores[:, column], q_scores[:, column])
+            for column, test in enumerate(self._tests)
+        ]
+        self._runs += len(p_scores)
+        self._highest = max(self._highest, self.log_e_value)
+        if self._stop is None:
+            if self._highest >= math.log(1.0 / self._rate):
+                self._stop = Stop.REJECTED
+            elif all(stop is Stop.CLEARED for stop in stops):
+                self._stop = Stop.CLEARED
+        return self._stop
+
+    def outcome(self, claim: str) -> Outcome:
+        """The verdict so far, with the claim in these words."""
+        found = self._tests[self._best].outcome() if self._runs else None
+        stop = self._stop or Stop.EXHAUSTED
+        count = len(self._names)
+        return Outcome(
+            rejected=stop is Stop.REJECTED,
+            false_alarm_rate=self._rate,
+            claim=claim,
+            method="sequential bets" + (f", spread over {count} scores" if count > 1 else ""),
+            samples=(self._runs, self._runs),
+            stop=stop,
+            log_e_value=self._highest,
+            witness="" if found is None else found.witness,
+            diagnostics=self._diagnostics() if stop is Stop.EXHAUSTED and self._runs else (),
+        )
+
+    def _diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Those of the leading score that all scores have: otherwise one of them saw enough."""
+        found = [test.outcome().diagnostics for test in self._tests]
+        kinds = [{diagnostic.kind for diagnostic in one} for one in found]
+        return tuple(one for one in found[self._best] if all(one.kind in kind for kind in kinds))
+
+
+__all__ = ["SideBySideTest"]

@@ -1,0 +1,233 @@
+"""What is verified: a mechanism of the zoo by its name, or anybody's ``module:callable``.
+
+A ``module:callable`` is code that the user names, and naming it is what runs it: it is imported
+from the current directory or wherever Python finds it, and called. Nothing else is ever imported
+or executed; data sets are read without pickle.
+
+A target may say what it claims and on which data sets that is to be tested (:class:`Own`).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import operator
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit.verification.blackbox.neighbours import (
+    LEAST_DELTA,
+    LabelledData,
+    Neighbours,
+    worst_neighbours,
+)
+from rdpkit.verification.blackbox.scores import NamedScore
+from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, Entry, names
+
+from rdpkit import Event, _validate
+from rdpkit.adjacency import Adjacency
+
+Mechanism = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """What a target says of itself.
+
+    A mechanism of the zoo has all of this. Any other has it if it has an attribute ``event``, an
+    :class:`rdpkit.Event`, and an attribute ``adjacency``. It may also have a method
+    ``neighbours()`` that returns a pair of data sets, each (features, labels), or
+    :class:`rdpkit.verification.blackbox.neighbours.Neighbours`; an attribute ``dimension``, the
+    number of features of the worst-case pair that is taken without such a method; and a method
+    ``score(outputs)``, that turns flattened outputs of shape (n, d) into scores of shape (n,).
+
+    Parameters
+    ----------
+    event : Event
+        What it claims to release.
+    adjacency : Adjacency
+        The neighbouring relation of the claim.
+    neighbours : callable
+        Makes the pairs of data sets.
+    score : NamedScore or None
+        What is to be looked at, besides scores that are learnt.
+    """
+
+    event: Event
+    adjacency: Adjacency
+    neighbours: Callable[[], list[Neighbours]]
+    score: NamedScore | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A mechanism that can be found again in another process.
+
+    Parameters
+    ----------
+    name : str
+        As the user gave it; for a callable that was handed in, its own name.
+    directory : str or None
+        Where modules are looked for first; None: nowhere but on Python's path.
+    handed_in : callable or None
+        The mechanism itself, where it has no name that could be looked up.
+    """
+
+    name: str
+    directory: str | None = None
+    handed_in: Mechanism | None = None
+
+    @property
+    def entry(self) -> Entry | None:
+        """The zoo's entry of that name."""
+        return ENTRIES.get(self.name.removesuffix(FIXED)) if self.handed_in is None else None
+
+    @property
+    def own(self) -> Own | None:
+        """What the target says of itself; None if it says nothing.
+
+        Raises
+        ------
+        ValueError
+            If there is no such target, or its adjacency is none.
+        """
+        entry = self.entry
+        if entry is None:
+            return _own_of(self.name, self.mechanism())
+        score = entry.score
+        return Own(
+            event=entry.event,
+            adjacency=entry.adjacency,
+            neighbours=lambda: [entry.neighbours()],
+            score=None if score is None else NamedScore(name=entry.statistic, score=score()),
+        )
+
+    @property
+    def has_name(self) -> bool:
+        """Whether another process finds it by its name."""
+        return self.handed_in is None
+
+    def mechanism(self) -> Mechanism:
+        """The callable.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that name; the message says why.
+        """
+        if self.handed_in is not None:
+            return self.handed_in
+        entry = self.entry
+        if entry is not None:
+            return entry.fixed if self.name.endswith(FIXED) else entry.broken
+        return _imported(self.name, self.directory)
+
+
+def _own_of(name: str, mechanism: Mechanism) -> Own | None:
+    event = getattr(mechanism, "event", None)
+    adjacency = getattr(mechanism, "adjacency", None)
+    if not isinstance(event, Event) or adjacency is None:
+        return None
+    try:
+        relation = Adjacency.parse(adjacency)
+    except ValueError as error:
+        raise ValueError(f"{name}: its adjacency: {error}") from None
+    score = getattr(mechanism, "score", None)
+    return Own(
+        event=event,
+        adjacency=relation,
+        neighbours=lambda: _own_neighbours(name, mechanism, event, relation),
+        score=NamedScore(name="the target's own", score=score) if callable(score) else None,
+    )
+
+
+def _own_neighbours(
+    name: str, mechanism: Mechanism, event: Event, adjacency: Adjacency
+) -> list[Neighbours]:
+    make = getattr(mechanism, "neighbours", None)
+    dimension = getattr(mechanism, "dimension", None)
+    if not callable(make):
+        return worst_neighbours(event, adjacency=adjacency, delta=LEAST_DELTA, dimension=dimension)
+    try:
+        found = make()
+    except Exception as error:
+        raise ValueError(
+            f"{name}: its neighbours() raised {type(error).__name__}: {error}"
+        ) from error
+    if isinstance(found, Neighbours):
+        return [found]
+    try:
+        (features, labels), (other_features, other_labels) = found
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name}: expected its neighbours() to return a pair of data sets, each (features, "
+            f"labels), got {found!r:.100}."
+        ) from None
+    try:
+        pair = Neighbours(
+            first=LabelledData(features=features, labels=labels),
+            second=LabelledData(features=other_features, labels=other_labels),
+            adjacency=adjacency,
+            description=("the target's own pair",),
+        )
+    except ValueError as error:
+        raise ValueError(f"{name}: its neighbours(): {error}") from None
+    return [pair]
+
+
+def target(what: str | Mechanism | Target) -> Target:
+    """What is to be verified.
+
+    Parameters
+    ----------
+    what : str, callable or Target
+        A name of the zoo, ``module:callable``, or the mechanism itself, called as
+        ``mechanism(dataset, rng)``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such thing, or it cannot be called.
+    """
+    if isinstance(what, Target):
+        return what
+    if isinstance(what, str):
+        found = Target(name=what, directory=None if ":" not in what else os.getcwd())
+        found.mechanism()
+        return found
+    if not callable(what):
+        raise _validate.fail("target", "to be a name or a callable", what)
+    return Target(name=getattr(what, "__qualname__", type(what).__qualname__), handed_in=what)
+
+
+@functools.lru_cache(maxsize=32)
+def _imported(name: str, directory: str | None) -> Mechanism:
+    module_name, separator, path = name.partition(":")
+    if not separator or not module_name or not path:
+        raise _validate.fail(
+            "TARGET",
+            "to be module:callable, or one of " + ", ".join(names()),
+            name,
+        )
+    if directory is not None and directory not in sys.path:
+        sys.path.insert(0, directory)
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise ValueError(
+            f"{name}: the module {module_name!r} could not be imported: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    try:
+        found = operator.attrgetter(path)(module)
+    except AttributeError:
+        raise ValueError(f"{name}: the module {module_name!r} has no {path!r}.") from None
+    if not callable(found):
+        raise ValueError(f"{name}: expected a callable (dataset, rng), got {found!r:.100}.")
+    return found  # type: ignore[no-any-return]
+
+
+__all__ = ["Mechanism", "Own", "Target", "target"]

@@ -1,0 +1,163 @@
+"""What is claimed, as tests take it: (epsilon, delta), or what an event implies."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from rdpkit.verification.estimators.base import PrivacyClaim
+from rdpkit.verification.estimators.claimed_dp import DpClaim
+from rdpkit.verification.estimators.claimed_profile import ProfileClaim
+from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+
+import rdpkit
+from rdpkit import _validate
+from rdpkit.accountants.loss_distributions import UPPER_ID
+from rdpkit.accountants.losses.steps import NoLossDistributionError
+from rdpkit.adjacency import Adjacency
+
+# Deltas at which an event's privacy profile is looked at, besides that at epsilon = 0.
+DELTAS = (1e-1, 1e-2, 1e-3, 1e-4)
+ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)
+VIEWS = ("profile", "rdp")
+_LARGEST_EPSILON = 500.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestedClaim:
+    """A claim under a neighbouring relation.
+
+    Parameters
+    ----------
+    statement : str
+        In words.
+    adjacency : Adjacency
+        The neighbouring relation.
+    part : PrivacyClaim
+        The same for the test.
+    event : Event or None
+        What is claimed to be released.
+    """
+
+    # Not a class of tests, whatever its name.
+    __test__ = False
+
+    statement: str
+    adjacency: Adjacency
+    part: PrivacyClaim
+    event: rdpkit.Event | None = None
+
+    def describe(self) -> str:
+        """In words."""
+        return f"{self.statement} under {self.adjacency.value}"
+
+
+def dp_claim(*, epsilon: float, delta: float, adjacency: Adjacency | str) -> TestedClaim:
+    """The claim of (epsilon, delta)-DP.
+
+    Raises
+    ------
+    ValueError
+        If a number is outside of its range.
+    """
+    claim = DpClaim(epsilon=epsilon, delta=delta)
+    return TestedClaim(statement=claim.describe(), adjacency=Adjacency.parse(adjacency), part=claim)
+
+
+@functools.lru_cache(maxsize=64)
+def event_claim(
+    event: rdpkit.Event,
+    *,
+    adjacency: Adjacency | str,
+    delta: float | None = None,
+    epsilon: float | None = None,
+    view: str = "profile",
+) -> TestedClaim:
+    """The claim that what is released is an event.
+
+    With ``delta``, or ``epsilon``, the best upper bound that is known for the event at that delta,
+    or epsilon. With neither, its privacy profile at some points, or its RDP curve.
+
+    Guarantee
+    ---------
+    If the event describes what is released, the claim is true.
+
+    Parameters
+    ----------
+    event : Event
+        What is claimed to be released.
+    adjacency : Adjacency or str
+        The neighbouring relation.
+    delta, epsilon : float, optional
+        At most one.
+    view : {"profile", "rdp"}
+        What to look at with neither. The profile says more, and is tested faster.
+
+    Raises
+    ------
+    ValueError
+        If the event claims nothing under that adjacency.
+    """
+    relation = Adjacency.parse(adjacency)
+    if delta is not None and epsilon is not None:
+        raise ValueError("Expected at most one of delta and epsilon with an event.")
+    name = event.mechanism
+    if delta is not None or epsilon is not None:
+        found = (
+            rdpkit.epsilon(event, delta=delta, adjacency=relation)
+            if delta is not None
+            else rdpkit.delta(event, epsilon=_given(epsilon), adjacency=relation)
+        )
+        if not (found.epsilon <= _LARGEST_EPSILON and found.delta < 1.0):
+            raise ValueError(
+                f"The event {name!r} claims nothing there: ({found.epsilon:g}, {found.delta:g})-DP."
+            )
+        claim = DpClaim(epsilon=found.epsilon, delta=found.delta)
+        statement = f"{claim.describe()} of {name}, by {found.bound}"
+        return TestedClaim(statement=statement, adjacency=relation, part=claim, event=event)
+    _validate.choice("view", view, VIEWS)
+    part = _profile(event, relation) if view == "profile" else _curve(event, relation)
+    if part is None:
+        raise ValueError(f"The event {name!r} claims nothing under {relation.value}.")
+    return TestedClaim(
+        statement=f"{name}: {part.describe()}", adjacency=relation, part=part, event=event
+    )
+
+
+def _given(value: float | None) -> float:
+    return _validate.non_negative("epsilon", value)
+
+
+def _profile(event: rdpkit.Event, adjacency: Adjacency) -> ProfileClaim | None:
+    pairs = []
+    # Either the privacy loss distribution, which gives all points alike, or Renyi divergences.
+    for bound in (UPPER_ID, "best-rdp"):
+        try:
+            start = rdpkit.delta(event, epsilon=0.0, adjacency=adjacency, bound=bound).delta
+            pairs = [(0.0, start)]
+            for delta in DELTAS:
+                if delta < start:
+                    found = rdpkit.epsilon(event, delta=delta, adjacency=adjacency, bound=bound)
+                    pairs.append((found.epsilon, found.delta))
+            break
+        except NoLossDistributionError:
+            continue
+    pairs = [(e, d) for e, d in pairs if e <= _LARGEST_EPSILON and d < 1.0]
+    if not pairs:
+        return None
+    return ProfileClaim(epsilons=[e for e, _ in pairs], deltas=[d for _, d in pairs])
+
+
+def _curve(event: rdpkit.Event, adjacency: Adjacency) -> RdpClaim | None:
+    curve = rdpkit.RdpCurve.of(event, orders=ORDERS, adjacency=adjacency)
+    finite = np.isfinite(curve.values)
+    # Beyond this a curve allows nearly everything, and is no number to bet on.
+    finite &= (curve.orders - 1.0) * np.where(finite, curve.values, math.inf) <= _LARGEST_EPSILON
+    if not finite.any():
+        return None
+    return RdpClaim(orders=curve.orders[finite], values=curve.values[finite])
+
+
+__all__ = ["DELTAS", "ORDERS", "VIEWS", "TestedClaim", "dp_claim", "event_claim"]

@@ -1,0 +1,53 @@
+"""Broken mechanisms, each a mistake that somebody made, and the same code without it.
+
+Names are those that ``rdpkit verify`` takes: ``subset-once`` is broken, ``subset-once-fixed`` is
+not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from rdpkit.verification.blackbox.zoo import (
+    clip_after_averaging,
+    fixed_batches,
+    float32_noise,
+    half_sensitivity,
+    noise_divided,
+    noise_reused,
+    private_z_score,
+    seeded_generator,
+    shuffled_batches,
+    subset_once,
+)
+from rdpkit.verification.blackbox.zoo.base import Entry, ZooMechanism
+
+FIXED = "-fixed"
+
+ENTRIES: Mapping[str, Entry] = MappingProxyType(
+    {
+        module.ENTRY.name: module.ENTRY
+        for module in (
+            subset_once,
+            noise_divided,
+            half_sensitivity,
+            clip_after_averaging,
+            private_z_score,
+            fixed_batches,
+            shuffled_batches,
+            noise_reused,
+            seeded_generator,
+            float32_noise,
+        )
+    }
+)
+"""All mistakes by name."""
+
+
+def names() -> tuple[str, ...]:
+    """Names of all mechanisms, each broken one before its fixed twin."""
+    return tuple(name + suffix for name in ENTRIES for suffix in ("", FIXED))
+
+
+__all__ = ["ENTRIES", "FIXED", "Entry", "ZooMechanism", "names"]

@@ -1,0 +1,163 @@
+"""What every entry of the zoo is: a mistake, the claim that it voids, and the code without it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.estimators.base import Array, Score
+
+from rdpkit import Event
+from rdpkit.adjacency import Adjacency
+
+# Entries of an array that one call may fill.
+_ROOM = 4_000_000
+
+
+class ZooMechanism(ABC):
+    """A mechanism that can be run many times at once."""
+
+    __slots__ = ()
+
+    def __call__(self, dataset: LabelledData, rng: np.random.Generator) -> Array:
+        """One release."""
+        return np.asarray(self.many(dataset, rng, 1)[0])
+
+    @abstractmethod
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Independent releases, shape (count, ...)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One mistake.
+
+    Parameters
+    ----------
+    name : str
+        Names the broken mechanism; the one without the mistake is called ``NAME-fixed``.
+    mistake : str
+        What is wrong, in words.
+    correction : str
+        What the other one does instead.
+    seen_in : str
+        Where it happened.
+    event : Event
+        What both claim to be. The fixed one is.
+    adjacency : Adjacency
+        The neighbouring relation of the claim.
+    broken, fixed : ZooMechanism
+        The code.
+    neighbours : callable
+        Makes the pair of data sets that shows the mistake.
+    statistic : str
+        What is looked at, in words.
+    score : callable or None
+        Makes the statistic; None where the scores that are learnt show the mistake.
+    mistakes : tuple of MistakeKind
+        The checks that name the mistake, apart from the test.
+    """
+
+    name: str
+    mistake: str
+    correction: str
+    seen_in: str
+    event: Event
+    adjacency: Adjacency
+    broken: ZooMechanism
+    fixed: ZooMechanism
+    neighbours: Callable[[], Neighbours]
+    statistic: str
+    score: Callable[[], Score] | None = None
+    mistakes: tuple[MistakeKind, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummedLogRatio:
+    """The log-likelihood ratio of what the claim allows an adversary to see.
+
+    Each release, projected on the direction in which the changed record lies and measured from
+    where it would be without that record, is (1-q) N(0, z^2) + q N(1, z^2) on one data set and
+    N(0, z^2) on the other, in units of ``distance``. Releases are independent: ratios add up.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (releases, d) of the flattened output.
+    direction : tuple of float
+        Unit vector of d coordinates.
+    centre : float
+        Projection of what is released without the changed record.
+    distance : float
+        How far the record moves it.
+    noise_multiplier : float
+        z.
+    sampling_probability : float
+        q.
+    touched : tuple of int, optional
+        (start, stop): the releases that the changed record can touch; by default all.
+    """
+
+    shape: tuple[int, int]
+    direction: tuple[float, ...]
+    centre: float
+    distance: float
+    noise_multiplier: float
+    sampling_probability: float
+    touched: tuple[int, int] | None = None
+
+    def __call__(self, outputs: Array, /) -> Array:
+        """The summed log-likelihood ratio of each row."""
+        start, stop = self.touched or (0, self.shape[0])
+        releases = outputs.reshape(len(outputs), *self.shape)[:, start:stop, :]
+        seen = (releases @ np.array(self.direction) - self.centre) / self.distance
+        exponent = (seen - 0.5) / self.noise_multiplier**2
+        q = self.sampling_probability
+        if q == 1.0:
+            return np.asarray(exponent.sum(axis=1))
+        ratios = np.logaddexp(np.log1p(-q), np.log(q) + exponent)
+        return np.asarray(ratios.sum(axis=1))
+
+
+def clipped(features: Array, norm: float) -> Array:
+    """Rows scaled down to an L2 norm of at most ``norm``."""
+    lengths = np.linalg.norm(features, axis=1, keepdims=True)
+    return np.asarray(features / np.maximum(1.0, lengths / norm))
+
+
+def subset_indicators(
+    shape: tuple[int, ...], size: int, population: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which of ``population`` records are in uniform subsets of ``size``, shape (*shape, n)."""
+    if size > population:
+        raise ValueError(
+            f"Expected a data set of at least {size} records to draw from, got {population}."
+        )
+    keys = rng.random((*shape, population))
+    chosen = np.argpartition(keys, size - 1, axis=-1)[..., :size]
+    found = np.zeros(keys.shape, dtype=np.bool_)
+    np.put_along_axis(found, chosen, True, axis=-1)
+    return found
+
+
+def in_pieces(count: int, entries_each: int, one_piece: Callable[[int], Array]) -> Array:
+    """Run ``one_piece`` on parts of ``count``, so that no intermediate array is too large."""
+    step = max(1, _ROOM // max(1, entries_each))
+    parts = [one_piece(min(step, count - start)) for start in range(0, count, step)]
+    return np.concatenate(parts)
+
+
+__all__ = [
+    "Array",
+    "Entry",
+    "SummedLogRatio",
+    "ZooMechanism",
+    "clipped",
+    "in_pieces",
+    "subset_indicators",
+]

@@ -1,0 +1,104 @@
+"""Batches of a fixed size, accounted for as Poisson samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.zoo.base import (
+    Array,
+    Entry,
+    SummedLogRatio,
+    ZooMechanism,
+    clipped,
+    in_pieces,
+    subset_indicators,
+)
+
+from rdpkit import PoissonSampledGaussian, Repeated
+from rdpkit.adjacency import Adjacency
+
+_RECORDS, _BATCH, _STEPS, _DIMENSION = 12, 3, 4, 2
+_STEP = PoissonSampledGaussian(
+    noise_std=1.0, record_norm=1.0, sampling_probability=_BATCH / _RECORDS
+)
+_EVENT = Repeated(event=_STEP, count=_STEPS)
+_ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledSums(ZooMechanism):
+    """Noisy sums over samples of the clipped records.
+
+    Parameters
+    ----------
+    step : PoissonSampledGaussian
+        What each of them is claimed to be.
+    steps : int
+        How many.
+    batch : int or None
+        Records of each sample, drawn without replacement; None: every record joins independently.
+    """
+
+    step: PoissonSampledGaussian
+    steps: int
+    batch: int | None
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, steps, d)."""
+        records = clipped(dataset.features, self.step.record_norm)
+
+        def sums(size: int) -> Array:
+            shape = (size, self.steps)
+            joined = (
+                rng.random((*shape, len(records))) < self.step.sampling_probability
+                if self.batch is None
+                else subset_indicators(shape, self.batch, len(records), rng)
+            )
+            return np.asarray(joined @ records)
+
+        total = in_pieces(count, self.steps * len(records), sums)
+        return np.asarray(total + rng.normal(0.0, self.step.noise_std, total.shape))
+
+
+def _neighbours() -> Neighbours:
+    others = np.tile([[-1.0, 0.0]], (_RECORDS - 1, 1))
+    return Neighbours(
+        first=LabelledData(features=np.vstack([others, [[1.0, 0.0]]])),
+        second=LabelledData(features=others),
+        adjacency=_ADJACENCY,
+        description=(
+            f"{_RECORDS - 1} records at -1 of the first axis, and one at +1 in D alone: in a batch "
+            "of fixed size it takes the place of one of the others",
+        ),
+    )
+
+
+def _score() -> SummedLogRatio:
+    return SummedLogRatio(
+        shape=(_STEPS, _DIMENSION),
+        direction=(1.0, 0.0),
+        centre=-float(_BATCH),
+        distance=2.0,
+        noise_multiplier=_STEP.noise_std / 2.0,
+        sampling_probability=_STEP.sampling_probability,
+    )
+
+
+ENTRY = Entry(
+    name="fixed-batches-as-poisson",
+    mistake="Batches have a fixed size and are accounted for as Poisson samples: a record that "
+    "joins pushes another one out, and moves the sum by 2C instead of C.",
+    correction="Every record joins independently.",
+    seen_in="fixed batches with the accounting of Poisson sampling: Handcrafted-DP (ftramer, issue "
+    "2) and private-transformers (lxuechen, issue 7) say so of their own code; tensorflow/privacy "
+    "issue 483 asks about it",
+    event=_EVENT,
+    adjacency=_ADJACENCY,
+    broken=SampledSums(step=_STEP, steps=_STEPS, batch=_BATCH),
+    fixed=SampledSums(step=_STEP, steps=_STEPS, batch=None),
+    neighbours=_neighbours,
+    statistic="log-likelihood ratio of batches of fixed size, summed over steps",
+    score=_score,
+)

@@ -1,0 +1,92 @@
+"""Noise meant for the mean is added to the sum, and divided by l with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
+from rdpkit.verification.blackbox.zoo.base import (
+    Array,
+    Entry,
+    SummedLogRatio,
+    ZooMechanism,
+    clipped,
+    in_pieces,
+    subset_indicators,
+)
+
+from rdpkit import FixedSizeSampledGaussian, worst_pair
+from rdpkit.adjacency import Adjacency
+
+_EVENT = FixedSizeSampledGaussian(
+    noise_std=0.5, record_norm=1.0, sample_size=4, population_size=12, release="mean"
+)
+_ADJACENCY = Adjacency.REPLACE_ONE
+_DIMENSION = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyMean(ZooMechanism):
+    """The mean of a subset of fixed size, clipped, with noise.
+
+    Parameters
+    ----------
+    event : FixedSizeSampledGaussian
+        The parameters; the noise is that of the mean.
+    before_dividing : bool
+        Whether the noise is added to the sum, before that is divided by the subset's size.
+    """
+
+    event: FixedSizeSampledGaussian
+    before_dividing: bool
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, d)."""
+        event = self.event
+        records = clipped(dataset.features, event.record_norm)
+
+        def sums(size: int) -> Array:
+            return np.asarray(
+                subset_indicators((size,), event.sample_size, len(records), rng) @ records
+            )
+
+        total = in_pieces(count, len(records), sums)
+        noise = rng.normal(0.0, event.noise_std, total.shape)
+        if self.before_dividing:
+            return np.asarray((total + noise) / event.sample_size)
+        return np.asarray(total / event.sample_size + noise)
+
+
+def _neighbours() -> Neighbours:
+    return of_pair(worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3), dimension=_DIMENSION)
+
+
+def _score() -> SummedLogRatio:
+    return SummedLogRatio(
+        shape=(1, _DIMENSION),
+        direction=(1.0, 0.0),
+        centre=-_EVENT.record_norm,
+        distance=_EVENT.swap_distance,
+        noise_multiplier=_EVENT.noise_multiplier,
+        sampling_probability=_EVENT.sample_size / _EVENT.population_size,
+    )
+
+
+ENTRY = Entry(
+    name="noise-divided-by-l",
+    mistake="Noise that was calibrated for the mean of l records is added to their sum and divided "
+    "by l with it: it is l times too small.",
+    correction="The sum is divided first.",
+    seen_in="a wrong factor of the batch size in the sensitivity left too little noise in the code "
+    'of "Backpropagation Clipping" (Tramer et al. 2022, Debugging Differential Privacy); '
+    "users keep asking which of the two scales a noise is for (tensorflow/privacy issue 88, "
+    "opacus issue 200)",
+    event=_EVENT,
+    adjacency=_ADJACENCY,
+    broken=NoisyMean(event=_EVENT, before_dividing=True),
+    fixed=NoisyMean(event=_EVENT, before_dividing=False),
+    neighbours=_neighbours,
+    statistic="log-likelihood ratio of the claimed release",
+    score=_score,
+)

@@ -1,0 +1,97 @@
+"""Batches of a shuffled epoch, accounted for as Poisson samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
+from rdpkit.verification.blackbox.zoo.base import (
+    Array,
+    Entry,
+    SummedLogRatio,
+    ZooMechanism,
+    clipped,
+    in_pieces,
+)
+
+from rdpkit import PoissonSampledGaussian, Repeated, worst_pair
+from rdpkit.adjacency import Adjacency
+
+_RECORDS, _BATCHES, _DIMENSION = 12, 4, 2
+_STEP = PoissonSampledGaussian(noise_std=0.4, record_norm=1.0, sampling_probability=1.0 / _BATCHES)
+_EVENT = Repeated(event=_STEP, count=_BATCHES)
+_ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneEpoch(ZooMechanism):
+    """One noisy sum of clipped records for each batch of an epoch.
+
+    Parameters
+    ----------
+    step : PoissonSampledGaussian
+        What each of them is claimed to be.
+    batches : int
+        How many.
+    shuffled : bool
+        Whether the records are shuffled and dealt out; otherwise each joins each batch
+        independently.
+    """
+
+    step: PoissonSampledGaussian
+    batches: int
+    shuffled: bool
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, batches, d)."""
+        records = clipped(dataset.features, self.step.record_norm)
+        n = len(records)
+
+        def sums(size: int) -> Array:
+            if not self.shuffled:
+                joined = rng.random((size, self.batches, n)) < self.step.sampling_probability
+                return np.asarray(joined @ records)
+            places = np.argsort(rng.random((size, n)), axis=1)
+            # Batches of equal size, except that the last one may be short.
+            batch_of = places // -(-n // self.batches)
+            dealt = batch_of[:, None, :] == np.arange(self.batches)[None, :, None]
+            return np.asarray(dealt @ records)
+
+        total = in_pieces(count, self.batches * n, sums)
+        return np.asarray(total + rng.normal(0.0, self.step.noise_std, total.shape))
+
+
+def _neighbours() -> Neighbours:
+    pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
+    return of_pair(pair, dimension=_DIMENSION, records=_RECORDS)
+
+
+def _score() -> SummedLogRatio:
+    return SummedLogRatio(
+        shape=(_BATCHES, _DIMENSION),
+        direction=(1.0, 0.0),
+        centre=0.0,
+        distance=_STEP.record_norm,
+        noise_multiplier=_STEP.noise_std,
+        sampling_probability=_STEP.sampling_probability,
+    )
+
+
+ENTRY = Entry(
+    name="shuffle-as-poisson",
+    mistake="An epoch deals out the shuffled records in batches and is accounted for as Poisson "
+    "sampling: every record is in one batch for certain, where Poisson sampling would leave it "
+    "out of all of them with probability (1 - q)^(1/q).",
+    correction="Every record joins every batch independently.",
+    seen_in="the loop that most training code has; opacus pull request 128 corrected it in its "
+    "examples, and a maintainer of tensorflow/privacy calls it what is most commonly used (issue "
+    "483)",
+    event=_EVENT,
+    adjacency=_ADJACENCY,
+    broken=OneEpoch(step=_STEP, batches=_BATCHES, shuffled=True),
+    fixed=OneEpoch(step=_STEP, batches=_BATCHES, shuffled=False),
+    neighbours=_neighbours,
+    statistic="log-likelihood ratio of Poisson sampling, summed over batches",
+    score=_score,
+)

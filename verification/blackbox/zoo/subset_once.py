@@ -1,0 +1,101 @@
+"""The subset is drawn once per class, outside of the loop over releases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
+from rdpkit.verification.blackbox.zoo.base import (
+    Array,
+    Entry,
+    SummedLogRatio,
+    ZooMechanism,
+    in_pieces,
+    subset_indicators,
+)
+
+from rdpkit import ClassWiseDPMix, worst_pair
+from rdpkit.adjacency import Adjacency
+
+_EVENT = ClassWiseDPMix(
+    class_sizes=(12, 12),
+    samples_per_class=8,
+    order_of_mixture=3,
+    feature_dimension=2,
+    label_dimension=2,
+    feature_noise=0.7,
+    label_noise=0.0,
+)
+_ADJACENCY = Adjacency.REPLACE_ONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassWiseMixing(ZooMechanism):
+    """Class-wise DPMix: means of subsets of a class, plus noise.
+
+    Parameters
+    ----------
+    event : ClassWiseDPMix
+        The parameters.
+    fresh : bool
+        Whether every release draws its own subset; otherwise a class draws one for all of them.
+    """
+
+    event: ClassWiseDPMix
+    fresh: bool
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, classes, releases of a class, d)."""
+        event = self.event
+        parts = []
+        for label, releases in enumerate(event.samples):
+            records = dataset.features[dataset.labels == label]
+            draws = releases if self.fresh else 1
+
+            def means(size: int, records: Array = records, draws: int = draws) -> Array:
+                chosen = subset_indicators((size, draws), event.order_of_mixture, len(records), rng)
+                return np.asarray(chosen @ records / event.order_of_mixture)
+
+            mixed = in_pieces(count, draws * len(records), means)
+            noise = rng.normal(0.0, event.feature_noise, (count, releases, dataset.dimension))
+            parts.append(mixed + noise)
+        return np.stack(parts, axis=1)
+
+
+def _neighbours() -> Neighbours:
+    pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
+    return of_pair(pair, dimension=_EVENT.feature_dimension)
+
+
+def _score() -> SummedLogRatio:
+    distance = math.sqrt(_EVENT.feature_dimension) / _EVENT.order_of_mixture
+    releases = _EVENT.samples[0]
+    half = 1.0 / math.sqrt(2.0)
+    return SummedLogRatio(
+        shape=(2 * releases, 2),
+        touched=(0, releases),
+        direction=(half, half),
+        centre=0.0,
+        distance=distance,
+        noise_multiplier=_EVENT.feature_noise / distance,
+        sampling_probability=_EVENT.order_of_mixture / _EVENT.class_sizes[0],
+    )
+
+
+ENTRY = Entry(
+    name="subset-once",
+    mistake="The subset is drawn once per class, outside of the loop over releases: one mean is "
+    "released again and again with fresh noise, so there is no amplification by sampling.",
+    correction="Every release draws its own subset.",
+    seen_in="the class-wise listing B.1 of the DPMix thesis, whose accounting assumes fresh "
+    "subsets",
+    event=_EVENT,
+    adjacency=_ADJACENCY,
+    broken=ClassWiseMixing(event=_EVENT, fresh=False),
+    fixed=ClassWiseMixing(event=_EVENT, fresh=True),
+    neighbours=_neighbours,
+    statistic="log-likelihood ratio of the claimed releases, summed over those of one class",
+    score=_score,
+)

@@ -1,0 +1,1 @@
+"""Claims: numbers that somebody printed, read strictly from TOML."""

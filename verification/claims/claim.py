@@ -1,0 +1,116 @@
+"""A privacy claim: a number that somebody printed, with the parameters beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from rdpkit import Adjacency, Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Values for what a paper leaves out, and the event and delta that they complete."""
+
+    description: str
+    event: Event
+    delta: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeTest:
+    """The code that a claim is about, and how long to test it. Reading it runs nothing.
+
+    Parameters
+    ----------
+    callable : str
+        ``module:callable``, called as ``callable(dataset, rng)``.
+    time_budget : float
+        Seconds.
+    false_alarm_rate : float
+        How often a true claim may be rejected.
+    neighbours : {"worst", "random", "own"}
+        The data sets: the worst-case pair of the event, the clearest of random ones, or what the
+        code says of itself (:class:`rdpkit.verification.blackbox.targets.Own`).
+    dimension : int or None
+        Features of a record; None with the code's own data sets.
+    records : int or None
+        Records of the larger data set.
+    record_norm : float or None
+        Largest L2 norm of a record, for random neighbours.
+    samples : int or None
+        The most runs of the code.
+    seed : int or None
+        None: from the operating system.
+    """
+
+    callable: str
+    time_budget: float
+    false_alarm_rate: float
+    neighbours: str
+    dimension: int | None = None
+    records: int | None = None
+    record_norm: float | None = None
+    samples: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One printed privacy budget.
+
+    Parameters
+    ----------
+    id : str
+        Unique within a run.
+    source : str
+        Where it is printed.
+    mechanism : str
+        A mechanism's name, or "unmodelled".
+    adjacency : Adjacency
+        The neighbouring relation.
+    epsilon : Decimal or None
+        The number exactly as printed, so that its precision is known; None if it is not printed.
+    delta : float or None
+        None for a claim about one Renyi order.
+    order : float or None
+        The Renyi order that the claim is about, or at which it was converted if there is a delta.
+    bound : str or None
+        Id of the formula that the number comes from, where the mechanism has several.
+    conversion : str or None
+        The conversion that was used, where it differs from the formula's own.
+    event : Event or None
+        What was released; None if the parameters do not say.
+    missing : tuple of str
+        What the source does not give.
+    scenarios : tuple of Scenario
+        Completions of what is missing.
+    notes : tuple of str
+        Remarks for the reader.
+    origin : str
+        The file.
+    line : int
+        The line of the file at which the claim begins.
+    release : str or None
+        The manifest of the release that the claim is about.
+    code : CodeTest or None
+        The code that the claim is about.
+    """
+
+    id: str
+    source: str
+    mechanism: str
+    adjacency: Adjacency
+    epsilon: Decimal | None
+    delta: float | None
+    order: float | None
+    bound: str | None
+    conversion: str | None
+    event: Event | None
+    missing: tuple[str, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    notes: tuple[str, ...] = ()
+    origin: str = field(default="", compare=False)
+    line: int = field(default=1, compare=False)
+    release: str | None = None
+    code: CodeTest | None = None

@@ -1,0 +1,236 @@
+"""The claims format as a JSON Schema, for editors: made of what reading checks against.
+
+Editors complete keys and mark mistakes with it. Reading a file is stricter in what a schema cannot
+say (a parameter that must be smaller than another), and never looser: whatever
+:func:`rdpkit.verification.claims.reading.loads` accepts follows the schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rdpkit.verification.claims.keys import (
+    CLAIM_KEYS,
+    CODE_KEYS,
+    CONVERSIONS,
+    FORMAT,
+    NEIGHBOURS,
+    SCENARIO_KEYS,
+    UNMODELLED,
+    Key,
+)
+
+from rdpkit import Adjacency
+from rdpkit.events import MECHANISMS, Parameter, parameters_of
+
+DIALECT = "http://json-schema.org/draft-07/schema#"
+"""The dialect that editors of TOML understand."""
+
+_Table = dict[str, Any]
+_FINITE = 1.7976931348623157e308
+
+
+def claims_schema() -> _Table:
+    """The schema, as plain values.
+
+    Returns
+    -------
+    dict
+        ``$id`` names the version of the format.
+    """
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:rdpkit:claims:{FORMAT}",
+        "title": f"rdpkit claims, format {FORMAT}",
+        "description": "Privacy claims: printed budgets with their parameters.",
+        "type": "object",
+        "required": ["claim"],
+        "additionalProperties": False,
+        "properties": {
+            "format": {"const": FORMAT, "description": "The version of the format."},
+            "claim": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"$ref": "#/definitions/claim"},
+            },
+        },
+        "definitions": {
+            "claim": _claim(),
+            "scenario": _table(SCENARIO_KEYS),
+            "code": _code(),
+            "event": {
+                "type": "object",
+                "required": ["mechanism"],
+                "properties": {"mechanism": {"enum": sorted(MECHANISMS)}},
+                "allOf": [
+                    _where_mechanism(
+                        name, _parameters(name, {"mechanism": {"const": name}}, complete=True)
+                    )
+                    for name in MECHANISMS
+                ],
+            },
+        },
+    }
+
+
+def schema_text() -> str:
+    """The schema as the text of a JSON file."""
+    return json.dumps(claims_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _claim() -> _Table:
+    table = _table(CLAIM_KEYS)
+    complete = {"not": {"required": ["missing"], "properties": {"missing": {"minItems": 1}}}}
+    table["allOf"] = [
+        # A release brings its mechanism and parameters along.
+        {
+            "if": {"required": ["release"]},
+            "then": {
+                "not": {"anyOf": [{"required": [k]} for k in ("parameters", "missing", "scenario")]}
+            },
+            "else": {"required": ["mechanism"]},
+        },
+        {"if": complete, "then": {"required": ["epsilon"]}},
+        {"if": complete, "then": {"anyOf": [{"required": ["delta"]}, {"required": ["order"]}]}},
+        *(
+            {
+                "if": _is("mechanism", name),
+                "then": {"properties": {"parameters": _parameters(name, {}, complete=False)}},
+            }
+            for name in MECHANISMS
+        ),
+        *(
+            {
+                "if": {
+                    **_is("mechanism", name),
+                    "not": complete["not"],
+                    "allOf": [{"not": {"required": ["release"]}}],
+                },
+                "then": {
+                    "properties": {"parameters": {"required": _required(name)}},
+                    **({"required": ["parameters"]} if _required(name) else {}),
+                },
+            }
+            for name in MECHANISMS
+        ),
+    ]
+    return table
+
+
+def _code() -> _Table:
+    table = _table(CODE_KEYS)
+    beside = ("dimension", "records", "record_norm")
+    table["allOf"] = [
+        {
+            "if": _is("neighbours", "own"),
+            "then": {"not": {"anyOf": [{"required": [key]} for key in beside]}},
+            "else": {"required": ["dimension"]},
+        },
+        {"if": _is("neighbours", "random"), "then": {"required": ["record_norm"]}},
+    ]
+    return table
+
+
+def _is(key: str, value: str) -> _Table:
+    return {"required": [key], "properties": {key: {"const": value}}}
+
+
+def _where_mechanism(name: str, schema: _Table) -> _Table:
+    return {"if": {"properties": {"mechanism": {"const": name}}}, "then": schema}
+
+
+def _table(keys: Mapping[str, Key]) -> _Table:
+    return {
+        "type": "object",
+        "required": [name for name, key in keys.items() if key.needed],
+        "additionalProperties": False,
+        "properties": {
+            name: {**_kind(key), "description": key.meaning} for name, key in keys.items()
+        },
+    }
+
+
+def _kind(key: Key) -> _Table:
+    match key.kind:
+        case "text":
+            return {"type": "string", "pattern": r"\S"}
+        case "texts":
+            return {"type": "array", "items": {"type": "string", "minLength": 1}}
+        case "mechanism":
+            return {"enum": [*sorted(MECHANISMS), UNMODELLED]}
+        case "adjacency":
+            return {"enum": [member.value for member in Adjacency]}
+        case "conversion":
+            return {"enum": list(CONVERSIONS)}
+        case "neighbours":
+            return {"enum": list(NEIGHBOURS)}
+        case "budget":
+            return {"type": "number", "minimum": 0}
+        case "open probability":
+            return {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+        case "order":
+            return {"type": "number", "exclusiveMinimum": 1, "maximum": _FINITE}
+        case "positive":
+            return {"type": "number", "exclusiveMinimum": 0, "maximum": _FINITE}
+        case "seconds":
+            return {"type": "number", "exclusiveMinimum": 0, "maximum": 86400}
+        case "count":
+            return {"type": "integer", "minimum": 1, "maximum": 10**9}
+        case "samples":
+            return {"type": "integer", "minimum": 200, "maximum": 10**9}
+        case "seed":
+            return {"type": "integer", "minimum": 0, "maximum": 10**9}
+        case "callable":
+            return {"type": "string", "pattern": "^[^:\\s]+:[^:\\s]+$"}
+        case "parameters":
+            return {"type": "object"}
+        case "scenarios":
+            return {"type": "array", "items": {"$ref": "#/definitions/scenario"}}
+        case "code":
+            return {"allOf": [{"$ref": "#/definitions/code"}]}
+
+
+def _required(mechanism: str) -> list[str]:
+    return [p.name for p in parameters_of(MECHANISMS[mechanism]) if p.required]
+
+
+def _parameters(mechanism: str, others: _Table, *, complete: bool) -> _Table:
+    found = parameters_of(MECHANISMS[mechanism])
+    table: _Table = {
+        "additionalProperties": False,
+        "properties": {**others, **{p.name: _parameter(p) for p in found}},
+    }
+    if complete:
+        table["required"] = [*others, *_required(mechanism)]
+    return table
+
+
+def _parameter(parameter: Parameter) -> _Table:
+    number = {"type": "number"}
+    integer = {"type": "integer"}
+    match parameter.kind:
+        case "integer":
+            schema: _Table = integer
+        case "number":
+            schema = number
+        case "integers":
+            several = {"type": "array", "minItems": 1, "items": integer}
+            schema = {"anyOf": [integer, several]} if parameter.one_for_all else several
+        case "numbers":
+            schema = {"type": "array", "items": number}
+            if parameter.one_for_all:
+                schema = {"anyOf": [number, schema]}
+        case "choice":
+            schema = {"enum": list(parameter.choices)}
+        case "flag":
+            schema = {"type": "boolean"}
+        case "event":
+            schema = {"allOf": [{"$ref": "#/definitions/event"}]}
+        case "events":
+            schema = {"type": "array", "items": {"$ref": "#/definitions/event"}}
+    return {**schema, "description": parameter.describe()}
+
+
+__all__ = ["DIALECT", "claims_schema", "schema_text"]

@@ -1,0 +1,281 @@
+"""``rdpkit claims``: write a claims file, check some, or print the schema for editors."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import click
+from rdpkit.verification.claims.keys import FORMAT
+from rdpkit.verification.claims.printed_precision import agrees
+from rdpkit.verification.claims.reading import load_files, loads
+from rdpkit.verification.claims.schema import schema_text
+
+import rdpkit
+from rdpkit import Adjacency, Event, event_from_parameters
+from rdpkit.cli.event_commands import options_of
+from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.events import MECHANISMS, Parameter, parameters_of
+from rdpkit.files import write_whole
+from rdpkit.text import as_json, printable, rounded_up
+
+_ASKED = tuple(name for name, event in MECHANISMS.items() if options_of(event) is not None)
+
+
+@click.group()
+def claims() -> None:
+    """Write a file of privacy claims, check it, or print the format's schema."""
+
+
+@claims.command()
+@click.argument("mechanism", required=False, type=click.Choice(_ASKED))
+@click.option(
+    "--set",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the mechanism; may be repeated. Those that are needed and not given are "
+    "asked for.",
+)
+@click.option(
+    "--adjacency",
+    type=click.Choice([member.value for member in Adjacency]),
+    help="The neighbouring relation; asked for if it is not given.",
+)
+@click.option("--delta", type=float, help="In (0, 1); asked for if it is not given.")
+@click.option(
+    "--epsilon",
+    help="What you claim, with the digits that you print; by default the best upper bound that is "
+    "known, rounded up.",
+)
+@click.option("--id", "identifier", help="The claim's name.  [default: the file's]")
+@click.option("--source", help="Where the number is printed.  [default: this repository]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file.  [default: MECHANISM.claims.toml]",
+)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@one_line_errors
+def new(
+    *,
+    mechanism: str | None,
+    given: tuple[str, ...],
+    adjacency: str | None,
+    delta: float | None,
+    epsilon: str | None,
+    identifier: str | None,
+    source: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write a commented claims file about MECHANISM; what is not given is asked for.
+
+    The file is one that rdpkit audit proves, unless you claim less than can be proven.
+    """
+    if mechanism is None:
+        mechanism = click.prompt("Mechanism", type=click.Choice(_ASKED))
+        assert mechanism is not None
+    path = output or Path(f"{mechanism}.claims.toml")
+    if path.exists() and not force:
+        raise ValueError(f"{path} is there already; --force writes over it.")
+    if adjacency is None:
+        adjacency = click.prompt(
+            "Adjacency", type=click.Choice([member.value for member in Adjacency])
+        )
+        assert adjacency is not None
+    values = _values(mechanism, given, adjacency)
+    if delta is None:
+        delta = click.prompt("delta", type=float)
+    event = event_from_parameters(mechanism, values)
+    best = rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
+    if epsilon is None:
+        if math.isinf(best.epsilon):
+            raise ValueError(
+                f"No finite epsilon is known for this {mechanism} under {adjacency}: change the "
+                "parameters, or say what you claim with --epsilon."
+            )
+        epsilon = rounded_up(best.epsilon, digits=4)
+    content = _file(
+        event,
+        values=values,
+        adjacency=adjacency,
+        delta=delta,
+        epsilon=epsilon,
+        identifier=identifier or path.name.removesuffix(".toml").removesuffix(".claims"),
+        source=source or "this repository",
+    )
+    # What is written is what can be read, or nothing is written.
+    loads(content, origin=str(path))
+    write_whole(path, content.encode())
+    click.echo(f"{printable(str(path))}: epsilon {epsilon} at delta {delta:g}")
+    click.echo(f"the best upper bound is {rounded_up(best.epsilon)}, by {best.bound}")
+    printed = loads(content)[0].epsilon
+    if printed is not None and not agrees(best.epsilon, printed):
+        click.echo(
+            "that is not the number that you claim: the audit says differs; name the bound and the "
+            "conversion that yours comes from, or take --fail-on refuted,unproven"
+        )
+    click.echo(f"next: rdpkit audit {printable(str(path))}")
+
+
+@claims.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@format_option
+@one_line_errors
+def check(*, files: tuple[Path, ...], output_format: str) -> None:
+    """Check that FILES follow the format; nothing is computed and no code is run.
+
+    Exit status: 0 they do, 2 they do not.
+    """
+    found = load_files(files)
+    if output_format == "json":
+        entries = [
+            {"id": claim.id, "file": claim.origin, "line": claim.line, "mechanism": claim.mechanism}
+            for claim in found
+        ]
+        click.echo(as_json({"format": FORMAT, "claims": entries}))
+        return
+    word = "claim" if len(found) == 1 else "claims"
+    click.echo(f"{len(found)} {word} in {len(files)} file{'s' if len(files) > 1 else ''}: fine")
+
+
+@claims.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file.  [default: print it]",
+)
+@one_line_errors
+def schema(*, output: Path | None) -> None:
+    """The JSON Schema of claims files, for editors that complete and check TOML."""
+    if output is None:
+        click.echo(schema_text(), nl=False)
+    else:
+        write_whole(output, schema_text().encode())
+
+
+def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str, Any]:
+    """The parameters that were given, and answers for those that are needed besides."""
+    known = {parameter.name: parameter for parameter in parameters_of(MECHANISMS[mechanism])}
+    values = {}
+    for item in given:
+        name, separator, text = item.partition("=")
+        if not separator or name not in known:
+            raise ValueError(
+                f"Expected --set to be NAME=VALUE with NAME one of {', '.join(known)}, "
+                f"got {item!r:.80}."
+            )
+        values[name] = _value(known[name], text)
+    for name, parameter in known.items():
+        if parameter.required and name == "adjacency":
+            # Some events are about one relation: that of the claim.
+            values.setdefault(name, adjacency)
+        elif parameter.required and name not in values:
+            text = click.prompt(f"{name} ({parameter.describe()})", type=str)
+            values[name] = _value(parameter, text)
+    return {name: values[name] for name in known if name in values}
+
+
+def _value(parameter: Parameter, text: str) -> Any:
+    """What a person writes for a parameter; events themselves judge its value."""
+    parts = [part.strip() for part in text.strip().strip("[]").split(",") if part.strip()]
+    try:
+        match parameter.kind:
+            case "integer":
+                return int(text)
+            case "number":
+                return float(text)
+            case "integers":
+                integers = [int(part) for part in parts]
+                one = len(integers) == 1 and parameter.one_for_all and "[" not in text
+                return integers[0] if one else integers
+            case "numbers":
+                return [float(part) for part in parts]
+            case "flag":
+                return {"true": True, "false": False}[text.strip().lower()]
+            case _:
+                return text.strip()
+    except (ValueError, KeyError):
+        raise ValueError(
+            f"Expected {parameter.name} to be {parameter.describe()}, got {text!r:.80}."
+        ) from None
+
+
+def _file(
+    event: Event,
+    *,
+    values: dict[str, Any],
+    adjacency: str,
+    delta: float,
+    epsilon: str,
+    identifier: str,
+    source: str,
+) -> str:
+    optional = [
+        f"# {p.name} = ...  # {p.describe()}"
+        for p in parameters_of(type(event))
+        if p.name not in values
+    ]
+    lines = [
+        "# Privacy claims of this repository: one [[claim]] a published budget.",
+        "# `rdpkit audit` recomputes them; in pytest every claim is a test.",
+        f"format = {FORMAT}",
+        "",
+        "[[claim]]",
+        f"id = {_text(identifier)}",
+        "# Where the number is printed.",
+        f"source = {_text(source)}",
+        f"mechanism = {_text(event.mechanism)}",
+        "# Whether neighbours differ by one record more, or by one replaced: there is no default.",
+        f"adjacency = {_text(adjacency)}",
+        "# The number with the digits that you print: 1.10 and 1.1 differ in precision.",
+        f"epsilon = {_number(epsilon)}",
+        f"delta = {delta!r}",
+        "# The best upper bound; name a formula instead if the number comes from one.",
+        'bound = "best"',
+        "",
+        "[claim.parameters]",
+        *(f"{name} = {_toml(value)}" for name, value in values.items()),
+        *optional,
+        "",
+        "# The code that makes the release can be tested as well, with `--allow-code`:",
+        "# [claim.code]",
+        '# callable = "package.module:function"  # called as function(dataset, rng)',
+        "# dimension = 2                         # features of a record",
+        "# time_budget = 60                      # seconds",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _number(text: str) -> str:
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        raise ValueError(f"Expected epsilon to be a number >= 0, got {text!r:.80}.") from None
+    if number.is_infinite() and number > 0:
+        return "inf"
+    if not number.is_finite():
+        raise ValueError(f"Expected epsilon to be a number >= 0, got {text!r:.80}.")
+    return str(number).lower().replace("e+", "e")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return _text(value) if isinstance(value, str) else repr(value)
+
+
+def _text(value: str) -> str:
+    # A JSON string is a TOML string, but for DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+__all__ = ["claims"]
