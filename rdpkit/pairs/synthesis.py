@@ -183,7 +183,7 @@ def attained_pair(
     --------
     >>> import math
     >>> from rdpkit.events import GaussianSynthesis
-    >>> from rdpkit.pairs.neighbouring.synthesis import attained_pair
+    >>> from rdpkit.pairs.synthesis import attained_pair
     >>> event = GaussianSynthesis(records=10**6, outputs=10**6, dimension=6, min_eigenvalue=0.01)
     >>> pair = attained_pair(event, 4.0, "replace_one")
     >>> math.floor(1e4 * event.outputs * pair.divergence) / 1e4

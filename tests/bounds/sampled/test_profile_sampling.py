@@ -12,7 +12,7 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
-from tests.bounds.test_birrell2024 import GEOMETRIES, exact_divergence
+from tests.bounds.sampled.test_birrell2024 import GEOMETRIES, exact_divergence
 
 import rdpkit
 from rdpkit.adjacency import Adjacency
