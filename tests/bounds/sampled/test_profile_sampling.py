@@ -12,12 +12,12 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
-from tests.bounds.sampled.test_birrell2024 import GEOMETRIES, exact_divergence
 
 import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.sampled import profile_sampling
 from rdpkit.numerics.sampled_profile_balls import rdp_ball
+from tests.bounds.sampled.test_birrell2024 import GEOMETRIES, exact_divergence
 from tests.bounds.strategies import NOISE, ORDERS, PROBABILITIES
 from tests.oracles import profile_sampling as oracle
 from tests.oracles.table import digits, load

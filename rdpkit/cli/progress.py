@@ -1,0 +1,123 @@
+"""How long work shows on a terminal, and the options that long commands share."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rdpkit import supervisor
+from rdpkit.text import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+# Work that takes longer than this is announced, once its pace has been seen for a while.
+_LONG = 60.0
+_SEEN_FOR = 5.0
+
+
+def _set_threads(ctx: click.Context, option: click.Parameter, value: int | None) -> int | None:
+    supervisor.limit_threads(value)
+    return value
+
+
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    callback=_set_threads,
+    is_eager=True,
+    expose_value=False,
+    help="The largest number of threads that numerical libraries may use.  [default: their own "
+    "choice, mostly one for each core]",
+)
+
+
+class Work:
+    """What is being done, as it is shown: a bar on a terminal, nothing in a pipe.
+
+    Work that will take over a minute is announced in one line on standard error, also in a pipe.
+    """
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._bars: dict[str, Any] = {}
+        self._began: dict[str, tuple[float, float]] = {}
+        self._announced = False
+
+    def show(self, what: str, done: float = 0, total: float | None = None, note: str = "") -> None:
+        """Say how far some work is.
+
+        Parameters
+        ----------
+        what : str
+            The work; each name has a bar of its own.
+        done, total : float
+            How much of it is finished, of how much; None if nobody knows.
+        note : str
+            Anything else that is worth seeing, at the end of the line.
+        """
+        self._announce(what, done, total)
+        if self._progress is None:
+            return
+        if what not in self._bars:
+            self._bars[what] = self._progress.add_task(printable(what), total=total, note="")
+        self._progress.update(self._bars[what], completed=done, total=total, note=printable(note))
+
+    def _announce(self, what: str, done: float, total: float | None) -> None:
+        now = time.monotonic()
+        since, before = self._began.setdefault(what, (now, done))
+        spent, finished = now - since, done - before
+        if self._announced or total is None or spent < _SEEN_FOR or finished <= 0:
+            return
+        left = (total - done) * spent / finished
+        if left > _LONG:
+            self._announced = True
+            click.echo(
+                printable(f"{what}: {done:g} of {total:g} are done, about {_words(left)} left."),
+                err=True,
+            )
+
+
+def _words(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} {'minute' if minutes == 1 else 'minutes'}"
+    return f"{seconds / 3600:.1f} hours"
+
+
+@contextmanager
+def work_shown() -> Iterator[Work]:
+    """Bars on standard error with an estimate of the time left; none where it is no terminal."""
+    if not sys.stderr.isatty():
+        yield Work(None)
+        return
+    from rich.console import Console  # noqa: PLC0415 - only on a terminal
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        yield Work(progress)
+
+
+__all__ = ["Work", "threads_option", "work_shown"]

@@ -1,0 +1,47 @@
+"""How long work shows: nothing in a pipe but one line about what takes long."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from rdpkit.cli import progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test moves."""
+    now = [1000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_long_work_is_announced_once(clock, capsys):
+    with progress.work_shown() as work:
+        for done in range(4):
+            work.show("auditing", done, 100)
+            clock[0] += 10.0
+    assert capsys.readouterr().err == "auditing: 1 of 100 are done, about 16 minutes left.\n"
+
+
+@pytest.mark.parametrize(("step", "total"), [(1.0, 40), (10.0, None)])
+def test_short_work_and_work_without_an_end_are_not_announced(clock, capsys, step, total):
+    with progress.work_shown() as work:
+        for done in range(20):
+            work.show("auditing", done, total)
+            clock[0] += step
+    assert capsys.readouterr().err == ""
+
+
+def test_a_limit_on_threads_is_set_before_the_command_runs(monkeypatch):
+    seen = []
+    monkeypatch.setattr(progress.supervisor, "limit_threads", seen.append)
+
+    @click.command()
+    @progress.threads_option
+    def command():
+        assert seen == [3]
+
+    assert CliRunner().invoke(command, ["--threads", "3"]).exit_code == 0
+    assert CliRunner().invoke(command, ["--threads", "0"]).exit_code == 2

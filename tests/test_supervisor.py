@@ -1,0 +1,137 @@
+"""Long work: results one by one, signals, workers that outlive nobody."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from rdpkit import supervisor
+
+PROGRAM = """
+import os, sys, time
+from pathlib import Path
+from rdpkit import supervisor
+from rdpkit.files import whole_file
+
+folder = Path(sys.argv[1])
+
+def work(seconds):
+    (folder / f"worker-{os.getpid()}").touch()
+    time.sleep(seconds)
+    return seconds
+
+def main():
+    try:
+        with supervisor.interruptible(), whole_file(folder / "result.txt") as temporary:
+            for place, _ in supervisor.as_finished(work, [0.0, 600.0, 600.0], jobs=2):
+                temporary.write_text("begun")
+                print(place, flush=True)
+    except supervisor.Interrupted as stop:
+        sys.exit(stop.status)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def double(number):
+    return 2 * number
+
+
+def fail_at_three(number):
+    if number == 3:
+        raise ValueError("three")
+    return number
+
+
+@pytest.mark.parametrize("jobs", [None, 1, 2])
+def test_every_result_comes_with_its_place(jobs):
+    found = dict(supervisor.as_finished(double, [5, 6, 7], jobs=jobs))
+    assert found == {0: 10, 1: 12, 2: 14}
+    assert list(supervisor.in_order(double, range(20), jobs=jobs)) == list(range(0, 40, 2))
+
+
+def test_no_items():
+    assert list(supervisor.as_finished(double, [], jobs=2)) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_the_function_raises_is_raised(jobs):
+    with pytest.raises(ValueError, match="three"):
+        list(supervisor.in_order(fail_at_three, range(10), jobs=jobs))
+
+
+def test_what_is_finished_first_comes_first():
+    found = supervisor.as_finished(time.sleep, [0.5, 0.0], jobs=2, backend="threading")
+    assert [place for place, _ in found] == [1, 0]
+
+
+def alive(process):
+    """Whether a process is there and is no zombie."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture
+def running(tmp_path):
+    """The program above, with both workers at work, and the numbers of their processes."""
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(PROGRAM))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "0\n"
+    while len(workers := list(folder.glob("worker-*"))) < 2:
+        time.sleep(0.02)
+    yield process, [int(path.name.removeprefix("worker-")) for path in workers], folder
+    process.kill()
+    process.stdout.close()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_everything(running, number, status):
+    process, workers, folder = running
+    process.send_signal(number)
+    assert process.wait(timeout=20) == status
+    wait_for(lambda: not any(map(alive, workers)))
+    assert not [path.name for path in folder.iterdir() if not path.name.startswith("worker-")]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks at processes in /proc")
+def test_workers_end_when_their_parent_is_killed(running):
+    process, workers, _ = running
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(map(alive, workers)))
+
+
+def wait_for(condition):
+    limit = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def test_threads_are_limited_here_and_in_what_is_started(monkeypatch):
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(variable, "7")
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "7")
+    monkeypatch.setenv("VECLIB_MAXIMUM_THREADS", "7")
+    supervisor.limit_threads(None)
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    supervisor.limit_threads(2)
+    assert os.environ["OMP_NUM_THREADS"] == "2"
+    with pytest.raises(ValueError, match="threads"):
+        supervisor.limit_threads(0)
