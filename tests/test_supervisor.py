@@ -124,13 +124,15 @@ def wait_for(condition):
         time.sleep(0.05)
 
 
-def test_threads_are_limited_here_and_in_what_is_started(monkeypatch):
+def test_threads_are_limited_and_wait_asleep(monkeypatch):
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(variable, "7")
     monkeypatch.setenv("NUMBA_NUM_THREADS", "7")
     monkeypatch.setenv("VECLIB_MAXIMUM_THREADS", "7")
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     supervisor.limit_threads(None)
     assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert os.environ["OMP_WAIT_POLICY"] == "passive"
     supervisor.limit_threads(2)
     assert os.environ["OMP_NUM_THREADS"] == "2"
     with pytest.raises(ValueError, match="threads"):
