@@ -16,9 +16,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rdpkit.verification.claims import fields
 from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario
-from rdpkit.verification.claims.keys import (
+from rdpkit.verification.claims.format import (
     CLAIM_KEYS,
     CODE_KEYS,
     FORMAT,
@@ -28,8 +27,9 @@ from rdpkit.verification.claims.keys import (
 )
 from rdpkit.verification.claims.lines import claim_lines
 
-from rdpkit import Adjacency, Event, event_from_parameters
+from rdpkit import Event, event_from_parameters
 from rdpkit.events import MECHANISMS, check_given_parameters
+from rdpkit.records import read_table, refused, shown, suggestion
 from rdpkit.text import rounded_up
 
 __all__ = [
@@ -41,9 +41,6 @@ __all__ = [
     "loads",
     "shipped_files",
 ]
-
-_TIME_BUDGET = 60.0
-_FALSE_ALARM_RATE = 0.001
 
 
 def shipped_files() -> list[Path]:
@@ -114,7 +111,7 @@ def loads(
     if isinstance(version, bool) or version != FORMAT:
         raise ValueError(
             f"{origin}: expected format to be {FORMAT}, the version of the format that this "
-            f"program reads, got {fields.shown(version)}."
+            f"program reads, got {shown(version)}."
         )
     tables = document.get("claim")
     if not isinstance(tables, list) or not tables:
@@ -181,167 +178,129 @@ def claim_of_release(path: Path) -> Claim:
 
 
 def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None) -> Claim:
-    fields.known_keys(table, tuple(CLAIM_KEYS))
-    missing = fields.texts(table, "missing")
-    release = _release(table, folder) if "release" in table else None
-    mechanism = release[1].mechanism if release else fields.text(table, "mechanism")
-    parameters = table.get("parameters", {})
-    if not isinstance(parameters, dict):
-        raise ValueError("expected parameters to be a table, [claim.parameters].")
-    epsilon = fields.epsilon(table.get("epsilon"), missing)
-    order = fields.optional_number(table, "order", lambda v: 1.0 < v < math.inf, "> 1 and finite")
-    delta = fields.optional_number(table, "delta", lambda v: 0.0 < v < 1.0, "in (0, 1)")
+    given = read_table(table, CLAIM_KEYS)
+    missing, delta, order = given["missing"], given["delta"], given["order"]
+    name = given["release"]
+    released = None if name is None else _release(table, name, folder)
+    mechanism: str = (
+        released[1].mechanism
+        if released
+        else CLAIM_KEYS["mechanism"].kind.read("mechanism", given["mechanism"])
+    )
+    if given["epsilon"] is None and not missing:
+        raise refused("epsilon", "to be a number >= 0", None)
     if delta is None and order is None and not missing:
         raise ValueError(
             "expected delta in (0, 1), or order > 1 for a claim about one Renyi order."
         )
-    code = _code(table, mechanism, delta)
-    event, scenarios = (
-        (release[1], ())
-        if release
-        else _what_was_released(mechanism, parameters, missing, table, delta)
-    )
+    code = None if given["code"] is None else _code(given, mechanism)
+    event, scenarios = (released[1], ()) if released else _what_was_released(given, mechanism)
     return Claim(
-        id=fields.text(table, "id"),
-        source=fields.text(table, "source"),
         mechanism=mechanism,
-        adjacency=Adjacency.parse(table.get("adjacency")),
-        epsilon=epsilon,
-        delta=delta,
-        order=order,
-        bound=fields.text(table, "bound") if "bound" in table else None,
-        conversion=fields.conversion(table),
         event=event,
-        missing=missing,
         scenarios=scenarios,
-        notes=fields.texts(table, "notes"),
         origin=origin,
         line=line,
-        release=release[0] if release else None,
+        release=released[0] if released else None,
         code=code,
+        **{name: given[name] for name in _TAKEN_AS_READ},
     )
 
 
-def _release(table: Mapping[str, Any], folder: Path | None) -> tuple[str, Event]:
+# Keys of a claim whose values are used as they are read.
+_TAKEN_AS_READ = (
+    *("id", "source", "adjacency", "epsilon", "delta", "order"),
+    *("bound", "conversion", "missing", "notes"),
+)
+
+
+def _release(table: Mapping[str, Any], name: str, folder: Path | None) -> tuple[str, Event]:
     """The manifest that a claim points at, and the event in it."""
     for key in ("parameters", "missing", "scenario"):
         if key in table:
             raise ValueError(f"expected no {key} beside release: the manifest has them.")
-    name = fields.text(table, "release")
     if folder is None or Path(name).is_absolute():
-        raise ValueError(
-            f"expected release to be a path relative to the claims file, got {fields.shown(name)}."
-        )
+        raise refused("release", "to be a path relative to the claims file", name)
     path = folder / name
     # Only where a release is named: reading claims needs no mechanism.
     from rdpkit.mechanisms.releases.manifest import load_manifest  # noqa: PLC0415
 
     try:
         if not path.is_file():
-            raise ValueError(
-                f"expected release to be a manifest, a file, got {fields.shown(name)}."
-            )
+            raise refused("release", "to be a manifest, a file", name)
         manifest = load_manifest(path)
     except (OSError, ArithmeticError) as error:
-        raise ValueError(f"release {fields.shown(name)} cannot be read: {error}") from None
+        raise ValueError(f"release {shown(name)} cannot be read: {error}") from None
     if manifest.event is None:
-        raise ValueError(f"release {fields.shown(name)} guarantees nothing: it has no event.")
+        raise ValueError(f"release {shown(name)} guarantees nothing: it has no event.")
     if table.get("mechanism", manifest.event.mechanism) != manifest.event.mechanism:
-        raise ValueError(
-            f"expected mechanism to be {manifest.event.mechanism!r}, as the release says, or to be "
-            f"left out, got {fields.shown(table['mechanism'])}."
-        )
+        condition = f"to be {manifest.event.mechanism!r}, as the release says, or to be left out"
+        raise refused("mechanism", condition, table["mechanism"])
     return str(path), manifest.event
 
 
-def _code(table: Mapping[str, Any], mechanism: str, delta: float | None) -> CodeTest | None:
+def _code(claim: Mapping[str, Any], mechanism: str) -> CodeTest:
     """The code that a claim points at; it is neither imported nor looked for here."""
-    if "code" not in table:
-        return None
-    given = table["code"]
-    if not isinstance(given, dict):
-        raise ValueError("expected code to be a table, [claim.code].")
-    fields.known_keys(given, tuple(CODE_KEYS))
-    name = fields.text(given, "callable")
-    module, _, path = name.partition(":")
-    if not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
-        raise ValueError(f"expected callable to be module:callable, got {fields.shown(name)}.")
-    worst = "random" if mechanism == UNMODELLED else "worst"
-    neighbours = given.get("neighbours", worst)
-    if neighbours not in NEIGHBOURS or (neighbours == "worst" and mechanism == UNMODELLED):
-        accepted = f"one of {NEIGHBOURS[1:] if mechanism == UNMODELLED else NEIGHBOURS}"
-        raise ValueError(f"expected neighbours to be {accepted}, got {fields.shown(neighbours)}.")
-    if delta is None or "order" in table or table.get("epsilon") is None or table.get("missing"):
+    given = read_table(claim["code"], CODE_KEYS)
+    accepted = NEIGHBOURS[1:] if mechanism == UNMODELLED else NEIGHBOURS
+    neighbours = given["neighbours"] or ("random" if mechanism == UNMODELLED else "worst")
+    if neighbours not in accepted:
+        raise refused("neighbours", f"to be one of {accepted} without an event", neighbours)
+    complete = claim["epsilon"] is not None and claim["delta"] is not None
+    if not complete or claim["order"] is not None or claim["missing"]:
         raise ValueError(
             "expected epsilon, delta, no order and nothing missing in a claim about code."
         )
-    norm = fields.optional_number(
-        given, "record_norm", lambda v: 0.0 < v < math.inf, "> 0 and finite"
-    )
-    if neighbours == "random" and norm is None:
+    if neighbours == "random" and given["record_norm"] is None:
         raise ValueError("expected record_norm > 0 in [claim.code], with random neighbours.")
-    budget = fields.optional_number(
-        given, "time_budget", lambda v: 0.0 < v <= 86400.0, "in (0, 86400]"
-    )
-    rate = fields.optional_number(given, "false_alarm_rate", lambda v: 0.0 < v < 1.0, "in (0, 1)")
-    dimension = fields.optional_integer(given, "dimension", 1)
-    if dimension is None and neighbours != "own":
+    if neighbours != "own" and given["dimension"] is None:
         raise ValueError("expected dimension, the features of a record, in [claim.code].")
-    beside = [key for key in ("dimension", "records", "record_norm") if key in given]
+    beside = [key for key in ("dimension", "records", "record_norm") if given[key] is not None]
     if beside and neighbours == "own":
         raise ValueError(f"expected no {beside[0]} with neighbours 'own': the code's are taken.")
-    return CodeTest(
-        callable=name,
-        time_budget=_TIME_BUDGET if budget is None else budget,
-        false_alarm_rate=_FALSE_ALARM_RATE if rate is None else rate,
-        neighbours=neighbours,
-        dimension=dimension,
-        records=fields.optional_integer(given, "records", 1),
-        record_norm=norm,
-        samples=fields.optional_integer(given, "samples", 200),
-        seed=fields.optional_integer(given, "seed", 0),
-    )
+    return CodeTest(**{**given, "neighbours": neighbours})
 
 
 def _what_was_released(
-    mechanism: str,
-    parameters: dict[str, Any],
-    missing: tuple[str, ...],
-    table: Mapping[str, Any],
-    delta: float | None,
+    claim: Mapping[str, Any], mechanism: str
 ) -> tuple[Event | None, tuple[Scenario, ...]]:
-    tables = table.get("scenario", [])
-    if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
-        raise ValueError("expected scenario to be a list of tables, [[claim.scenario]].")
+    """The event of a claim's parameters, or the ways to complete it where something is missing."""
+    missing, tables = claim["missing"], claim["scenario"]
     if mechanism == UNMODELLED:
-        if not (missing or "code" in table) or tables or parameters:
+        if not (missing or claim["code"]) or tables or claim["parameters"]:
             raise ValueError(
                 f"a claim with mechanism {UNMODELLED!r} lists what is missing, and has neither "
                 "parameters nor scenarios."
             )
         return None, ()
     if mechanism not in MECHANISMS:
-        names = ", ".join(repr(name) for name in (*sorted(MECHANISMS), UNMODELLED))
-        raise ValueError(f"expected mechanism to be one of {names}, got {mechanism!r}.")
+        known = (*sorted(MECHANISMS), UNMODELLED)
+        error = refused("mechanism", "to be one of " + ", ".join(map(repr, known)), mechanism)
+        raise ValueError(f"{error}{suggestion(mechanism, known)}")
+    parameters = _floats(claim["parameters"])
     if not missing:
         if tables:
             raise ValueError("scenarios are for claims that list what is missing.")
-        return event_from_parameters(mechanism, fields.plain(parameters)), ()
-    check_given_parameters(mechanism, fields.plain(parameters))
+        return event_from_parameters(mechanism, parameters), ()
+    check_given_parameters(mechanism, parameters)
     scenarios = []
-    for item in tables:
-        fields.known_keys(item, tuple(SCENARIO_KEYS))
-        given = item.get("parameters", {})
-        if not isinstance(given, dict):
-            raise ValueError("expected a scenario's parameters to be a table.")
-        own = fields.optional_number(item, "delta", lambda v: 0.0 < v < 1.0, "in (0, 1)")
-        if own is None and delta is None and "order" not in table:
+    for table in tables:
+        given = read_table(table, SCENARIO_KEYS)
+        delta = claim["delta"] if given["delta"] is None else given["delta"]
+        if delta is None and claim["order"] is None:
             raise ValueError("expected delta in (0, 1) in the scenario, or in the claim.")
-        scenarios.append(
-            Scenario(
-                description=fields.text(item, "description"),
-                event=event_from_parameters(mechanism, fields.plain({**parameters, **given})),
-                delta=delta if own is None else own,
-            )
-        )
+        completed = {**parameters, **_floats(given["parameters"])}
+        event = event_from_parameters(mechanism, completed)
+        scenarios.append(Scenario(description=given["description"], event=event, delta=delta))
     return None, tuple(scenarios)
+
+
+def _floats(value: Any) -> Any:
+    """Parameters with floats, which events are made of, for the decimals of a claims file."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {key: _floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_floats(item) for item in value]
+    return value

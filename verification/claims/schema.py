@@ -8,28 +8,17 @@ say (a parameter that must be smaller than another), and never looser: whatever
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from rdpkit.verification.claims.keys import (
-    CLAIM_KEYS,
-    CODE_KEYS,
-    CONVERSIONS,
-    FORMAT,
-    NEIGHBOURS,
-    SCENARIO_KEYS,
-    UNMODELLED,
-    Key,
-)
+from rdpkit.verification.claims.format import CLAIM_KEYS, CODE_KEYS, FORMAT, SCENARIO_KEYS
 
-from rdpkit import Adjacency
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
+from rdpkit.records import table_schema
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """The dialect that editors of TOML understand."""
 
 _Table = dict[str, Any]
-_FINITE = 1.7976931348623157e308
 
 
 def claims_schema() -> _Table:
@@ -58,7 +47,7 @@ def claims_schema() -> _Table:
         },
         "definitions": {
             "claim": _claim(),
-            "scenario": _table(SCENARIO_KEYS),
+            "scenario": table_schema(SCENARIO_KEYS),
             "code": _code(),
             "event": {
                 "type": "object",
@@ -81,7 +70,7 @@ def schema_text() -> str:
 
 
 def _claim() -> _Table:
-    table = _table(CLAIM_KEYS)
+    table = table_schema(CLAIM_KEYS)
     complete = {"not": {"required": ["missing"], "properties": {"missing": {"minItems": 1}}}}
     table["allOf"] = [
         # A release brings its mechanism and parameters along.
@@ -120,7 +109,7 @@ def _claim() -> _Table:
 
 
 def _code() -> _Table:
-    table = _table(CODE_KEYS)
+    table = table_schema(CODE_KEYS)
     beside = ("dimension", "records", "record_norm")
     table["allOf"] = [
         {
@@ -139,57 +128,6 @@ def _is(key: str, value: str) -> _Table:
 
 def _where_mechanism(name: str, schema: _Table) -> _Table:
     return {"if": {"properties": {"mechanism": {"const": name}}}, "then": schema}
-
-
-def _table(keys: Mapping[str, Key]) -> _Table:
-    return {
-        "type": "object",
-        "required": [name for name, key in keys.items() if key.needed],
-        "additionalProperties": False,
-        "properties": {
-            name: {**_kind(key), "description": key.meaning} for name, key in keys.items()
-        },
-    }
-
-
-def _kind(key: Key) -> _Table:
-    match key.kind:
-        case "text":
-            return {"type": "string", "pattern": r"\S"}
-        case "texts":
-            return {"type": "array", "items": {"type": "string", "minLength": 1}}
-        case "mechanism":
-            return {"enum": [*sorted(MECHANISMS), UNMODELLED]}
-        case "adjacency":
-            return {"enum": [member.value for member in Adjacency]}
-        case "conversion":
-            return {"enum": list(CONVERSIONS)}
-        case "neighbours":
-            return {"enum": list(NEIGHBOURS)}
-        case "budget":
-            return {"type": "number", "minimum": 0}
-        case "open probability":
-            return {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-        case "order":
-            return {"type": "number", "exclusiveMinimum": 1, "maximum": _FINITE}
-        case "positive":
-            return {"type": "number", "exclusiveMinimum": 0, "maximum": _FINITE}
-        case "seconds":
-            return {"type": "number", "exclusiveMinimum": 0, "maximum": 86400}
-        case "count":
-            return {"type": "integer", "minimum": 1, "maximum": 10**9}
-        case "samples":
-            return {"type": "integer", "minimum": 200, "maximum": 10**9}
-        case "seed":
-            return {"type": "integer", "minimum": 0, "maximum": 10**9}
-        case "callable":
-            return {"type": "string", "pattern": "^[^:\\s]+:[^:\\s]+$"}
-        case "parameters":
-            return {"type": "object"}
-        case "scenarios":
-            return {"type": "array", "items": {"$ref": "#/definitions/scenario"}}
-        case "code":
-            return {"allOf": [{"$ref": "#/definitions/code"}]}
 
 
 def _required(mechanism: str) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rdpkit.verification.claims.keys import FORMAT
+from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.printed_precision import agrees
 from rdpkit.verification.claims.reading import load_files, loads
 from rdpkit.verification.claims.schema import schema_text

@@ -7,7 +7,7 @@ import tomllib
 import jsonschema
 import pytest
 from hypothesis import given
-from rdpkit.verification.claims.keys import CLAIM_KEYS, FORMAT
+from rdpkit.verification.claims.format import CLAIM_KEYS, FORMAT
 from rdpkit.verification.claims.reading import loads, shipped_files
 from rdpkit.verification.claims.schema import claims_schema
 

@@ -1,0 +1,322 @@
+"""Tables of TOML and JSON: one description of their keys reads them and is their JSON Schema.
+
+A table is described by a mapping from its keys to :class:`Key`, and each key has a :class:`Kind`
+that says what its value may be. Reading is strict: an unknown key, a missing key and a wrong value
+are each one error that names the key, the value and what is accepted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+_LONGEST = 80
+# A number with a decimal exponent beyond this is no parameter, and slow to compute with.
+_LARGEST_EXPONENT = 300
+_LARGEST_FLOAT = 1.7976931348623157e308
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value may be.
+
+    Parameters
+    ----------
+    read : callable
+        Of the key's name and the value; it returns the value in the form in which it is used, or
+        raises a ValueError made by :func:`refused`.
+    schema : mapping
+        The same as a JSON Schema.
+    """
+
+    read: Callable[[str, Any], Any]
+    schema: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a table.
+
+    Parameters
+    ----------
+    kind : Kind
+        What its value may be.
+    meaning : str
+        For the reader, in an editor.
+    needed : bool
+        Whether the table must have it.
+    default : object
+        What is read where the key is left out.
+    """
+
+    kind: Kind
+    meaning: str = ""
+    needed: bool = False
+    default: Any = None
+
+
+def refused(name: str, condition: str, value: Any) -> ValueError:
+    """The error about a value: the key, what is accepted, and what was given."""
+    return ValueError(f"expected {name} {condition}, got {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """A value as errors show it: as it was written, and not too long."""
+    text = str(value) if isinstance(value, Decimal) else repr(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """A question with the nearest known name, to end an error with; empty if none is near."""
+    near = difflib.get_close_matches(str(name), list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def read_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
+    """The values of a table, with those of keys that were left out.
+
+    Parameters
+    ----------
+    table : mapping
+        What a file holds.
+    keys : mapping of str to Key
+        Its description.
+
+    Raises
+    ------
+    ValueError
+        For an unknown key, a missing key or a value that is not accepted.
+    """
+    for name in table:
+        if name not in keys:
+            raise ValueError(
+                f"unknown key {name!r}; accepted are {', '.join(keys)}.{suggestion(name, keys)}"
+            )
+    return {
+        name: key.kind.read(name, table.get(name)) if name in table or key.needed else key.default
+        for name, key in keys.items()
+    }
+
+
+def table_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
+    """The description of a table as a JSON Schema."""
+    return {
+        "type": "object",
+        "required": [name for name, key in keys.items() if key.needed],
+        "additionalProperties": False,
+        "properties": {
+            name: {**key.kind.schema, "description": key.meaning} for name, key in keys.items()
+        },
+    }
+
+
+def as_plain(value: Any) -> Any:
+    """A value as JSON holds it: dataclasses as tables, infinite numbers as "inf" and "-inf".
+
+    Raises
+    ------
+    ValueError
+        If a number is not one.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: as_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple | list):
+        return [as_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: as_plain(item) for name, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        if math.isnan(value):
+            raise ValueError("NaN is not JSON compliant.")
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def text() -> Kind:
+    """A string that is not empty."""
+
+    def read(name: str, value: Any) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise refused(name, "to be a non-empty string", value)
+        return value
+
+    return Kind(read, {"type": "string", "pattern": r"\S"})
+
+
+def texts() -> Kind:
+    """A list of strings, none of which is empty; it is read as a tuple."""
+
+    def read(name: str, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
+            raise refused(name, "to be a list of strings", value)
+        return tuple(value)
+
+    return Kind(read, {"type": "array", "items": {"type": "string", "minLength": 1}})
+
+
+def choice(options: Iterable[str], build: Callable[[str], Any] = str) -> Kind:
+    """One of a few names; ``build`` makes what is used of it."""
+    accepted = tuple(options)
+
+    def read(name: str, value: Any) -> Any:
+        if not isinstance(value, str) or value not in accepted:
+            condition = "to be one of " + ", ".join(map(repr, accepted))
+            error = refused(name, condition, value)
+            raise ValueError(f"{error}{suggestion(value, accepted)}")
+        return build(value)
+
+    return Kind(read, {"enum": list(accepted)})
+
+
+def flag() -> Kind:
+    """True or false."""
+
+    def read(name: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise refused(name, "to be true or false", value)
+        return value
+
+    return Kind(read, {"type": "boolean"})
+
+
+def number(
+    condition: str = "",
+    *,
+    above: float = -math.inf,
+    below: float = math.inf,
+    minimum: float = -math.inf,
+    maximum: float = _LARGEST_FLOAT,
+) -> Kind:
+    """A number that is larger than ``above``, smaller than ``below`` and in [minimum, maximum].
+
+    Parameters
+    ----------
+    condition : str
+        The same in words, like "in (0, 1)"; they follow the key's name in an error.
+    above, below, minimum, maximum : float
+        The limits. With ``maximum=math.inf`` the text "inf" is accepted, which stands for infinity
+        where a file is JSON.
+    """
+    limits = {
+        "exclusiveMinimum": above,
+        "exclusiveMaximum": below,
+        "minimum": minimum,
+        "maximum": maximum,
+    }
+
+    def read(name: str, value: Any) -> float:
+        given = math.inf if value == "inf" and maximum == math.inf else value
+        if isinstance(given, bool) or not isinstance(given, int | float | Decimal):
+            raise refused(name, f"to be a number {condition}".strip(), value)
+        found = _float(given)
+        if not (above < found and (found < below or below == math.inf)):
+            raise refused(name, condition or "to be a number", value)
+        if not minimum <= found <= maximum:
+            raise refused(name, condition or "to be a number", value)
+        return found
+
+    finite = {limit: value for limit, value in limits.items() if math.isfinite(value)}
+    return Kind(read, {"type": "number", **finite})
+
+
+def _float(value: float | Decimal) -> float:
+    """The nearest float; NaN where a number is so large or so small that none is near."""
+    if not isinstance(value, float):
+        exact = Decimal(value)
+        if exact.is_finite() and exact and abs(exact.adjusted()) >= _LARGEST_EXPONENT:
+            return math.nan
+    return float(value)
+
+
+def integer(minimum: int, maximum: int = 10**9) -> Kind:
+    """An integer from ``minimum`` to ``maximum``, by default a thousand million."""
+    largest = "10^9" if maximum == 10**9 else str(maximum)
+
+    def read(name: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+            raise refused(name, f"to be an integer in [{minimum}, {largest}]", value)
+        return value
+
+    return Kind(read, {"type": "integer", "minimum": minimum, "maximum": maximum})
+
+
+def optional(kind: Kind) -> Kind:
+    """The same, or nothing: null in JSON."""
+
+    def read(name: str, value: Any) -> Any:
+        return None if value is None else kind.read(name, value)
+
+    return Kind(read, {"anyOf": [kind.schema, {"type": "null"}]})
+
+
+def table(header: str, schema: Mapping[str, Any] | None = None) -> Kind:
+    """A table of which nothing is known here; ``header`` is how it is written, for errors."""
+
+    def read(name: str, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise refused(name, f"to be a table{header and ', ' + header}", value)
+        return value
+
+    return Kind(read, schema or {"type": "object"})
+
+
+def record(keys: Mapping[str, Key], build: Callable[..., Any] = dict, *, header: str = "") -> Kind:
+    """A table with these keys; ``build`` takes its values by their names."""
+    plain_table = table(header)
+
+    def read(name: str, value: Any) -> Any:
+        return build(**read_table(plain_table.read(name, value), keys))
+
+    return Kind(read, table_schema(keys))
+
+
+def many(kind: Kind, what: str) -> Kind:
+    """A list of values of one kind, read as a tuple; ``what`` names them in errors."""
+
+    def read(name: str, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise refused(name, f"to be a list of {what}", value)
+        return tuple(kind.read(f"{name}[{index}]", item) for index, item in enumerate(value))
+
+    return Kind(read, {"type": "array", "items": kind.schema})
+
+
+def row(*kinds: Kind) -> Kind:
+    """A list with one value of each of these kinds, read as a tuple."""
+
+    def read(name: str, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list) or len(value) != len(kinds):
+            raise refused(name, f"to be a list of {len(kinds)} values", value)
+        pairs = zip(kinds, value, strict=True)
+        return tuple(kind.read(f"{name}[{index}]", v) for index, (kind, v) in enumerate(pairs))
+
+    return Kind(read, {"type": "array", "items": [kind.schema for kind in kinds]})
+
+
+__all__ = [
+    "Key",
+    "Kind",
+    "as_plain",
+    "choice",
+    "flag",
+    "integer",
+    "many",
+    "number",
+    "optional",
+    "read_table",
+    "record",
+    "refused",
+    "row",
+    "shown",
+    "suggestion",
+    "table",
+    "table_schema",
+    "text",
+    "texts",
+]

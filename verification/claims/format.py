@@ -1,0 +1,173 @@
+"""The keys of a claims file, each with what it may hold and what it means.
+
+Reading checks files against these descriptions, and the JSON Schema that editors use is made of
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from rdpkit import Adjacency, records
+from rdpkit.events import MECHANISMS
+from rdpkit.records import Key, Kind
+
+FORMAT = 1
+"""The version of the format. A file may say ``format = 1``; other versions are refused."""
+
+UNMODELLED = "unmodelled"
+"""Mechanism of a claim about something that the library has no event for."""
+
+CONVERSIONS = ("mironov2017", "balle2020", "optimal")
+NEIGHBOURS = ("worst", "random", "own")
+
+# Decimal exponents beyond this are no privacy budgets, and slow to compute with.
+_LARGEST = 300
+
+
+def _budget(name: str, value: Any) -> Decimal:
+    """The claimed number with its printed digits."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise records.refused(name, "to be a number >= 0", value)
+    number = Decimal(value)
+    if number.is_nan() or number.is_signed():
+        raise records.refused(name, "to be a number >= 0", value)
+    exponent = number.as_tuple().exponent
+    if number.is_finite() and (number.adjusted() > _LARGEST or int(exponent) < -_LARGEST):
+        raise records.refused(name, f"between 1e-{_LARGEST} and 1e{_LARGEST}", value)
+    return number
+
+
+def _callable(name: str, value: Any) -> str:
+    """``module:callable``, both with dots if need be; nothing is imported."""
+    text = records.text().read(name, value)
+    module, _, path = text.partition(":")
+    if not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
+        raise records.refused(name, "to be module:callable", value)
+    return str(text)
+
+
+def _tables(name: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise records.refused(name, "to be a list of tables, [[claim.scenario]]", value)
+    return value
+
+
+_PROBABILITY = records.number("in (0, 1)", above=0.0, below=1.0)
+
+CODE_KEYS: Mapping[str, Key] = MappingProxyType(
+    {
+        "callable": Key(
+            kind=Kind(_callable, {"type": "string", "pattern": "^[^:\\s]+:[^:\\s]+$"}),
+            meaning="module:callable, called as callable(dataset, rng).",
+            needed=True,
+        ),
+        "dimension": Key(
+            kind=records.integer(1), meaning="Features of a record; not where neighbours are own."
+        ),
+        "time_budget": Key(
+            kind=records.number("in (0, 86400]", above=0.0, maximum=86400.0),
+            meaning="Seconds to test for; by default 60.",
+            default=60.0,
+        ),
+        "false_alarm_rate": Key(
+            kind=_PROBABILITY,
+            meaning="How often a true claim may be rejected; by default 0.001.",
+            default=0.001,
+        ),
+        "neighbours": Key(
+            kind=records.choice(NEIGHBOURS),
+            meaning="The data sets: the worst-case pair of the mechanism, random ones, or the "
+            "code's own.",
+        ),
+        "records": Key(kind=records.integer(1), meaning="Records of the larger data set."),
+        "record_norm": Key(
+            kind=records.number("> 0 and finite", above=0.0),
+            meaning="Largest L2 norm of a record, for random neighbours.",
+        ),
+        "samples": Key(kind=records.integer(200), meaning="The most runs of the code."),
+        "seed": Key(kind=records.integer(0), meaning="By default from the operating system."),
+    }
+)
+"""Of a ``[claim.code]``."""
+
+SCENARIO_KEYS: Mapping[str, Key] = MappingProxyType(
+    {
+        "description": Key(kind=records.text(), meaning="The completion in words.", needed=True),
+        "parameters": Key(
+            kind=records.table("[claim.scenario.parameters]"),
+            meaning="Laid over the claim's own.",
+            default=MappingProxyType({}),
+        ),
+        "delta": Key(kind=_PROBABILITY, meaning="In (0, 1); by default the claim's."),
+    }
+)
+"""Of a ``[[claim.scenario]]``."""
+
+CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
+    {
+        "id": Key(
+            kind=records.text(), meaning="A name, unique over all files of a run.", needed=True
+        ),
+        "source": Key(kind=records.text(), meaning="Where the number is printed.", needed=True),
+        "mechanism": Key(
+            kind=Kind(records.text().read, {"enum": [*sorted(MECHANISMS), UNMODELLED]}),
+            meaning="What was released.",
+        ),
+        "adjacency": Key(
+            kind=records.choice([member.value for member in Adjacency], Adjacency),
+            meaning="The neighbouring relation; no default.",
+            needed=True,
+        ),
+        "epsilon": Key(
+            kind=Kind(_budget, {"type": "number", "minimum": 0}),
+            meaning="The number exactly as printed: 1.10 and 1.1 differ in precision. With order "
+            "and no delta it is a Renyi divergence.",
+        ),
+        "delta": Key(kind=_PROBABILITY, meaning="In (0, 1)."),
+        "order": Key(
+            kind=records.number("> 1 and finite", above=1.0),
+            meaning="A Renyi order > 1, for claims about one order.",
+        ),
+        "bound": Key(kind=records.text(), meaning="Id of the formula that the number comes from."),
+        "conversion": Key(
+            kind=records.choice(CONVERSIONS),
+            meaning="The conversion used, where it is not the formula's own.",
+        ),
+        "parameters": Key(
+            kind=records.table("[claim.parameters]"),
+            meaning="The mechanism's own parameters.",
+            default=MappingProxyType({}),
+        ),
+        "missing": Key(kind=records.texts(), meaning="What the source does not give.", default=()),
+        "scenario": Key(
+            kind=Kind(_tables, {"type": "array", "items": {"$ref": "#/definitions/scenario"}}),
+            meaning="Ways to complete what is missing.",
+            default=(),
+        ),
+        "notes": Key(kind=records.texts(), meaning="Remarks, printed with the result.", default=()),
+        "release": Key(
+            kind=records.text(),
+            meaning="The manifest (JSON) of a release, relative to this file: instead of mechanism "
+            "and parameters.",
+        ),
+        "code": Key(
+            kind=records.table("[claim.code]", {"allOf": [{"$ref": "#/definitions/code"}]}),
+            meaning="The code that the claim is about. It runs only if the user allows it.",
+        ),
+    }
+)
+"""Of a ``[[claim]]``."""
+
+__all__ = [
+    "CLAIM_KEYS",
+    "CODE_KEYS",
+    "CONVERSIONS",
+    "FORMAT",
+    "NEIGHBOURS",
+    "SCENARIO_KEYS",
+    "UNMODELLED",
+]
