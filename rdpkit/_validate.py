@@ -29,6 +29,14 @@ def fail(name: str, condition: str, value: Any) -> ValueError:
     return ValueError(f"Expected {name} {condition}, got {shown}.")
 
 
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """A question to put behind an error about an unknown name; empty if no known name is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - needed only for errors
+
+    near = get_close_matches(str(name), list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
 def _number(name: str, value: Any, condition: str) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, Decimal)):
         raise fail(name, condition, value)
@@ -137,7 +145,8 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     """One of a few names."""
     accepted = tuple(options)
     if not isinstance(value, str) or value not in accepted:
-        raise fail(name, "to be one of " + ", ".join(repr(o) for o in accepted), value)
+        error = fail(name, "to be one of " + ", ".join(repr(o) for o in accepted), value)
+        raise ValueError(f"{error}{did_you_mean(value, accepted)}")
     return value
 
 

@@ -26,11 +26,11 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.random_extractor import draw_seed, random_convnet
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
-from rdpkit.mechanisms.releases.manifest import event_table
 from rdpkit.mechanisms.releases.release import Release, release
 
 import rdpkit
 from rdpkit import _validate
+from rdpkit.tables import event_to_table
 
 _MARGIN = 1e-4
 """Part of the clip norm that is kept free for rounding.
@@ -289,7 +289,7 @@ def synthesize(
     state = _State(synthetic, optimizer=optimizer, generator=generator, noise=noise)
     first = 0
     if checkpoint is not None:
-        first = state.resume(checkpoint, iterations, event=event_table(event), **parameters)
+        first = state.resume(checkpoint, iterations, event=event_to_table(event), **parameters)
     for iteration in range(first, iterations):
         extractor = random_convnet(
             draw_seed(generator),

@@ -30,7 +30,6 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.parts.sampling import subsets
-from rdpkit.mechanisms.releases.manifest import event_table
 from rdpkit.mechanisms.releases.streaming import Batch
 
 from rdpkit import (
@@ -44,6 +43,7 @@ from rdpkit import (
     GaussianSynthesis,
     worst_pair,
 )
+from rdpkit.tables import event_to_table
 
 Array = NDArray[np.float64]
 Runner = Callable[[NoiseSource], list[Batch]]
@@ -113,7 +113,7 @@ class VerifyTarget:
 
     def event_file(self) -> str:
         """The event as a TOML file for ``--event``."""
-        table = event_table(self.event)
+        table = event_to_table(self.event)
         return "".join(f"{key} = {_toml(value)}\n" for key, value in table.items())
 
 

@@ -91,7 +91,7 @@ def evaluate(
         found = selected(found, conditions)
     from rdpkit.mechanisms.evaluation import plots, rows  # noqa: PLC0415
 
-    from rdpkit.cli import result_tables as tables  # noqa: PLC0415
+    from rdpkit import columns as tables  # noqa: PLC0415
 
     # A wrong ending is found out before hours of work, not after.
     if output is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rdpkit.mechanisms.experiments.experiment import Cell, Experiment, short
 
-from rdpkit.cli import result_tables as tables
+from rdpkit import columns as tables
 from rdpkit.files import write_whole
 
 Row = Mapping[str, Any]

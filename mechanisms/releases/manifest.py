@@ -9,17 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rdpkit import (
-    Adjacency,
-    Enclosure,
-    Event,
-    Guarantee,
-    Kind,
-    UncertifiedEnclosure,
-    _validate,
-    event_from_parameters,
+from rdpkit import Event, Guarantee, Kind, _validate
+from rdpkit.tables import (
+    check_keys,
+    event_from_table,
+    event_to_table,
+    guarantee_from_table,
+    strings,
 )
-from rdpkit.events import parameters_of
 
 FORMAT = 1
 """The version of the format; other versions are refused."""
@@ -107,7 +104,7 @@ class Manifest:
             "private": self.private,
             "reproducible_noise": self.reproducible_noise,
             "guarantee": None if self.guarantee is None else self.guarantee.as_dict(),
-            "event": None if self.event is None else event_table(self.event),
+            "event": None if self.event is None else event_to_table(self.event),
             "parameters": dict(self.parameters),
             "notes": list(self.notes),
             "versions": dict(self.versions),
@@ -127,7 +124,7 @@ class Manifest:
             raise _validate.fail("the manifest", "to be a table", table)
         if table.get("format") != FORMAT:
             raise _validate.fail("format", f"to be {FORMAT}", table.get("format"))
-        _same_keys(
+        check_keys(
             "the manifest",
             table,
             required=(
@@ -149,11 +146,13 @@ class Manifest:
         return cls(
             mechanism=table["mechanism"],
             parameters=table["parameters"],
-            event=None if table["event"] is None else event_from_table(table["event"]),
-            guarantee=None if table["guarantee"] is None else guarantee_of(table["guarantee"]),
+            event=_event(table["event"]),
+            guarantee=None
+            if table["guarantee"] is None
+            else guarantee_from_table(table["guarantee"]),
             reproducible_noise=table["reproducible_noise"],
             private=table["private"],
-            notes=_strings("notes", table["notes"]),
+            notes=strings("notes", table["notes"]),
             versions=dict(table["versions"]),
             arrays=dict(table["arrays"]),
         )
@@ -192,72 +191,15 @@ def load_manifest(path: str | Path) -> Manifest:
         raise ValueError(f"{path}: {error}") from None
 
 
-def event_table(event: Event) -> dict[str, Any]:
-    """An event as plain values, with a key ``mechanism``; nested events are tables too."""
-    found: dict[str, Any] = {"mechanism": event.mechanism}
-    for parameter in parameters_of(type(event)):
-        value = getattr(event, parameter.name)
-        if value is not None:
-            found[parameter.name] = _plain(value)
-    return found
-
-
-def event_from_table(table: Any) -> Event:
-    """The event of a table that :func:`event_table` made.
-
-    Raises
-    ------
-    ValueError
-        If it does not describe an event.
-    """
-    if not isinstance(table, Mapping) or not isinstance(table.get("mechanism"), str):
-        raise _validate.fail("event", "to be a table with a key 'mechanism'", table)
-    rest = {key: _numbers(value) for key, value in table.items() if key != "mechanism"}
+def _event(table: Any) -> Event | None:
     try:
-        return event_from_parameters(table["mechanism"], rest)
+        return None if table is None else event_from_table(table)
     except ValueError as error:
         raise ValueError(f"In event: {error}") from None
 
 
-def guarantee_of(table: Any) -> Guarantee:
-    """The guarantee of a table that ``Guarantee.as_dict`` made.
-
-    Raises
-    ------
-    ValueError
-        If a key is unknown or missing, or its value is not accepted.
-    """
-    if not isinstance(table, Mapping):
-        raise _validate.fail("guarantee", "to be a table", table)
-    _same_keys(
-        "guarantee",
-        table,
-        required=("bound", "kind", "epsilon", "delta", "adjacency", "assumptions", "notes"),
-        optional=("order", "conversion", "enclosure", "rigorous"),
-    )
-    for key in ("bound", *(["conversion"] if "conversion" in table else [])):
-        if not isinstance(table[key], str):
-            raise _validate.fail(f"guarantee's {key}", "to be a string", table[key])
-    enclosure: Enclosure | UncertifiedEnclosure | None = None
-    if "enclosure" in table:
-        ends = table["enclosure"]
-        if not isinstance(ends, list) or len(ends) != 2:
-            raise _validate.fail("guarantee's enclosure", "to be a list of two numbers", ends)
-        rigorous = _validate.one_of_a_kind("guarantee's rigorous", table.get("rigorous"), bool)
-        lower, upper = (_float("guarantee's enclosure", end) for end in ends)
-        enclosure = (Enclosure if rigorous else UncertifiedEnclosure)(lower=lower, upper=upper)
-    return Guarantee(
-        epsilon=_float("guarantee's epsilon", table["epsilon"], minimum=0.0),
-        delta=_validate.open_probability("guarantee's delta", table["delta"]),
-        adjacency=Adjacency.parse(table["adjacency"], name="guarantee's adjacency"),
-        bound=table["bound"],
-        kind=Kind(_validate.choice("guarantee's kind", table["kind"], [k.value for k in Kind])),
-        order=_float("guarantee's order", table["order"]) if "order" in table else None,
-        conversion=table.get("conversion"),
-        enclosure=enclosure,
-        assumptions=_strings("guarantee's assumptions", table["assumptions"]),
-        notes=_strings("guarantee's notes", table["notes"]),
-    )
+def _guarantee(table: Any) -> Guarantee | None:
+    return None if table is None else guarantee_from_table(table)
 
 
 def _says_something(guarantee: Guarantee | None) -> bool:
@@ -267,53 +209,6 @@ def _says_something(guarantee: Guarantee | None) -> bool:
         and math.isfinite(guarantee.epsilon)
         and guarantee.delta < 1.0
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Event):
-        return event_table(value)
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    return value.value if isinstance(value, Adjacency) else value
-
-
-def _numbers(value: Any) -> Any:
-    """The same with "inf" as a number again; no event takes a text of that name."""
-    if isinstance(value, list):
-        return [_numbers(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _numbers(item) for key, item in value.items()}
-    return math.inf if value == "inf" else value
-
-
-def _float(name: str, value: Any, *, minimum: float = -math.inf) -> float:
-    number = {"inf": math.inf, "-inf": -math.inf}.get(value) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not number >= minimum:
-        raise _validate.fail(name, 'to be a number or "inf"', value)
-    return float(number)
-
-
-def _strings(name: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _validate.fail(name, "to be a list of strings", value)
-    return tuple(value)
-
-
-def _same_keys(
-    name: str,
-    table: Mapping[str, Any],
-    *,
-    required: tuple[str, ...],
-    optional: tuple[str, ...] = (),
-) -> None:
-    for key in table:
-        if key not in required and key not in optional:
-            raise ValueError(f"Unknown key {key!r} in {name}; it has {', '.join(required)}.")
-    for key in required:
-        if key not in table:
-            raise ValueError(f"Missing key {key!r} in {name}.")
 
 
 def _check_array_entry(name: str, entry: Any) -> None:
@@ -334,4 +229,4 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
 
 
-__all__ = ["FORMAT", "Manifest", "event_from_table", "event_table", "load_manifest"]
+__all__ = ["FORMAT", "Manifest", "load_manifest"]

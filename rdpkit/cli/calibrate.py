@@ -16,12 +16,11 @@ from rdpkit.cli.event_commands import (
     AboutAnEvent,
     conversion_option,
     delta_option,
-    event_from_table,
     options_of,
-    table_from_file,
 )
 from rdpkit.cli.partial_events import check_nothing_missing, filled, named
 from rdpkit.events import MECHANISMS, Event, event_from_parameters
+from rdpkit.tables import event_in_file, read_toml
 from rdpkit.text import as_json, guarantee_lines, printable, rounded_down
 
 # Status 1 is a check that failed: the target is out of reach.
@@ -69,7 +68,7 @@ class _Calibrated(AboutAnEvent):
         asked = values["parameter"]
         wanted = named([asked] if isinstance(asked, str) else list(asked))
         if name not in MECHANISMS:
-            return event_from_table(name, filled(table_from_file(name), wanted))
+            return event_in_file(name, filled(read_toml(name), wanted))
         count = given.pop("count", None)
         table = filled({"mechanism": name, **given}, wanted)
         if isinstance(asked, tuple):

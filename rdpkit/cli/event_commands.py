@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,57 +10,9 @@ import click
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.output import one_line_errors
 from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
+from rdpkit.tables import read_event
 
 Answer = Callable[..., None]
-
-
-def table_from_file(path: str | Path) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Raises
-    ------
-    ValueError
-        If it is not TOML; the message names the file.
-    OSError
-        If it cannot be read.
-    """
-    try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except (ValueError, RecursionError) as error:  # beyond TOML's own: bytes, too many digits
-        raise ValueError(f"{path}: not a TOML file: {error}") from None
-
-
-def event_from_file(path: str | Path) -> Event:
-    """Read an event from a TOML file.
-
-    Raises
-    ------
-    ValueError
-        If the file is not TOML, or does not describe an event; the message names the file.
-    OSError
-        If the file cannot be read.
-    """
-    return event_from_table(path, table_from_file(path))
-
-
-def event_from_table(path: str | Path, content: dict[str, Any]) -> Event:
-    """The event that a file's content describes.
-
-    Raises
-    ------
-    ValueError
-        If it does not describe an event; the message names the file.
-    """
-    mechanism = content.pop("mechanism", None)
-    if not isinstance(mechanism, str):
-        raise ValueError(
-            f"{path}: expected a key 'mechanism', one of " + ", ".join(sorted(MECHANISMS)) + "."
-        )
-    try:
-        return event_from_parameters(mechanism, content)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def _integer_list(ctx: click.Context, option: click.Parameter, value: str | None) -> Any:
@@ -157,7 +107,7 @@ class AboutAnEvent(click.Group):
 
     def event(self, name: str, given: dict[str, Any], values: dict[str, Any]) -> Event:
         """The event that a mechanism's options, or a file, describe; ``values`` are the others."""
-        return event_from_parameters(name, given) if name in MECHANISMS else event_from_file(name)
+        return event_from_parameters(name, given) if name in MECHANISMS else read_event(name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Mechanisms that options can describe."""

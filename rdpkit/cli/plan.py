@@ -17,15 +17,14 @@ from rdpkit.cli.event_commands import (
     METAVAR,
     AboutAnEvent,
     delta_option,
-    event_from_table,
     options_of,
-    table_from_file,
 )
 from rdpkit.cli.partial_events import check_nothing_missing, filled
 from rdpkit.events import MECHANISMS, Event, event_from_parameters
 from rdpkit.planning import OBJECTIVES, Plan
 from rdpkit.planning import plan as find
 from rdpkit.planning.mixing import MIXING
+from rdpkit.tables import event_in_file, read_toml
 from rdpkit.text import as_json, guarantee_lines, printable
 
 # Status 1 is a check that failed: the target is out of reach.
@@ -74,7 +73,7 @@ class _Planned(AboutAnEvent):
 
     def event(self, name: str, given: dict[str, Any], values: dict[str, Any]) -> Event:
         """The event, with something in the place of what is chosen."""
-        table = table_from_file(name) if name not in MECHANISMS else {"mechanism": name, **given}
+        table = read_toml(name) if name not in MECHANISMS else {"mechanism": name, **given}
         kind = MECHANISMS.get(str(table.get("mechanism")))
         if kind is not None and kind not in MIXING:
             raise ValueError(self.without_options(kind.mechanism))
@@ -87,7 +86,7 @@ class _Planned(AboutAnEvent):
                 raise click.UsageError(f"Missing option '--releases'{choice}.")
             table = filled(table, lambda path: path in chosen)
         if name not in MECHANISMS:
-            return event_from_table(name, table)
+            return event_in_file(name, table)
         mechanism = str(table.pop("mechanism"))
         check_nothing_missing(mechanism, table)
         return event_from_parameters(mechanism, table)

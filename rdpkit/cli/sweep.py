@@ -17,14 +17,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from rdpkit import columns as tables
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli import parameter_ranges as axes
-from rdpkit.cli import result_tables as tables
-from rdpkit.cli.event_commands import table_from_file
 from rdpkit.cli.output import one_line_errors
 from rdpkit.cli.sweep_results import Answer, Build, Progressing, Question, answer
 from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
 from rdpkit.guarantee import plain
+from rdpkit.tables import read_toml
 from rdpkit.text import as_json, printable, rounded_up
 
 _SHOWN = 40
@@ -173,7 +173,7 @@ def _run_for(name: str) -> Callable[..., None]:
     ) -> None:
         if output is not None:
             tables.check_suffix(output)
-        content = None if name in MECHANISMS else table_from_file(name)
+        content = None if name in MECHANISMS else read_toml(name)
         columns, build = _configurations(name, content, table, given, Adjacency.parse(adjacency))
         if "delta" not in columns:
             raise ValueError("Expected --delta, or a column 'delta' in the table.")

@@ -35,8 +35,8 @@ from rich.text import Text
 
 import rdpkit
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.event_commands import event_from_file
 from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.tables import read_event
 from rdpkit.text import as_json, printable
 
 _TIME_BUDGET = 60.0
@@ -249,7 +249,7 @@ def _claim(
     elif event_file is None and epsilon is None and delta is None:
         raise ValueError("Expected a claim: --event FILE.toml, or --epsilon and --delta.")
     else:
-        event = None if event_file is None else event_from_file(event_file)
+        event = None if event_file is None else read_event(event_file)
     if adjacency is None:
         raise ValueError(
             "Expected --adjacency, one of " + ", ".join(member.value for member in Adjacency) + "."

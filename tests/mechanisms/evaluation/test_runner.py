@@ -116,7 +116,7 @@ def test_summaries_are_mean_and_standard_deviation():
 
 
 def test_tables_read_back(digits, tmp_path):
-    from rdpkit.cli import result_tables as tables
+    from rdpkit import columns as tables
 
     outcome = Runner().run(load_experiment(digits(*NOISELESS)), tmp_path / "r")
     for name in ("t.csv", "t.parquet"):

@@ -9,7 +9,6 @@ import os
 import numpy as np
 import pytest
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.manifest import event_from_table, event_table
 from rdpkit.mechanisms.releases.release import (
     Manifest,
     check_arrays,
@@ -19,6 +18,7 @@ from rdpkit.mechanisms.releases.release import (
 )
 
 import rdpkit
+from rdpkit.tables import event_from_table, event_to_table
 
 EVENT = rdpkit.Gaussian(noise_std=4.0, record_norm=1.0)
 SUFFIXES = (".npz", ".safetensors")
@@ -202,7 +202,7 @@ def test_nested_events_survive():
     event = rdpkit.Composed(
         events=(rdpkit.Parallel(events=(part, rdpkit.Repeated(event=part, count=3))), curve)
     )
-    assert event_from_table(json.loads(json.dumps(event_table(event), allow_nan=False))) == event
+    assert event_from_table(json.loads(json.dumps(event_to_table(event), allow_nan=False))) == event
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tables of results: read from CSV or Parquet, written to either, whole or not at all."""
+"""Columns of results, read from CSV or Parquet files and written to either."""
 
 from __future__ import annotations
 
