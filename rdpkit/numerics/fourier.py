@@ -207,7 +207,10 @@ def spectrum_of(masses: Array, format_: Format = DOUBLE) -> tuple[Numbers, float
         The format of floats.
     """
     size, u = masses.size, format_.u
-    order = np.argpartition(masses, -_DIRECT)[-_DIRECT:]
+    # Most masses are zero, and partitioning equal numbers is slow.
+    order = np.flatnonzero(masses)
+    if order.size > _DIRECT:
+        order = order[np.argpartition(masses[order], -_DIRECT)[-_DIRECT:]]
     order = order[np.argsort(masses[order])[::-1]]
     squares = np.concatenate([[0.0], np.cumsum(masses[order] ** 2)])
     whole = float(np.dot(masses, masses))

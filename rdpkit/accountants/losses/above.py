@@ -183,13 +183,10 @@ class Above:
             if good is None:
                 return 0.0, math.inf
             w = arb(self.grid.step)
-            place = good
-            # The lower end: the last point at which even the lower end of delta is above.
-            while place > first and not self.delta(place - 1)[0] > target:
-                place -= 1
-            least = (w * (place - 1)) if place > first else arb(0)
             if good == first:
                 return 0.0, 0.0 if first == 0 else float_above(w * first)
+            exceeding = self._exceeding(target, first, good)
+            least = arb(0) if exceeding is None else w * exceeding
             above, below = self.delta(good - 1)[1], self.delta(good)[1]
             share = (above - target) / (above - below)
             value = w * (good - 1) + (share * w.expm1()).log1p()
@@ -210,6 +207,26 @@ class Above:
             middle = (low + high) // 2
             low, high = (low, middle) if meets(middle) else (middle, high)
         return high
+
+    def _exceeding(self, target: arb, first: int, good: int) -> int | None:
+        """About the last grid point before ``good`` at which delta is certainly above the target.
+
+        Sums lose digits where delta is tiny, so that this point may be thousands of grid points
+        away: the distance is doubled until one is found, and then bisected.
+        """
+
+        def exceeds(place: int) -> bool:
+            return bool(self.delta(place)[0] > target)
+
+        high, low = good, good - 1
+        while not exceeds(low):
+            if low == first:
+                return None
+            high, low = low, max(first, 2 * low - good)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if exceeds(middle) else (low, middle)
+        return low
 
 
 def _weights(grid: Grid, size: int) -> tuple[Array, Array]:
