@@ -19,11 +19,14 @@ import sys
 
 import click
 import numpy as np
-from rdpkit.verification.estimators.base import PrivacyClaim, Stop
-from rdpkit.verification.estimators.claimed_dp import DpClaim
-from rdpkit.verification.estimators.claimed_profile import ProfileClaim
-from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.base import Stop
 from rdpkit.verification.estimators.event_test import best_allocation
+from rdpkit.verification.estimators.privacy_claims import (
+    DpClaim,
+    PrivacyClaim,
+    ProfileClaim,
+    RdpClaim,
+)
 from rdpkit.verification.estimators.sequential import SequentialTest
 from scipy.optimize import brentq
 from scipy.stats import norm

@@ -11,20 +11,13 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 from rdpkit.verification.auditing.findings import Finding, Soundness
-from rdpkit.verification.blackbox.neighbours import (
-    USUAL_RECORDS,
-    Neighbours,
-    random_neighbours,
-    worst_neighbours,
-)
+from rdpkit.verification.blackbox.candidate_pairs import pairs_to_test
 from rdpkit.verification.blackbox.targets import target
-from rdpkit.verification.blackbox.tested_claim import TestedClaim, dp_claim, event_claim
-from rdpkit.verification.blackbox.verify import SAMPLES, Step, verify
-from rdpkit.verification.claims.reading import Claim, CodeTest
-
-_PAIRS = 24
+from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, dp_claim, event_claim
+from rdpkit.verification.blackbox.verification_result import VerificationStep
+from rdpkit.verification.blackbox.verify import verify
+from rdpkit.verification.claims.reading import Claim
 
 NOT_RUN = "the code {} was not run: allow it with --allow-code"
 
@@ -80,7 +73,7 @@ def with_code(
     *,
     allow_code: bool,
     jobs: int | None = None,
-    progress: Callable[[Step], None] | None = None,
+    progress: Callable[[VerificationStep], None] | None = None,
 ) -> Finding:
     """The finding, refuted if the code that the claim points at leaks more than it may.
 
@@ -137,7 +130,7 @@ def run_code(
     claim: Claim,
     *,
     jobs: int | None = None,
-    progress: Callable[[Step], None] | None = None,
+    progress: Callable[[VerificationStep], None] | None = None,
 ) -> CodeOutcome:
     """Run the code that a claim points at, on neighbouring data sets.
 
@@ -162,21 +155,22 @@ def run_code(
     """
     test = claim.code
     assert test is not None
+    options = test.options.seeded()
     tested = _tested(claim)
+    own = target(test.callable).own
+    pairs = pairs_to_test(
+        options,
+        adjacency=claim.adjacency,
+        event=claim.event,
+        delta=claim.delta,
+        own=own.neighbours if own is not None and options.neighbours == "own" else None,
+    )
     result = verify(
-        test.callable,
-        claim=tested,
-        neighbours=_neighbours(claim, test),
-        false_alarm_rate=test.false_alarm_rate,
-        samples=test.samples or SAMPLES,
-        time_budget=test.time_budget,
-        jobs=jobs,
-        seed=test.seed,
-        progress=progress,
+        test.callable, claim=tested, neighbours=pairs, options=options, jobs=jobs, progress=progress
     )
     summary = (
         f"code {test.callable}: {result.verdict}, tested as {tested.describe()}, in {result.runs} "
-        f"runs with false-alarm rate {test.false_alarm_rate:g} and seed {result.seed}"
+        f"runs with false-alarm rate {options.false_alarm_rate:g} and seed {result.seed}"
     )
     problems = [f"code {test.callable}: {one.kind.value}: {one.message}" for one in result.mistakes]
     if result.rejected:
@@ -197,7 +191,7 @@ def _refuted(finding: Finding, problems: list[str]) -> Finding:
     )
 
 
-def _tested(claim: Claim) -> TestedClaim:
+def _tested(claim: Claim) -> ClaimUnderTest:
     """What the code is held against: the event, which says more than one number, if there is one.
 
     The number itself is a theorem's business.
@@ -207,38 +201,6 @@ def _tested(claim: Claim) -> TestedClaim:
     assert claim.epsilon is not None
     assert claim.delta is not None
     return dp_claim(epsilon=float(claim.epsilon), delta=claim.delta, adjacency=claim.adjacency)
-
-
-def _neighbours(claim: Claim, test: CodeTest) -> list[Neighbours]:
-    if test.neighbours == "own":
-        own = target(test.callable).own
-        if own is None:
-            raise ValueError(
-                f"expected neighbours 'own' for code that has any, but {test.callable!r} has no "
-                "attributes event and adjacency."
-            )
-        return own.neighbours()
-    if test.neighbours == "random":
-        assert test.dimension is not None
-        assert test.record_norm is not None
-        return random_neighbours(
-            count=_PAIRS,
-            records=test.records or USUAL_RECORDS,
-            dimension=test.dimension,
-            record_norm=test.record_norm,
-            classes=1,
-            adjacency=claim.adjacency,
-            rng=np.random.default_rng(test.seed),
-        )
-    assert claim.event is not None
-    assert claim.delta is not None
-    return worst_neighbours(
-        claim.event,
-        adjacency=claim.adjacency,
-        delta=claim.delta,
-        dimension=test.dimension,
-        records=test.records,
-    )
 
 
 __all__ = ["NOT_RUN", "CodeOutcome", "run_code", "with_code", "with_release"]

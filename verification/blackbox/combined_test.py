@@ -6,14 +6,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from rdpkit.verification.estimators.base import Array, Diagnostic, Outcome, PrivacyClaim, Stop
+from rdpkit.verification.estimators.base import Array, Diagnostic, Stop, Verdict
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
 from scipy.special import logsumexp
 
 from rdpkit import _validate
 
 
-class SideBySideTest:
+class CombinedTest:
     """Spread a bettor's capital evenly over several scores.
 
     Guarantee
@@ -97,12 +98,12 @@ class SideBySideTest:
                 self._stop = Stop.CLEARED
         return self._stop
 
-    def outcome(self, claim: str) -> Outcome:
+    def outcome(self, claim: str) -> Verdict:
         """The verdict so far, with the claim in these words."""
         found = self._tests[self._best].outcome() if self._runs else None
         stop = self._stop or Stop.EXHAUSTED
         count = len(self._names)
-        return Outcome(
+        return Verdict(
             rejected=stop is Stop.REJECTED,
             false_alarm_rate=self._rate,
             claim=claim,
@@ -121,4 +122,4 @@ class SideBySideTest:
         return tuple(one for one in found[self._best] if all(one.kind in kind for kind in kinds))
 
 
-__all__ = ["SideBySideTest"]
+__all__ = ["CombinedTest"]

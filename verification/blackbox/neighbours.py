@@ -1,7 +1,7 @@
 """Data sets that mechanisms are run on, and pairs of them that are neighbours.
 
-A claim of differential privacy is about neighbouring data sets. So a pair is checked when it is
-made: one that differs in more than one record refutes nothing.
+A claim of differential privacy is about neighbouring data sets. Every pair is therefore checked
+when it is made: a pair that differs in more than one record refutes nothing.
 """
 
 from __future__ import annotations
@@ -14,20 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rdpkit import Event, _validate
+from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.pairs.neighbouring import NeighbouringPair, worst_pair
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-USUAL_RECORDS = 8
-"""Records of the larger data set, where nothing else says how many."""
-LEAST_DELTA = 1e-3
-"""The smallest delta that worst-case pairs are looked up for: further out a test sees nothing."""
-
-# Records on no power-of-two grid, in case the noise is on one.
-_OFF_GRID = 0.9172635
 _KEYS = ("features", "labels", "features_prime", "labels_prime")
 
 
@@ -81,7 +73,7 @@ class LabelledData:
         return int(self.features.shape[0])
 
     def __setstate__(self, state: tuple[Array, Labels]) -> None:
-        # Arrays come out of another process writable.
+        # Arrays that come from another process are writable.
         for name, array in zip(("features", "labels"), state, strict=True):
             if array.flags.writeable:
                 array.flags.writeable = False
@@ -103,7 +95,7 @@ class LabelledData:
         )
 
     def scaled(self, factor: float) -> LabelledData:
-        """The same records nearer to the origin, or farther from it."""
+        """The same records, multiplied by a factor."""
         return LabelledData(features=self.features * factor, labels=self.labels)
 
 
@@ -123,7 +115,7 @@ class Neighbours:
     Raises
     ------
     ValueError
-        If they are no neighbours in that relation. The order of records does not matter.
+        If they are not neighbours in that relation. The order of records does not matter.
 
     Examples
     --------
@@ -168,7 +160,7 @@ class Neighbours:
         return max(len(self.first), len(self.second))
 
     def scaled(self, factor: float) -> Neighbours:
-        """Both data sets shrunk towards the origin, which keeps records within their bounds."""
+        """Both data sets scaled; a factor below 1 keeps records within their bounds."""
         return Neighbours(
             first=self.first.scaled(factor),
             second=self.second.scaled(factor),
@@ -185,93 +177,6 @@ class Neighbours:
         )
 
 
-def of_pair(pair: NeighbouringPair, *, dimension: int, records: int = 0) -> Neighbours:
-    """The data sets of a worst-case pair, in ``dimension`` coordinates.
-
-    Parameters
-    ----------
-    pair : NeighbouringPair
-        From :func:`rdpkit.worst_pair`.
-    dimension : int
-        Number of features.
-    records : int
-        Fill both data sets up with records at the origin until the larger one has this many. Only
-        for pairs in which all other records are at the origin, or there are none: these say
-        nothing about how many there are.
-
-    Raises
-    ------
-    ValueError
-        If the pair is for a stated number of records.
-    """
-    (features, labels), (other_features, other_labels) = pair.datasets(dimension)
-    missing = _validate.integer("records", records, minimum=0) - max(len(labels), len(other_labels))
-    if missing > 0:
-        if max(len(labels), len(other_labels)) > 1:
-            raise _validate.fail(
-                "records",
-                f"to be 0: the pair of {pair.event.mechanism!r} has the number of records that "
-                "the event says",
-                records,
-            )
-        rest = np.zeros((missing, dimension))
-        features, other_features = np.vstack([rest, features]), np.vstack([rest, other_features])
-        same = np.zeros(missing, dtype=np.int64)
-        labels, other_labels = np.append(same, labels), np.append(same, other_labels)
-    filled = (f"both filled up with {missing} records at the origin",) if missing > 0 else ()
-    return Neighbours(
-        first=LabelledData(features=features, labels=labels),
-        second=LabelledData(features=other_features, labels=other_labels),
-        adjacency=pair.adjacency,
-        description=(*pair.describe()[:3], *filled),
-    )
-
-
-def worst_neighbours(
-    event: Event,
-    *,
-    adjacency: Adjacency | str,
-    delta: float,
-    dimension: int | None = None,
-    records: int | None = None,
-) -> list[Neighbours]:
-    """The worst-case pair of an event, and the same a little off any grid that noise may lie on.
-
-    Parameters
-    ----------
-    event : Event
-        What is claimed to be released.
-    adjacency : Adjacency or str
-        The neighbouring relation.
-    delta : float
-        Where the pair is the worst one; below 1e-3, where tests see nothing, it is 1e-3.
-    dimension : int, optional
-        Number of features; needed unless the event says it.
-    records : int, optional
-        Records of the larger data set, where the pair leaves it open; by default 8.
-
-    Raises
-    ------
-    ValueError
-        If no pair is known, or an argument is missing or not what the event says.
-    """
-    own = getattr(event, "feature_dimension", None) or getattr(event, "dimension", None)
-    if own is not None and dimension not in (None, own):
-        raise ValueError(
-            f"Expected dimension (--dimension) to be {own}, as the event says, got {dimension}."
-        )
-    if own is None and dimension is None:
-        raise ValueError(
-            "Expected a dimension (--dimension): the event does not say how many features there "
-            "are."
-        )
-    pair = worst_pair(event, adjacency=adjacency, delta=max(delta, LEAST_DELTA))
-    left_open = max(len(pair.first), len(pair.second)) <= 1
-    size = (records or USUAL_RECORDS) if left_open else (records or 0)
-    found = of_pair(pair, dimension=own or dimension or 1, records=size)
-    return [found, found.scaled(_OFF_GRID)]
-
-
 def load(path: str | Path, *, adjacency: Adjacency | str) -> Neighbours:
     """Read a pair from an ``.npz`` file.
 
@@ -281,7 +186,7 @@ def load(path: str | Path, *, adjacency: Adjacency | str) -> Neighbours:
     Raises
     ------
     ValueError
-        If it is no such file, or its data sets are no neighbours; the message names the file.
+        If it is not such a file, or its data sets are not neighbours; the message names the file.
     OSError
         If it cannot be read.
     """
@@ -310,104 +215,4 @@ def load(path: str | Path, *, adjacency: Adjacency | str) -> Neighbours:
         raise ValueError(f"{path}: {error}") from None
 
 
-def random_neighbours(
-    *,
-    count: int,
-    records: int,
-    dimension: int,
-    record_norm: float,
-    classes: int,
-    adjacency: Adjacency | str,
-    rng: np.random.Generator,
-) -> list[Neighbours]:
-    """Pairs to search in: the changed record far out, the others anywhere.
-
-    The others are drawn by turns from the ball, all at one point of the sphere, and all at the
-    origin. The changed one is opposite to their mean, or in a random direction, at the full norm;
-    under replace-one it is replaced by its mirror image, or by one of the others.
-
-    Parameters
-    ----------
-    count : int
-        How many pairs.
-    records : int
-        Records of the larger data set.
-    dimension : int
-        Number of features.
-    record_norm : float
-        Largest L2 norm of a record.
-    classes : int
-        Labels are drawn from 0, ..., classes - 1; the changed record keeps its class.
-    adjacency : Adjacency or str
-        The neighbouring relation.
-    rng : numpy.random.Generator
-        Draws them.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-    """
-    relation = Adjacency.parse(adjacency)
-    _validate.integer("count", count)
-    n = _validate.integer("records", records)
-    d = _validate.integer("dimension", dimension)
-    norm = _validate.positive("record_norm", record_norm)
-    _validate.integer("classes", classes)
-    found = []
-    for index in range(count):
-        kind = ("ball", "point", "origin")[index % 3]
-        others = _others(kind, n - 1, d, norm, rng)
-        away = _direction(d, rng)
-        if index % 2 == 0 and len(others) and np.linalg.norm(others.mean(axis=0)) > 0.0:
-            away = -others.mean(axis=0) / np.linalg.norm(others.mean(axis=0))
-        changed = norm * away
-        labels = rng.integers(classes, size=n)
-        other = -changed
-        if len(others) and kind != "origin" and index % 4 < 2:
-            other = others[0]
-        if np.array_equal(other, changed):
-            other = -changed
-        first = LabelledData(features=np.vstack([others, changed]), labels=labels)
-        second = (
-            LabelledData(features=others.reshape(n - 1, d), labels=labels[:-1])
-            if relation is Adjacency.ADD_OR_REMOVE_ONE
-            else LabelledData(features=np.vstack([others, other]), labels=labels)
-        )
-        found.append(
-            Neighbours(
-                first=first,
-                second=second,
-                adjacency=relation,
-                description=(f"random pair {index}: the others are from the {kind}",),
-            )
-        )
-    return found
-
-
-def _direction(dimension: int, rng: np.random.Generator) -> Array:
-    vector = rng.standard_normal(dimension)
-    return np.asarray(vector / np.linalg.norm(vector))
-
-
-def _others(kind: str, count: int, d: int, norm: float, rng: np.random.Generator) -> Array:
-    if kind == "origin":
-        return np.zeros((count, d))
-    if kind == "point":
-        return np.tile(norm * _direction(d, rng), (count, 1))
-    directions = rng.standard_normal((count, d))
-    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
-    radii = norm * rng.random((count, 1)) ** (1.0 / d)
-    return np.asarray(directions / lengths * radii)
-
-
-__all__ = [
-    "LEAST_DELTA",
-    "USUAL_RECORDS",
-    "LabelledData",
-    "Neighbours",
-    "load",
-    "of_pair",
-    "random_neighbours",
-    "worst_neighbours",
-]
+__all__ = ["LabelledData", "Neighbours", "load"]

@@ -20,18 +20,20 @@ import numpy as np
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.runs import MechanismError, Part, run_part
-from rdpkit.verification.blackbox.targets import Target
+from rdpkit.verification.blackbox.targets import TargetReference
 
 _RUNS = 3
 _SECONDS = 300.0
 
 
-def same_in_fresh_processes(target: Target, dataset: LabelledData, *, seed: int) -> Mistake | None:
+def find_repeated_noise(
+    target: TargetReference, dataset: LabelledData, *, seed: int
+) -> Mistake | None:
     """Run the target in two new processes with different generators, and compare.
 
     Parameters
     ----------
-    target : Target
+    target : TargetReference
         One with a name.
     dataset : LabelledData
         What to run it on.
@@ -103,7 +105,8 @@ def main(arguments: list[str]) -> None:
     with np.load(path, allow_pickle=False) as file:
         dataset = LabelledData(features=file["features"], labels=file["labels"])
     part = Part(
-        target=Target(name=name, directory=directory or None),
+        target=TargetReference(name=name, directory=directory or None),
+        dataset=dataset,
         side=0,
         seed=int(seed),
         key=(0,),
@@ -112,11 +115,11 @@ def main(arguments: list[str]) -> None:
         shape=None,
         scores=None,
     )
-    rows, _ = run_part(part, dataset)
+    rows, _ = run_part(part)
     sys.stdout.write("\n" + json.dumps(rows.tolist()) + "\n")
 
 
 if __name__ == "__main__":
     main(sys.argv[1:])
 
-__all__ = ["main", "same_in_fresh_processes"]
+__all__ = ["find_repeated_noise", "main"]

@@ -14,14 +14,15 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, TextIO
 
 import numpy as np
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.scores import NamedScore
-from rdpkit.verification.blackbox.targets import Mechanism, Target
+from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.estimators.base import Array
+
+from rdpkit import supervisor
 
 # Runs of a block, for mechanisms that make many at once.
 _BLOCK = 1024
@@ -106,10 +107,12 @@ class Part:
 
     Parameters
     ----------
-    target : Target
+    target : TargetReference
         What is run.
+    dataset : LabelledData
+        The data set.
     side : {0, 1}
-        0 for D, 1 for D'.
+        0 if it is D, 1 if it is D'.
     seed : int
         Of the whole verification.
     key : tuple of int
@@ -122,7 +125,8 @@ class Part:
         What to return of each release; None: all of it.
     """
 
-    target: Target
+    target: TargetReference
+    dataset: LabelledData
     side: int
     seed: int
     key: tuple[int, ...]
@@ -134,11 +138,6 @@ class Part:
     def generator(self, place: int) -> np.random.Generator:
         """The generator of the run, or of the block, that starts at ``place``."""
         return generator(self.seed, *self.key, self.side, place)
-
-
-def has_joblib() -> bool:
-    """Whether runs can be shared between processes; without it there is one, and no difference."""
-    return find_spec("joblib") is not None
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
@@ -173,7 +172,7 @@ class _Aside:
 _ASIDE = _Aside()
 
 
-def run_part(part: Part, dataset: LabelledData) -> tuple[Array, Shape]:
+def run_part(part: Part) -> tuple[Array, Shape]:
     """Make some runs: releases as rows, or their scores, and how a release looks.
 
     Raises
@@ -184,19 +183,19 @@ def run_part(part: Part, dataset: LabelledData) -> tuple[Array, Shape]:
     with _ASIDE:
         mechanism = part.target.mechanism()
         if hasattr(mechanism, "many"):
-            rows, shape = _at_once(part, mechanism, dataset)
+            rows, shape = _at_once(part, mechanism)
         else:
-            rows, shape = _one_by_one(part, mechanism, dataset)
+            rows, shape = _one_by_one(part, mechanism)
     if part.scores is None:
         return rows, shape
     return np.stack([score.of(rows) for score in part.scores], axis=1), shape
 
 
-def _at_once(part: Part, mechanism: Any, dataset: LabelledData) -> tuple[Array, Shape]:
+def _at_once(part: Part, mechanism: Any) -> tuple[Array, Shape]:
     shape, blocks = part.shape, []
     for place in range(part.start, part.start + part.count, _BLOCK):
         count = min(_BLOCK, part.start + part.count - place)
-        found = _called(part, place, mechanism.many, dataset, part.generator(place), count)
+        found = _called(part, place, mechanism.many, part.dataset, part.generator(place), count)
         with _about(part, place):
             array = _array(found)
             if array.dtype.kind not in "biuf" or array.ndim < 1 or array.shape[0] != count:
@@ -215,10 +214,10 @@ def _at_once(part: Part, mechanism: Any, dataset: LabelledData) -> tuple[Array, 
     return np.concatenate(blocks), shape
 
 
-def _one_by_one(part: Part, mechanism: Mechanism, dataset: LabelledData) -> tuple[Array, Shape]:
+def _one_by_one(part: Part, mechanism: Mechanism) -> tuple[Array, Shape]:
     shape, rows = part.shape, []
     for place in range(part.start, part.start + part.count):
-        found = _called(part, place, mechanism, dataset, part.generator(place))
+        found = _called(part, place, mechanism, part.dataset, part.generator(place))
         with _about(part, place):
             row, seen = flatten(found)
             shape = _same(shape, seen)
@@ -271,12 +270,12 @@ def _where(part: Part, place: int) -> str:
     return f"{part.target.name}, run {place} on {data}, seed {part.seed},"
 
 
-class Runner:
+class MechanismRunner:
     """Runs a target on pairs of data sets.
 
     Parameters
     ----------
-    target : Target
+    target : TargetReference
         What to run.
     seed : int
         What all generators come from.
@@ -284,7 +283,7 @@ class Runner:
         Processes; None: what joblib's context says, one if there is none.
     """
 
-    def __init__(self, target: Target, *, seed: int, jobs: int | None) -> None:
+    def __init__(self, target: TargetReference, *, seed: int, jobs: int | None) -> None:
         self.target = target
         self.seed = seed
         self._jobs = jobs
@@ -295,20 +294,13 @@ class Runner:
     def seconds_for(self, runs: int) -> float:
         """About how long so many runs take, in processes that share them."""
         spent = self._seconds_a_run * runs
-        return spent if spent <= _WORTH_SHARING else spent / self._processes()
+        return spent if spent <= _WORTH_SHARING else spent / supervisor.processes(self._jobs)
 
     def affordable(self, seconds: float) -> int:
         """About how many runs fit into this time."""
         if seconds <= 0.0:
             return 0
-        return int(seconds / max(self._seconds_a_run, 1e-9) * self._processes())
-
-    def _processes(self) -> int:
-        if self._jobs == 1 or not has_joblib():
-            return 1
-        from joblib import effective_n_jobs  # noqa: PLC0415 - only where it is needed
-
-        return int(effective_n_jobs(self._jobs))
+        return int(seconds / max(self._seconds_a_run, 1e-9) * supervisor.processes(self._jobs))
 
     def draw(
         self,
@@ -331,6 +323,7 @@ class Runner:
         parts = [
             Part(
                 target=self.target,
+                dataset=dataset,
                 side=side,
                 seed=self.seed,
                 key=key,
@@ -339,23 +332,10 @@ class Runner:
                 shape=self.shape,
                 scores=None if scores is None else tuple(scores),
             )
-            for side in (0, 1)
+            for side, dataset in enumerate((pair.first, pair.second))
             for place, size in self._cut(start, count)
         ]
-        datasets = (pair.first, pair.second)
-        worth_it = self._seconds_a_run * 2 * count > _WORTH_SHARING
-        if worth_it and self._jobs != 1 and has_joblib():
-            from joblib import Parallel, delayed  # noqa: PLC0415 - only where it is worth it
-
-            found = Parallel(n_jobs=self._jobs)(
-                delayed(run_part)(part, datasets[part.side]) for part in parts
-            )
-        else:
-            began = time.perf_counter()
-            found = [run_part(part, datasets[part.side]) for part in parts]
-            # The fastest seen: first runs import modules and fill caches.
-            spent = (time.perf_counter() - began) / (2 * count)
-            self._seconds_a_run = min(spent, self._seconds_a_run or spent)
+        found = self._run(parts, 2 * count)
         shapes = {shape for _, shape in found}
         if len(shapes) > 1:
             one, two = sorted(shape.describe() for shape in shapes)[:2]
@@ -370,6 +350,17 @@ class Runner:
             np.concatenate([rows for rows, _ in found[:half]]),
             np.concatenate([rows for rows, _ in found[half:]]),
         )
+
+    def _run(self, parts: list[Part], runs: int) -> list[tuple[Array, Shape]]:
+        """Run the parts, in several processes where that saves time."""
+        if self._seconds_a_run * runs > _WORTH_SHARING and supervisor.processes(self._jobs) > 1:
+            return list(supervisor.in_order(run_part, parts, jobs=self._jobs))
+        began = time.perf_counter()
+        found = [run_part(part) for part in parts]
+        # First runs import modules and fill caches, so the fastest pace seen is kept.
+        pace = (time.perf_counter() - began) / runs
+        self._seconds_a_run = min(pace, self._seconds_a_run or pace)
+        return found
 
     def _cut(self, start: int, count: int) -> list[tuple[int, int]]:
         """Parts of whole blocks: (start, count)."""
@@ -392,4 +383,4 @@ class Runner:
             )
 
 
-__all__ = ["MechanismError", "Part", "Runner", "Shape", "flatten", "generator", "run_part"]
+__all__ = ["MechanismError", "MechanismRunner", "Part", "Shape", "flatten", "generator", "run_part"]

@@ -13,12 +13,11 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rdpkit.verification.blackbox.structure import Structure
-from rdpkit.verification.estimators.base import Array, Score, check_scores
+from rdpkit.verification.estimators.base import Array, OutputScore, check_scores
 
 # Whitening needs more rows than this for each column.
 _ROWS_A_COLUMN = 10
 _LEAST_LEARNT = 200
-MODELS = ("logistic", "boosting")
 
 
 def has_classifiers() -> bool:
@@ -39,7 +38,7 @@ class NamedScore:
     """
 
     name: str
-    score: Score
+    score: OutputScore
 
     def of(self, outputs: Array) -> Array:
         """Scores of outputs.
@@ -127,7 +126,7 @@ def _varies(p_outputs: Array, q_outputs: Array) -> NDArray[np.bool_]:
     )
 
 
-def _separation(score: Score, p_outputs: Array, q_outputs: Array) -> float:
+def _separation(score: OutputScore, p_outputs: Array, q_outputs: Array) -> float:
     """The difference of the means of a score, in its standard deviations."""
     p, q = score(p_outputs), score(q_outputs)
     spread = math.sqrt(0.5 * (p.var() + q.var()))
@@ -200,7 +199,7 @@ class RowSums:
 
     places: NDArray[np.intp]
     starts: NDArray[np.intp]
-    score: Score
+    score: OutputScore
 
     def __call__(self, outputs: Array, /) -> Array:
         """The score of each output."""
@@ -248,7 +247,7 @@ def row_sums(
     return RowSums(places=varying, starts=starts, score=linear(*sums))
 
 
-def candidates(
+def candidate_scores(
     p_outputs: Array,
     q_outputs: Array,
     *,
@@ -295,11 +294,10 @@ def candidates(
 
 
 __all__ = [
-    "MODELS",
     "Linear",
     "NamedScore",
     "RowSums",
-    "candidates",
+    "candidate_scores",
     "has_classifiers",
     "linear",
     "row_sums",

@@ -54,7 +54,7 @@ class Noiseless:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class NoiseGrid:
     """A grid on which one output lies on one of the data sets, and elsewhere on the other.
 
     Parameters
@@ -87,12 +87,12 @@ class Structure:
     ----------
     noiseless : Noiseless or None
         A combination of outputs that does not vary, where the data sets differ in it.
-    grid : Grid or None
+    grid : NoiseGrid or None
         A grid on which outputs lie, where the data sets differ in it.
     """
 
     noiseless: Noiseless | None = None
-    grid: Grid | None = None
+    grid: NoiseGrid | None = None
 
 
 def structure_of(p_outputs: Array, q_outputs: Array) -> Structure:
@@ -176,15 +176,15 @@ def _in_columns(rows: Array, others: Array) -> tuple[Array, float, float] | None
     return weights, varies, gap
 
 
-def grid_of(p_outputs: Array, q_outputs: Array) -> Grid | None:
+def grid_of(p_outputs: Array, q_outputs: Array) -> NoiseGrid | None:
     """The grid on which the data sets differ most clearly, if there is one."""
-    best: Grid | None = None
+    best: NoiseGrid | None = None
     for column in _columns(p_outputs, q_outputs):
         for side, other in ((p_outputs, q_outputs), (q_outputs, p_outputs)):
             found = _grid_of_column(side[:, column], other[:, column])
             if found is None:
                 continue
-            grid = Grid(column=int(column), origin=found[0], step=found[1], shift=found[2])
+            grid = NoiseGrid(column=int(column), origin=found[0], step=found[1], shift=found[2])
             if best is None or grid.shift > best.shift:
                 best = grid
     return best
@@ -216,4 +216,4 @@ def _distance(values: Array, origin: float, step: float) -> Array:
     return np.asarray(np.abs(steps - np.round(steps)))
 
 
-__all__ = ["Grid", "Noiseless", "Structure", "grid_of", "noiseless_direction", "structure_of"]
+__all__ = ["NoiseGrid", "Noiseless", "Structure", "grid_of", "noiseless_direction", "structure_of"]

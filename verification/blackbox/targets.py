@@ -4,7 +4,8 @@ A ``module:callable`` is code that the user names, and naming it is what runs it
 from the current directory or wherever Python finds it, and called. Nothing else is ever imported
 or executed; data sets are read without pickle.
 
-A target may say what it claims and on which data sets that is to be tested (:class:`Own`).
+A target may say what it claims, and on which data sets that is to be tested
+(:class:`TargetDescription`).
 """
 
 from __future__ import annotations
@@ -18,14 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rdpkit.verification.blackbox.neighbours import (
-    LEAST_DELTA,
-    LabelledData,
-    Neighbours,
-    worst_neighbours,
-)
+from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, worst_neighbours
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.scores import NamedScore
-from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, Entry, names
+from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, ZooEntry, names
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
@@ -34,7 +31,7 @@ Mechanism = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class TargetDescription:
     """What a target says of itself.
 
     A mechanism of the zoo has all of this. Any other has it if it has an attribute ``event``, an
@@ -63,7 +60,7 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class TargetReference:
     """A mechanism that can be found again in another process.
 
     Parameters
@@ -81,12 +78,12 @@ class Target:
     handed_in: Mechanism | None = None
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> ZooEntry | None:
         """The zoo's entry of that name."""
         return ENTRIES.get(self.name.removesuffix(FIXED)) if self.handed_in is None else None
 
     @property
-    def own(self) -> Own | None:
+    def own(self) -> TargetDescription | None:
         """What the target says of itself; None if it says nothing.
 
         Raises
@@ -98,7 +95,7 @@ class Target:
         if entry is None:
             return _own_of(self.name, self.mechanism())
         score = entry.score
-        return Own(
+        return TargetDescription(
             event=entry.event,
             adjacency=entry.adjacency,
             neighbours=lambda: [entry.neighbours()],
@@ -126,7 +123,7 @@ class Target:
         return _imported(self.name, self.directory)
 
 
-def _own_of(name: str, mechanism: Mechanism) -> Own | None:
+def _own_of(name: str, mechanism: Mechanism) -> TargetDescription | None:
     event = getattr(mechanism, "event", None)
     adjacency = getattr(mechanism, "adjacency", None)
     if not isinstance(event, Event) or adjacency is None:
@@ -136,7 +133,7 @@ def _own_of(name: str, mechanism: Mechanism) -> Own | None:
     except ValueError as error:
         raise ValueError(f"{name}: its adjacency: {error}") from None
     score = getattr(mechanism, "score", None)
-    return Own(
+    return TargetDescription(
         event=event,
         adjacency=relation,
         neighbours=lambda: _own_neighbours(name, mechanism, event, relation),
@@ -178,12 +175,12 @@ def _own_neighbours(
     return [pair]
 
 
-def target(what: str | Mechanism | Target) -> Target:
+def target(what: str | Mechanism | TargetReference) -> TargetReference:
     """What is to be verified.
 
     Parameters
     ----------
-    what : str, callable or Target
+    what : str, callable or TargetReference
         A name of the zoo, ``module:callable``, or the mechanism itself, called as
         ``mechanism(dataset, rng)``.
 
@@ -192,15 +189,17 @@ def target(what: str | Mechanism | Target) -> Target:
     ValueError
         If there is no such thing, or it cannot be called.
     """
-    if isinstance(what, Target):
+    if isinstance(what, TargetReference):
         return what
     if isinstance(what, str):
-        found = Target(name=what, directory=None if ":" not in what else os.getcwd())
+        found = TargetReference(name=what, directory=None if ":" not in what else os.getcwd())
         found.mechanism()
         return found
     if not callable(what):
         raise _validate.fail("target", "to be a name or a callable", what)
-    return Target(name=getattr(what, "__qualname__", type(what).__qualname__), handed_in=what)
+    return TargetReference(
+        name=getattr(what, "__qualname__", type(what).__qualname__), handed_in=what
+    )
 
 
 @functools.lru_cache(maxsize=32)
@@ -230,4 +229,4 @@ def _imported(name: str, directory: str | None) -> Mechanism:
     return found  # type: ignore[no-any-return]
 
 
-__all__ = ["Mechanism", "Own", "Target", "target"]
+__all__ = ["Mechanism", "TargetDescription", "TargetReference", "target"]

@@ -7,10 +7,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.estimators.base import PrivacyClaim
-from rdpkit.verification.estimators.claimed_dp import DpClaim
-from rdpkit.verification.estimators.claimed_profile import ProfileClaim
-from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.blackbox.options import VIEWS
+from rdpkit.verification.estimators.privacy_claims import (
+    DpClaim,
+    PrivacyClaim,
+    ProfileClaim,
+    RdpClaim,
+)
 
 import rdpkit
 from rdpkit import _validate
@@ -21,12 +24,11 @@ from rdpkit.adjacency import Adjacency
 # Deltas at which an event's privacy profile is looked at, besides that at epsilon = 0.
 DELTAS = (1e-1, 1e-2, 1e-3, 1e-4)
 ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)
-VIEWS = ("profile", "rdp")
 _LARGEST_EPSILON = 500.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestedClaim:
+class ClaimUnderTest:
     """A claim under a neighbouring relation.
 
     Parameters
@@ -41,9 +43,6 @@ class TestedClaim:
         What is claimed to be released.
     """
 
-    # Not a class of tests, whatever its name.
-    __test__ = False
-
     statement: str
     adjacency: Adjacency
     part: PrivacyClaim
@@ -54,7 +53,7 @@ class TestedClaim:
         return f"{self.statement} under {self.adjacency.value}"
 
 
-def dp_claim(*, epsilon: float, delta: float, adjacency: Adjacency | str) -> TestedClaim:
+def dp_claim(*, epsilon: float, delta: float, adjacency: Adjacency | str) -> ClaimUnderTest:
     """The claim of (epsilon, delta)-DP.
 
     Raises
@@ -63,7 +62,9 @@ def dp_claim(*, epsilon: float, delta: float, adjacency: Adjacency | str) -> Tes
         If a number is outside of its range.
     """
     claim = DpClaim(epsilon=epsilon, delta=delta)
-    return TestedClaim(statement=claim.describe(), adjacency=Adjacency.parse(adjacency), part=claim)
+    return ClaimUnderTest(
+        statement=claim.describe(), adjacency=Adjacency.parse(adjacency), part=claim
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -74,7 +75,7 @@ def event_claim(
     delta: float | None = None,
     epsilon: float | None = None,
     view: str = "profile",
-) -> TestedClaim:
+) -> ClaimUnderTest:
     """The claim that what is released is an event.
 
     With ``delta``, or ``epsilon``, the best upper bound that is known for the event at that delta,
@@ -116,12 +117,12 @@ def event_claim(
             )
         claim = DpClaim(epsilon=found.epsilon, delta=found.delta)
         statement = f"{claim.describe()} of {name}, by {found.bound}"
-        return TestedClaim(statement=statement, adjacency=relation, part=claim, event=event)
+        return ClaimUnderTest(statement=statement, adjacency=relation, part=claim, event=event)
     _validate.choice("view", view, VIEWS)
     part = _profile(event, relation) if view == "profile" else _curve(event, relation)
     if part is None:
         raise ValueError(f"The event {name!r} claims nothing under {relation.value}.")
-    return TestedClaim(
+    return ClaimUnderTest(
         statement=f"{name}: {part.describe()}", adjacency=relation, part=part, event=event
     )
 
@@ -160,4 +161,4 @@ def _curve(event: rdpkit.Event, adjacency: Adjacency) -> RdpClaim | None:
     return RdpClaim(orders=curve.orders[finite], values=curve.values[finite])
 
 
-__all__ = ["DELTAS", "ORDERS", "VIEWS", "TestedClaim", "dp_claim", "event_claim"]
+__all__ = ["DELTAS", "ORDERS", "ClaimUnderTest", "dp_claim", "event_claim"]

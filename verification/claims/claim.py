@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from rdpkit.verification.blackbox.options import VerificationOptions
+
 from rdpkit import Adjacency, Event
 
 
@@ -25,34 +27,14 @@ class CodeTest:
     ----------
     callable : str
         ``module:callable``, called as ``callable(dataset, rng)``.
-    time_budget : float
-        Seconds.
-    false_alarm_rate : float
-        How often a true claim may be rejected.
-    neighbours : {"worst", "random", "own"}
-        The data sets: the worst-case pair of the event, the clearest of random ones, or what the
-        code says of itself (:class:`rdpkit.verification.blackbox.targets.Own`).
-    dimension : int or None
-        Features of a record; None with the code's own data sets.
-    records : int or None
-        Records of the larger data set.
-    record_norm : float or None
-        Largest L2 norm of a record, for random neighbours.
-    samples : int or None
-        The most runs of the code.
-    seed : int or None
-        None: from the operating system.
+    options : VerificationOptions
+        How to test it. The data sets are "worst", "random" or "own": the worst-case pair of the
+        event, the clearest of random pairs, or what the code says of itself
+        (:class:`rdpkit.verification.blackbox.targets.TargetDescription`).
     """
 
     callable: str
-    time_budget: float
-    false_alarm_rate: float
-    neighbours: str
-    dimension: int | None = None
-    records: int | None = None
-    record_norm: float | None = None
-    samples: int | None = None
-    seed: int | None = None
+    options: VerificationOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,8 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
+from rdpkit.verification.blackbox.options import NEIGHBOURS, OPTIONS, Option
+
 from rdpkit import Adjacency, records
 from rdpkit.events import MECHANISMS
 from rdpkit.records import Key, Kind
@@ -22,7 +24,6 @@ UNMODELLED = "unmodelled"
 """Mechanism of a claim about something that the library has no event for."""
 
 CONVERSIONS = ("mironov2017", "balle2020", "optimal")
-NEIGHBOURS = ("worst", "random", "own")
 
 # Decimal exponents beyond this are no privacy budgets, and slow to compute with.
 _LARGEST = 300
@@ -58,6 +59,20 @@ def _tables(name: str, value: Any) -> list[dict[str, Any]]:
 
 _PROBABILITY = records.number("in (0, 1)", above=0.0, below=1.0)
 
+
+def _of_option(option: Option) -> Key:
+    """The key of a black-box option."""
+    default, kind = option.default, option.kind
+    if option.name == "false_alarm_rate":
+        # An audit makes many tests, and `rdpkit verify` one.
+        default = 0.001
+    if option.name == "neighbours":
+        kind = records.choice(NEIGHBOURS)
+    usual = "" if option.name == "neighbours" else option.usual or default or ""
+    meaning = option.meaning + (f" By default {usual}." if usual else "")
+    return Key(kind=kind, meaning=meaning, default=None if default == option.default else default)
+
+
 CODE_KEYS: Mapping[str, Key] = MappingProxyType(
     {
         "callable": Key(
@@ -65,31 +80,7 @@ CODE_KEYS: Mapping[str, Key] = MappingProxyType(
             meaning="module:callable, called as callable(dataset, rng).",
             needed=True,
         ),
-        "dimension": Key(
-            kind=records.integer(1), meaning="Features of a record; not where neighbours are own."
-        ),
-        "time_budget": Key(
-            kind=records.number("in (0, 86400]", above=0.0, maximum=86400.0),
-            meaning="Seconds to test for; by default 60.",
-            default=60.0,
-        ),
-        "false_alarm_rate": Key(
-            kind=_PROBABILITY,
-            meaning="How often a true claim may be rejected; by default 0.001.",
-            default=0.001,
-        ),
-        "neighbours": Key(
-            kind=records.choice(NEIGHBOURS),
-            meaning="The data sets: the worst-case pair of the mechanism, random ones, or the "
-            "code's own.",
-        ),
-        "records": Key(kind=records.integer(1), meaning="Records of the larger data set."),
-        "record_norm": Key(
-            kind=records.number("> 0 and finite", above=0.0),
-            meaning="Largest L2 norm of a record, for random neighbours.",
-        ),
-        "samples": Key(kind=records.integer(200), meaning="The most runs of the code."),
-        "seed": Key(kind=records.integer(0), meaning="By default from the operating system."),
+        **{option.name: _of_option(option) for option in OPTIONS},
     }
 )
 """Of a ``[claim.code]``."""
@@ -167,7 +158,6 @@ __all__ = [
     "CODE_KEYS",
     "CONVERSIONS",
     "FORMAT",
-    "NEIGHBOURS",
     "SCENARIO_KEYS",
     "UNMODELLED",
 ]

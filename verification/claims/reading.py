@@ -16,12 +16,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from rdpkit.verification.blackbox.options import NEIGHBOURS, read_options
 from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario
 from rdpkit.verification.claims.format import (
     CLAIM_KEYS,
     CODE_KEYS,
     FORMAT,
-    NEIGHBOURS,
     SCENARIO_KEYS,
     UNMODELLED,
 )
@@ -258,7 +258,8 @@ def _code(claim: Mapping[str, Any], mechanism: str) -> CodeTest:
     beside = [key for key in ("dimension", "records", "record_norm") if given[key] is not None]
     if beside and neighbours == "own":
         raise ValueError(f"expected no {beside[0]} with neighbours 'own': the code's are taken.")
-    return CodeTest(**{**given, "neighbours": neighbours})
+    name = given.pop("callable")
+    return CodeTest(callable=name, options=read_options({**given, "neighbours": neighbours}))
 
 
 def _what_was_released(

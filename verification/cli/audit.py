@@ -16,7 +16,7 @@ from rdpkit.verification.auditing.audit import audit as run_audit
 from rdpkit.verification.auditing.baseline import Comparison, compare, read_baseline, write_baseline
 from rdpkit.verification.auditing.evidence import with_code, with_release
 from rdpkit.verification.auditing.judgement import DEFAULT, FailOn, failures
-from rdpkit.verification.blackbox.verify import Step
+from rdpkit.verification.blackbox.verification_result import VerificationStep
 from rdpkit.verification.claims.reading import Claim, load_files, shipped_files
 from rdpkit.verification.outputs import badge_json, badge_svg, junit_xml, sarif, summary
 from rdpkit.verification.outputs.terminal import explanation, print_findings
@@ -211,7 +211,7 @@ def _pointed_at(findings: list[Finding], allow_code: bool, jobs: int) -> list[Fi
 
 
 @contextlib.contextmanager
-def _code_progress(claim: Claim, *, shown: bool) -> Iterator[Callable[[Step], None]]:
+def _code_progress(claim: Claim, *, shown: bool) -> Iterator[Callable[[VerificationStep], None]]:
     """A progress bar on a terminal, and nothing in a pipe."""
     with Progress(
         TextColumn("{task.description}", markup=False),
@@ -222,7 +222,7 @@ def _code_progress(claim: Claim, *, shown: bool) -> Iterator[Callable[[Step], No
     ) as progress:
         task = progress.add_task(printable(claim.id))
 
-        def show(step: Step) -> None:
+        def show(step: VerificationStep) -> None:
             text = f"{printable(claim.id)}: {step.stage}, {step.runs} runs of the code"
             progress.update(task, description=text)
 

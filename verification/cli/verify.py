@@ -3,44 +3,70 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-import secrets
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-from rdpkit.verification.blackbox import verify as verifier
-from rdpkit.verification.blackbox.neighbours import (
-    LEAST_DELTA,
-    USUAL_RECORDS,
-    Neighbours,
-    load,
-    random_neighbours,
-    worst_neighbours,
+from rdpkit.verification.blackbox.options import (
+    MODELS,
+    OPTIONS,
+    VIEWS,
+    Option,
+    VerificationOptions,
+    read_options,
 )
-from rdpkit.verification.blackbox.scores import MODELS
-from rdpkit.verification.blackbox.targets import Own
-from rdpkit.verification.blackbox.targets import target as find_target
-from rdpkit.verification.blackbox.tested_claim import VIEWS, TestedClaim, dp_claim, event_claim
-from rdpkit.verification.blackbox.verify import SAMPLES, Step, VerificationResult
-from rdpkit.verification.blackbox.zoo import ENTRIES, names
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
-import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.output import format_option, one_line_errors
-from rdpkit.tables import read_event
+from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.text import as_json, printable
 
-_TIME_BUDGET = 60.0
-_PAIRS = 24
+if TYPE_CHECKING:
+    from rdpkit.verification.blackbox.targets import TargetDescription
+    from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
+    from rdpkit.verification.blackbox.verification_result import (
+        VerificationResult,
+        VerificationStep,
+    )
+    from rdpkit.verification.blackbox.zoo.power import DetectionRate
+
+# Options about one claim or its data sets: mechanisms of the zoo have their own.
+_CLAIM_OPTIONS = {
+    "event_file": "--event",
+    "epsilon": "--epsilon",
+    "delta": "--delta",
+    "adjacency": "--adjacency",
+    "view": "--view",
+}
+_FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
+# A replay counts runs and not seconds, and names the numbers of runs that were made.
+_NOT_REPLAYED = ("samples", "training", "time_budget", "seed")
+
+
+def _verification_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Command-line options made from the records of all black-box options."""
+    types = {"integer": int, "number": float, "array": click.Choice(["linear", *MODELS])}
+    for option in reversed(OPTIONS):
+        kind = option.kind.schema.get("type", "string")
+        function = click.option(
+            option.flag,
+            option.name,
+            type=types.get(kind, str),
+            multiple=kind == "array",
+            metavar=option.metavar or None,
+            help=" ".join(filter(None, [option.meaning, option.command_line, _default_of(option)])),
+        )(function)
+    return function
+
+
+def _default_of(option: Option) -> str:
+    default = option.usual or ("" if option.default is None else f"{option.default}")
+    return f" [default: {default}]" if default else ""
 
 
 @click.command()
@@ -52,8 +78,8 @@ _PAIRS = 24
     "event_file",
     type=click.Path(path_type=Path),
     metavar="FILE.toml",
-    help="The claim: what is released, as for rdpkit epsilon. With --delta or --epsilon what it "
-    "implies there; with neither its privacy profile.",
+    help="The claim: what is released, as for rdpkit epsilon. With --delta or --epsilon, the "
+    "guarantee that the event implies there is tested; with neither, its privacy profile.",
 )
 @click.option("--epsilon", type=float, help="The claim, or a part of it; at least 0.")
 @click.option("--delta", type=float, help="The claim, or a part of it; in [0, 1).")
@@ -65,72 +91,10 @@ _PAIRS = 24
 @click.option(
     "--view",
     type=click.Choice(VIEWS),
-    default="profile",
-    show_default=True,
-    help="What of an event to test: its privacy profile, which says more, or its RDP curve.",
+    help="What of an event to test: its privacy profile, which says more, or its RDP curve.  "
+    "[default: profile]",
 )
-@click.option(
-    "--neighbours",
-    "pair_source",
-    metavar="worst|random|FILE.npz",
-    help="The data sets: the worst-case pair of the event, the clearest of random ones, or those "
-    "in a file with arrays features, labels, features_prime and labels_prime.  [default: the "
-    "target's own if it has any, else worst with an event, else random]",
-)
-@click.option(
-    "--dimension", type=click.IntRange(min=1), help="Features of a record, for worst and random."
-)
-@click.option(
-    "--records",
-    type=click.IntRange(min=1),
-    help=f"Records of the larger data set, for random and for worst-case pairs that leave it open. "
-    f" [default: {USUAL_RECORDS}]",
-)
-@click.option("--record-norm", type=float, help="Largest L2 norm of a record, for random.")
-@click.option(
-    "--classes", type=click.IntRange(min=1), default=1, show_default=True, help="For random."
-)
-@click.option(
-    "--pairs",
-    type=click.IntRange(min=1),
-    default=_PAIRS,
-    show_default=True,
-    help="How many random pairs to choose from.",
-)
-@click.option(
-    "--alpha",
-    type=float,
-    default=0.05,
-    show_default=True,
-    help="False-alarm rate: how often a true claim may be rejected.",
-)
-@click.option(
-    "--samples",
-    type=click.IntRange(min=1),
-    default=SAMPLES,
-    show_default=True,
-    help="The most runs of the mechanism, on both data sets.",
-)
-@click.option(
-    "--training",
-    type=click.IntRange(min=1),
-    help="Runs on each data set to learn scores from.  [default: a tenth of all, at most 2000]",
-)
-@click.option(
-    "--time-budget",
-    type=float,
-    metavar="SECONDS",
-    help=f"Make fewer runs if they take longer.  [default: {_TIME_BUDGET:g}, and none if "
-    "--samples is given]",
-)
-@click.option(
-    "--score",
-    "models",
-    multiple=True,
-    type=click.Choice(["linear", *MODELS]),
-    help="Scores to learn besides the linear one; may be repeated.  [default: all, for outputs of "
-    "more than one number]",
-)
+@_verification_options
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -142,7 +106,7 @@ _PAIRS = 24
     "--backend",
     help="A joblib backend to run in: loky, threading, or one that is registered, like dask.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="[default: from the operating system]")
+@threads_option
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
@@ -151,7 +115,9 @@ _PAIRS = 24
     help="How often to verify each mechanism, for --zoo.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Exit status 1 also if diagnostics doubt that the test is able."
+    "--strict",
+    is_flag=True,
+    help="Exit with status 1 also if diagnostics doubt that the test could notice a violation.",
 )
 @format_option
 @one_line_errors
@@ -162,14 +128,17 @@ def verify(
     list_them: bool,
     strict: bool,
     repeats: int,
+    jobs: int,
+    backend: str | None,
     output_format: str,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Test a privacy claim against the code that makes the releases.
 
-    TARGET is a mechanism of the zoo (--list), or module:callable, called as
-    callable(dataset, rng) with dataset.features, dataset.labels and a numpy Generator. The module
-    is looked for in the current directory first. It is code, and naming it here is what runs it.
+    TARGET is a mechanism of the zoo (--list), a mechanism of this library by its name, or
+    module:callable, called as callable(dataset, rng) with dataset.features, dataset.labels and a
+    numpy Generator. The module is looked for in the current directory first. It is code, and naming
+    it here is what runs it.
 
     A mechanism of the zoo has its own claim and data sets, and so has any callable with
     attributes event and adjacency: it needs no other option.
@@ -182,134 +151,84 @@ def verify(
     if list_them:
         _list(output_format)
         return
-    if zoo:
-        _zoo(repeats=repeats, output_format=output_format, **options)
-        return
-    assert target is not None
-    result = _one(target, **options)
-    replay = _replay(target, result, options)
-    if output_format == "json":
-        click.echo(as_json({**result.as_dict(), "replay": replay}))
-    else:
-        click.echo("\n".join(printable(line) for line in _lines(result, replay)))
-    if result.failed or (strict and result.outcome.diagnostics):
+    options = read_options(given, by_flag=True)
+    with _in_backend(backend):
+        if target is None:
+            failed = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
+        else:
+            result = _verify_one(target, given, options.seeded(), jobs)
+            failed = result.failed or (strict and bool(result.outcome.diagnostics))
+            replay = _replay(target, result, given)
+            if output_format == "json":
+                click.echo(as_json({**result.as_dict(), "replay": replay}))
+            else:
+                click.echo("\n".join(printable(line) for line in _lines(result, replay)))
+    if failed:
         sys.exit(1)
 
 
-def _one(
-    target: str,
-    *,
-    samples: int,
-    training: int | None,
-    time_budget: float | None,
-    alpha: float,
-    models: tuple[str, ...],
-    jobs: int,
-    backend: str | None,
-    seed: int | None,
-    **options: Any,
+def _verify_one(
+    target: str, given: dict[str, Any], options: VerificationOptions, jobs: int
 ) -> VerificationResult:
-    subject = find_target(target)
-    entropy = secrets.randbits(48) if seed is None else seed
+    # Imported where it is needed, so that help is printed at once.
+    from rdpkit.verification.blackbox import targets  # noqa: PLC0415
+    from rdpkit.verification.blackbox import verify as verifier  # noqa: PLC0415
+    from rdpkit.verification.blackbox.candidate_pairs import pairs_to_test  # noqa: PLC0415
+
+    subject = targets.target(target)
     own = subject.own
-    claim = _claim(own, **options)
-    given = click.get_current_context().get_parameter_source("samples")
-    if time_budget is None and given is click.core.ParameterSource.DEFAULT:
-        time_budget = _TIME_BUDGET
-    with _in_backend(backend), _progress(target) as progress:
+    claim = _claim(own, **{name: given[name] for name in _CLAIM_OPTIONS})
+    has_pairs = own is not None and own.adjacency is claim.adjacency
+    pairs = pairs_to_test(
+        options,
+        adjacency=claim.adjacency,
+        event=claim.event,
+        delta=given["delta"],
+        own=own.neighbours if own is not None and has_pairs else None,
+    )
+    with work_shown() as work:
+
+        def show(step: VerificationStep) -> None:
+            evidence = f"evidence {step.log_e_value:+.2f} of {step.needed:.2f}"
+            work.show(target, step.runs, step.of, f"{step.stage}, {evidence}")
+
         return verifier.verify(
-            subject,
-            claim=claim,
-            neighbours=_neighbours(claim, own, entropy, **options),
-            false_alarm_rate=alpha,
-            samples=samples,
-            training=training,
-            time_budget=time_budget,
-            jobs=jobs,
-            seed=entropy,
-            models=tuple(model for model in models if model != "linear") if models else None,
-            progress=progress,
+            subject, claim=claim, neighbours=pairs, options=options, jobs=jobs, progress=show
         )
 
 
 def _claim(
-    own: Own | None,
+    own: TargetDescription | None,
     *,
     event_file: Path | None,
     epsilon: float | None,
     delta: float | None,
     adjacency: str | None,
-    view: str,
-    **_: Any,
-) -> TestedClaim:
+    view: str | None,
+) -> ClaimUnderTest:
     """The claim of the options, or, where they name none, the target's own event."""
+    from rdpkit.tables import read_event  # noqa: PLC0415 - as above
+    from rdpkit.verification.blackbox.tested_claim import dp_claim, event_claim  # noqa: PLC0415
+
     if event_file is None and own is not None and (epsilon is None or delta is None):
-        event: rdpkit.Event | None = own.event
+        event = own.event
         adjacency = adjacency or own.adjacency.value
-    elif event_file is None and epsilon is None and delta is None:
+    elif event_file is not None:
+        event = read_event(event_file)
+    elif epsilon is None and delta is None:
         raise ValueError("Expected a claim: --event FILE.toml, or --epsilon and --delta.")
     else:
-        event = None if event_file is None else read_event(event_file)
+        event = None
     if adjacency is None:
         raise ValueError(
             "Expected --adjacency, one of " + ", ".join(member.value for member in Adjacency) + "."
         )
     if event is not None:
+        view = view or VIEWS[0]
         return event_claim(event, adjacency=adjacency, delta=delta, epsilon=epsilon, view=view)
     if epsilon is None or delta is None:
         raise ValueError("Expected both --epsilon and --delta, or --event.")
     return dp_claim(epsilon=epsilon, delta=delta, adjacency=adjacency)
-
-
-def _neighbours(
-    claim: TestedClaim,
-    own: Own | None,
-    seed: int,
-    *,
-    pair_source: str | None,
-    dimension: int | None,
-    records: int | None,
-    record_norm: float | None,
-    classes: int,
-    pairs: int,
-    delta: float | None,
-    **_: Any,
-) -> list[Neighbours]:
-    """The pairs of the options, or the target's own where these say nothing of data sets."""
-    described = any(option is not None for option in (pair_source, dimension, records, record_norm))
-    if own is not None and own.adjacency is claim.adjacency and not described:
-        return own.neighbours()
-    source = pair_source or ("worst" if claim.event is not None else "random")
-    if source == "worst":
-        if claim.event is None:
-            raise ValueError("Expected --event with --neighbours worst: the event's pair is meant.")
-        return worst_neighbours(
-            claim.event,
-            adjacency=claim.adjacency,
-            delta=LEAST_DELTA if delta is None else delta,
-            dimension=dimension,
-            records=records,
-        )
-    if source == "random":
-        if dimension is None or record_norm is None:
-            raise ValueError(
-                "Expected --dimension and --record-norm with --neighbours random, or --neighbours "
-                "FILE.npz."
-            )
-        return random_neighbours(
-            count=pairs,
-            records=records or USUAL_RECORDS,
-            dimension=dimension,
-            record_norm=record_norm,
-            classes=classes,
-            adjacency=claim.adjacency,
-            rng=np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(2**31,))),
-        )
-    if not source.endswith(".npz"):
-        raise ValueError(
-            f"Expected --neighbours to be worst, random or a file FILE.npz, got {source!r}."
-        )
-    return [load(source, adjacency=claim.adjacency)]
 
 
 @contextlib.contextmanager
@@ -327,102 +246,59 @@ def _in_backend(name: str | None) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _progress(name: str) -> Iterator[Any]:
-    """A progress bar on a terminal, and nothing in a pipe."""
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[evidence]}", markup=False),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    ) as progress:
-        task = progress.add_task(printable(name), total=None, evidence="")
-
-        def show(step: Step) -> None:
-            progress.update(
-                task,
-                description=f"{printable(name)}: {step.stage}, {step.runs} runs",
-                completed=step.runs,
-                total=step.of,
-                evidence=f"evidence {step.log_e_value:+.2f} of {step.needed:.2f}",
-            )
-
-        yield show
+def _words(given: dict[str, Any], left_out: tuple[str, ...]) -> list[str]:
+    """The options that were given, as they are typed."""
+    flags = {**_CLAIM_OPTIONS, **{option.name: option.flag for option in OPTIONS}}
+    words = []
+    for name, flag in flags.items():
+        if given[name] is not None and name not in left_out:
+            values = given[name] if isinstance(given[name], tuple) else (given[name],)
+            words += [word for value in values for word in (flag, str(value))]
+    return words
 
 
-_REPLAYED = (
-    ("event_file", "--event"),
-    ("epsilon", "--epsilon"),
-    ("delta", "--delta"),
-    ("adjacency", "--adjacency"),
-    ("view", "--view"),
-    ("pair_source", "--neighbours"),
-    ("dimension", "--dimension"),
-    ("records", "--records"),
-    ("record_norm", "--record-norm"),
-    ("classes", "--classes"),
-    ("pairs", "--pairs"),
-    ("alpha", "--alpha"),
-)
-
-
-def _replay(target: str, result: VerificationResult, options: dict[str, Any]) -> str:
+def _replay(target: str, result: VerificationResult, given: dict[str, Any]) -> str:
     """The command that gives the same result again."""
-    context = click.get_current_context()
-    words = ["rdpkit", "verify", target]
-    for name, option in _REPLAYED:
-        given = context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-        if options[name] is not None and given:
-            words += [option, str(options[name])]
-    for model in options["models"]:
-        words += ["--score", model]
-    words += ["--samples", str(result.runs), "--training", str(result.training)]
-    words += ["--seed", str(result.seed)]
-    return shlex.join(words)
+    runs = ["--samples", str(result.runs), "--training", str(result.training)]
+    words = ["rdpkit", "verify", target, *_words(given, _NOT_REPLAYED), *runs]
+    return shlex.join([*words, "--seed", str(result.seed)])
 
 
 def _lines(result: VerificationResult, replay: str) -> list[str]:
     test = result.outcome
-    lines = [
-        f"target      {result.target}",
-        f"claim       {test.claim}",
-        f"verdict     {result.verdict} (false-alarm rate {test.false_alarm_rate:g})",
-    ]
-    lines += [
-        f"mistake     {one.kind.value}: {one.message} {one.advice}" for one in result.mistakes
-    ]
+    assert test.log_e_value is not None
+    needed = math.log(1.0 / test.false_alarm_rate)
     why = {
         "rejected": "stopped as soon as the answer was clear",
         "cleared": "stopped: no threshold of the scores can show a violation",
-        "exhausted": "runs came to their end",
+        "exhausted": "all runs were made",
     }[test.stop.value]
-    lines.append(
-        f"runs        {result.runs} in {result.seconds:.1f} s, {result.training} on each data set "
-        f"to learn from; {why}"
-    )
-    lines.append(f"score       {result.score}, of {len(result.scores)} tested side by side")
-    if test.witness:
-        lines.append(f"witness     {test.witness}")
-    assert test.log_e_value is not None
-    lines.append(
-        f"evidence    {test.log_e_value:.3f} nats of {-np.log(test.false_alarm_rate):.3f} that it "
-        "takes to reject"
-    )
-    lines += [f"{'pair' if not i else '':12}{line}" for i, line in enumerate(result.pair)]
-    lines += [
-        f"diagnostic  {one.kind.value}: {one.message} {one.advice}" for one in test.diagnostics
+    rows = [
+        ("target", result.target),
+        ("claim", test.claim),
+        ("verdict", f"{result.verdict} (false-alarm rate {test.false_alarm_rate:g})"),
+        *(("mistake", f"{m.kind.value}: {m.message} {m.advice}") for m in result.mistakes),
+        (
+            "runs",
+            f"{result.runs} in {result.seconds:.1f} s, {result.training} on each data set to learn "
+            f"from; {why}",
+        ),
+        ("score", f"{result.score}, of {len(result.scores)} tested together"),
+        *([("witness", test.witness)] if test.witness else []),
+        ("evidence", f"{test.log_e_value:.3f} nats; rejecting takes {needed:.3f}"),
+        *(("" if index else "pair", line) for index, line in enumerate(result.pair)),
+        *(("diagnostic", f"{d.kind.value}: {d.message} {d.advice}") for d in test.diagnostics),
+        *(("note", text) for text in result.notes),
+        *([] if result.rejected else [("note", "a claim that is not rejected is not proven")]),
+        ("seed", str(result.seed)),
+        ("replay", replay),
     ]
-    lines += [f"note        {text}" for text in result.notes]
-    if not result.rejected:
-        lines.append("note        a claim that is not rejected is not proven")
-    lines += [f"seed        {result.seed}", f"replay      {replay}"]
-    return lines
+    return [f"{heading:12}{text}" for heading, text in rows]
 
 
 def _list(output_format: str) -> None:
+    from rdpkit.verification.blackbox.zoo import ENTRIES  # noqa: PLC0415 - as above
+
     if output_format == "json":
         found = [
             {
@@ -444,72 +320,41 @@ def _list(output_format: str) -> None:
         click.echo(f"  Seen in {entry.seen_in}.")
 
 
-def _zoo(
-    *,
+def _verify_zoo(
+    given: dict[str, Any],
+    options: VerificationOptions,
     repeats: int,
-    output_format: str,
-    seed: int | None,
-    alpha: float,
-    samples: int,
-    training: int | None,
     jobs: int,
-    backend: str | None,
-    **options: Any,
-) -> None:
-    """Every mechanism of the zoo, ``repeats`` times, each with a seed of its own."""
-    from rdpkit.verification.blackbox.zoo.power import Power, measure  # noqa: PLC0415 - only for this
+    output_format: str,
+) -> bool:
+    """Verify every mechanism of the zoo many times, and say whether one came out wrong."""
+    from rdpkit.verification.blackbox import zoo  # noqa: PLC0415 - as above
+    from rdpkit.verification.blackbox.zoo.power import measure  # noqa: PLC0415
 
-    context = click.get_current_context()
-    for name, option in _REPLAYED[:-1]:
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-            raise ValueError(f"Expected no {option} with --zoo: its mechanisms have their own.")
-    entropy = secrets.randbits(48) if seed is None else seed
-    found: list[Power] = []
-    with (
-        _in_backend(backend),
-        Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        ) as progress,
-    ):
-        task = progress.add_task("zoo", total=len(names()))
-        for name in names():
-            progress.update(task, description=name)
-            found.append(
-                measure(
-                    name,
-                    repeats=repeats,
-                    seed=entropy,
-                    false_alarm_rate=alpha,
-                    samples=samples,
-                    training=training,
-                    jobs=jobs,
-                )
-            )
-            progress.advance(task)
-    words = ["rdpkit", "verify", "--zoo", "--repeats", str(repeats), "--seed", str(entropy)]
-    for name, option in (
-        ("alpha", "--alpha"),
-        ("samples", "--samples"),
-        ("training", "--training"),
-    ):
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-            words += [option, str({"alpha": alpha, "samples": samples, "training": training}[name])]
-    replay = shlex.join(words)
+    refused = _words(given, _FOR_THE_ZOO)
+    if refused:
+        raise ValueError(f"Expected no {refused[0]} with --zoo: its mechanisms have their own.")
+    names = zoo.names()
+    found = []
+    with work_shown() as work:
+        for place, name in enumerate(names):
+            work.show("zoo", place, len(names), name)
+            found.append(measure(name, options=options, repeats=repeats, jobs=jobs))
+    words = ["rdpkit", "verify", "--zoo", "--repeats", str(repeats), "--seed", str(options.seed)]
+    replay = shlex.join([*words, *_words(given, ("seed",))])
     if output_format == "json":
-        click.echo(as_json({"zoo": [power.as_dict() for power in found], "replay": replay}))
+        click.echo(as_json({"zoo": [rate.as_dict() for rate in found], "replay": replay}))
     else:
-        _print_power(found)
+        _print_rates(found)
         click.echo(f"replay  {replay}")
-    if not all(power.as_it_should_be for power in found):
-        sys.exit(1)
+    return not all(rate.as_it_should_be for rate in found)
 
 
-def _print_power(found: list[Any]) -> None:
+def _print_rates(found: list[DetectionRate]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - as above
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)
@@ -517,14 +362,14 @@ def _print_power(found: list[Any]) -> None:
     table.add_column("mechanism", no_wrap=True)
     for heading in ("rejected", "named", "caught, 95 %", "median runs", "most runs", "seconds"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for power in found:
+    for rate in found:
         table.add_row(
-            Text(power.name, style="" if power.as_it_should_be else "bold red"),
-            f"{power.rejected} of {power.repeats}",
-            f"{power.named} of {power.repeats}" if power.nameable else "",
-            f"{power.interval.lower:.3f} to {power.interval.upper:.3f}",
-            str(power.median_runs),
-            str(power.most_runs),
-            f"{power.seconds:.2f}",
+            Text(rate.name, style="" if rate.as_it_should_be else "bold red"),
+            f"{rate.rejected} of {rate.repeats}",
+            f"{rate.named} of {rate.repeats}" if rate.nameable else "",
+            f"{rate.interval.lower:.3f} to {rate.interval.upper:.3f}",
+            str(rate.median_runs),
+            str(rate.most_runs),
+            f"{rate.seconds:.2f}",
         )
     console.print(table)

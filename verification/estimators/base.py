@@ -4,7 +4,7 @@ Two data sets D and D' are neighbours. P is the distribution of the mechanism's 
 on D'. A *score* turns an output into one number; tests look at scores. A *claim* is a privacy
 statement about all neighbours, hence about (P, Q) and about (Q, P).
 
-A verdict (``Outcome.rejected``) says one thing: whether the claim was refuted, with a stated chance
+A verdict (``Verdict.rejected``) says one thing: whether the claim was refuted, with a stated chance
 of a false alarm. *Diagnostics* say why a claim may have survived although it is wrong. They never
 change the verdict. A NaN is an ``ArithmeticError``, never "not rejected".
 """
@@ -12,7 +12,6 @@ change the verdict. A NaN is an ``ArithmeticError``, never "not rejected".
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -67,7 +66,7 @@ class Diagnostic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class ConfidenceInterval:
     """A confidence interval.
 
     Parameters
@@ -118,7 +117,7 @@ class Estimate:
     ----------
     value : float
         The estimate.
-    interval : Interval
+    interval : ConfidenceInterval
         Contains the true value with its stated confidence.
     samples : int
         How many were drawn.
@@ -129,7 +128,7 @@ class Estimate:
     """
 
     value: float
-    interval: Interval
+    interval: ConfidenceInterval
     samples: int
     effective_samples: float
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -256,7 +255,7 @@ class Stop(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Verdict:
     """The verdict of a test of a privacy claim.
 
     Guarantee
@@ -343,42 +342,12 @@ class Density(Protocol):
         ...
 
 
-class Score(Protocol):
+class OutputScore(Protocol):
     """Turns outputs of a mechanism, shape (n, d), into scores, shape (n,)."""
 
     def __call__(self, outputs: Array, /) -> Array:
         """One score for each row."""
         ...
-
-
-class PrivacyClaim(ABC):
-    """A privacy statement about all neighbours, in both directions, as tests need it.
-
-    Whatever a claim says about one event E, it says as a concave, increasing function: if
-    Q(E) = q, then P(E) <= ``highest_power(q)``. (In f-DP this is 1 - f(q).)
-    """
-
-    @abstractmethod
-    def highest_power(self, q: Array) -> Array:
-        """An upper bound on P(E), at most 1, for each value of Q(E) in [0, 1]; never too small."""
-
-    @abstractmethod
-    def delta_at(self, epsilon: float) -> float:
-        """A delta in [0, 1] such that the claim implies (epsilon, delta)-DP; never too small."""
-
-    @abstractmethod
-    def supporting_lines(self) -> tuple[Array, Array]:
-        """Pairs (epsilon, delta) that the claim implies and that a test should look at.
-
-        Returns
-        -------
-        epsilons, deltas : ndarray, shape (k,) each
-            For every event, P(E) <= e^epsilon Q(E) + delta, and the same with P and Q exchanged.
-        """
-
-    @abstractmethod
-    def describe(self) -> str:
-        """The claim in words."""
 
 
 def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
@@ -434,18 +403,17 @@ def _no_nan(name: str, array: Array) -> None:
 
 __all__ = [
     "Array",
+    "ConfidenceInterval",
     "Density",
     "Diagnostic",
     "DiagnosticKind",
     "Direction",
     "EpsilonLowerBound",
     "Estimate",
-    "Interval",
-    "Outcome",
-    "PrivacyClaim",
-    "Score",
+    "OutputScore",
     "Stop",
     "ThresholdEvent",
+    "Verdict",
     "check_outputs",
     "check_scores",
 ]

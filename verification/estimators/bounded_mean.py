@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rdpkit.verification.estimators.base import Array, Interval, check_scores
+from rdpkit.verification.estimators.base import Array, ConfidenceInterval, check_scores
 
 from rdpkit import _validate
 
@@ -33,7 +33,7 @@ def bounded_mean_interval(
     lower: float,
     upper: float,
     confidence: float,
-) -> Interval:
+) -> ConfidenceInterval:
     """An interval for the mean of independent, identically distributed values in [lower, upper].
 
     Guarantee
@@ -88,20 +88,20 @@ def bounded_mean_interval(
         # The scale must not depend on what is bet on, so a first part sets it and is not bet on.
         first = max(1, x.size // _SCALING)
         if x.size == first:
-            return Interval(lower=lower, upper=math.inf, confidence=level)
+            return ConfidenceInterval(lower=lower, upper=math.inf, confidence=level)
         scale = float(x[:first].mean() - lower) or 1.0
         # Making large values smaller makes a lower bound smaller: it holds all the more.
         with np.errstate(over="ignore"):
             unit = np.minimum((x[first:] - lower)[None, :] / scale, _LARGEST_UNIT)
         low = float(mean_lower_bounds(unit, failure=1.0 - level, top=None)[0])
-        return Interval(lower=lower + scale * low, upper=math.inf, confidence=level)
+        return ConfidenceInterval(lower=lower + scale * low, upper=math.inf, confidence=level)
     width = upper - lower
     unit = np.clip((x - lower) / width, 0.0, 1.0)[None, :]
     failure = 0.5 * (1.0 - level)
     low = float(mean_lower_bounds(unit, failure=failure)[0])
     high = 1.0 - float(mean_lower_bounds(1.0 - unit, failure=failure)[0])
     # In exact arithmetic the ends cannot cross: both contain the sample mean.
-    return Interval(
+    return ConfidenceInterval(
         lower=lower + width * low, upper=lower + width * max(low, high), confidence=level
     )
 

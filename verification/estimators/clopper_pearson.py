@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rdpkit.verification.estimators.base import Array, Interval
+from rdpkit.verification.estimators.base import Array, ConfidenceInterval
 from scipy.special import betaincinv
 
 from rdpkit import _validate
 
 
-def clopper_pearson(*, successes: int, trials: int, confidence: float) -> Interval:
+def clopper_pearson(*, successes: int, trials: int, confidence: float) -> ConfidenceInterval:
     """An interval for a probability from the number of successes in independent trials.
 
     Guarantee
@@ -40,7 +40,7 @@ def clopper_pearson(*, successes: int, trials: int, confidence: float) -> Interv
     hits = _validate.integer("successes", successes, minimum=0, maximum=count)
     level = _validate.open_probability("confidence", confidence)
     failure = 0.5 * (1.0 - level)
-    return Interval(
+    return ConfidenceInterval(
         lower=float(lower_bound(hits, count, failure)),
         upper=float(upper_bound(hits, count, failure)),
         confidence=level,

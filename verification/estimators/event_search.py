@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.estimators.base import Array, Direction, PrivacyClaim, ThresholdEvent
+from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
 # Thresholds per side: dense in rank near the ends, where privacy is lost.
 _THRESHOLDS = 160

@@ -15,14 +15,14 @@ from rdpkit.verification.estimators.base import (
     Diagnostic,
     Direction,
     EpsilonLowerBound,
-    Outcome,
-    PrivacyClaim,
     Stop,
     ThresholdEvent,
+    Verdict,
     check_scores,
 )
+from rdpkit.verification.estimators.diagnostics import diagnose
 from rdpkit.verification.estimators.event_search import Candidate, best_events
-from rdpkit.verification.estimators.power import diagnose
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 from rdpkit.verification.estimators.two_binomials import TwoCounts, p_value
 
 from rdpkit import _validate
@@ -42,7 +42,7 @@ def event_test(
     false_alarm_rate: float,
     training: float = 0.1,
     with_bound: bool = False,
-) -> Outcome:
+) -> Verdict:
     """Test a claim with one threshold event of the scores.
 
     The first part of either side's scores chooses, among all thresholds, both sides of a threshold,
@@ -87,7 +87,7 @@ def event_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from rdpkit.verification.estimators.claimed_dp import DpClaim
+    >>> from rdpkit.verification.estimators.privacy_claims import DpClaim
     >>> rng = np.random.default_rng(1)
     >>> p, q = rng.normal(2.0, 1.0, 4000), rng.normal(0.0, 1.0, 4000)
     >>> found = event_test(DpClaim(epsilon=1.0, delta=1e-2), p, q, false_alarm_rate=0.05)
@@ -114,7 +114,7 @@ def event_test(
     diagnostics: tuple[Diagnostic, ...] = ()
     if not rejected:
         diagnostics = diagnose(checked, *rest, threshold=math.sqrt(2.0 * math.log(1.0 / rate)))
-    return Outcome(
+    return Verdict(
         rejected=rejected,
         false_alarm_rate=rate,
         claim=checked.describe(),

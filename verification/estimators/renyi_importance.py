@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rdpkit.verification.estimators.base import (
     Array,
+    ConfidenceInterval,
     Density,
     Diagnostic,
     DiagnosticKind,
     Estimate,
-    Interval,
     check_outputs,
 )
 from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval
@@ -256,7 +256,7 @@ def _estimate(log_weights: Array, order: float, top: float, confidence: float) -
         )
     return Estimate(
         value=divergence(float(values.mean())),
-        interval=Interval(
+        interval=ConfidenceInterval(
             lower=divergence(mean.lower), upper=divergence(mean.upper), confidence=confidence
         ),
         samples=count,

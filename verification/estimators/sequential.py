@@ -13,19 +13,14 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rdpkit.verification.estimators.base import (
-    Array,
-    Diagnostic,
-    Outcome,
-    PrivacyClaim,
-    Stop,
-    check_scores,
-)
+from rdpkit.verification.estimators.base import Array, Diagnostic, Stop, Verdict, check_scores
 from rdpkit.verification.estimators.bets import Bet, best_bet
-from rdpkit.verification.estimators.power import diagnose
+from rdpkit.verification.estimators.diagnostics import diagnose
+from rdpkit.verification.estimators.event_search import best_events
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim, RdpClaim
+from rdpkit.verification.estimators.renyi_witness import best_renyi_witness
 from rdpkit.verification.estimators.uniform_excess import largest_excess
-from rdpkit.verification.estimators.witness import Cells, Witness
-from rdpkit.verification.estimators.witness_search import best_witness
+from rdpkit.verification.estimators.witness import Cells, Witness, event_witness
 
 from rdpkit import _validate
 
@@ -67,7 +62,7 @@ class SequentialTest:
     Examples
     --------
     >>> import numpy as np
-    >>> from rdpkit.verification.estimators.claimed_dp import DpClaim
+    >>> from rdpkit.verification.estimators.privacy_claims import DpClaim
     >>> rng = np.random.default_rng(1)
     >>> test = SequentialTest(DpClaim(epsilon=1.0, delta=1e-3), false_alarm_rate=0.01)
     >>> while test.update(rng.normal(3.0, 1.0, 500), rng.normal(0.0, 1.0, 500)) is None:
@@ -137,7 +132,7 @@ class SequentialTest:
             self._look_at(piece[0], piece[1])
         return self._stop
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Verdict:
         """The verdict so far."""
         stop = self._stop or Stop.EXHAUSTED
         diagnostics: tuple[Diagnostic, ...] = ()
@@ -148,7 +143,7 @@ class SequentialTest:
                 self._q.scores,
                 threshold=math.sqrt(2.0 * math.log(1.0 / self._rate)),
             )
-        return Outcome(
+        return Verdict(
             rejected=stop is Stop.REJECTED,
             false_alarm_rate=self._rate,
             claim=self._claim.describe(),
@@ -198,7 +193,7 @@ class SequentialTest:
 
     def _learn(self, size: int) -> None:
         ratio = self._p.size / self._q.size
-        self._witness = best_witness(self._claim, self._p.scores, self._q.scores, ratio=ratio)[0]
+        self._witness = _best_witness(self._claim, self._p.scores, self._q.scores, ratio=ratio)[0]
         self._counts = (
             self._witness.counts(self._p.scores),
             self._witness.counts(self._q.scores),
@@ -218,6 +213,26 @@ class SequentialTest:
         )
         if excess < 0.0:
             self._stop = Stop.CLEARED
+
+
+def _best_witness(
+    claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, ratio: float
+) -> tuple[Witness, float]:
+    """An event, or for an RDP curve whatever is clearer: an event or a divergence.
+
+    Returns
+    -------
+    (Witness, float)
+        The witness, and how clearly the training samples speak through it: its excess over the
+        standard deviation of one test sample from P. Not above 0 if nothing was found.
+    """
+    event = best_events(claim, p_scores, q_scores, ratio=ratio)[0]
+    found = event_witness(event.event, epsilon=event.epsilon, delta=event.delta), event.clarity
+    if isinstance(claim, RdpClaim):
+        other = best_renyi_witness(claim, p_scores, q_scores, ratio=ratio)
+        if other is not None and other[1] > event.clarity:
+            return other
+    return found
 
 
 class _Store:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 from rdpkit.verification.estimators import clopper_pearson
-from rdpkit.verification.estimators.base import Array, PrivacyClaim, check_scores
+from rdpkit.verification.estimators.base import Array, check_scores
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
 from rdpkit import _validate
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rdpkit.mechanisms.algorithms import verify_baselines
 from rdpkit.mechanisms.algorithms.verify_baselines import TARGETS
+from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
@@ -19,11 +20,9 @@ def verified(name, *, samples, seed, claim=None, rate=0.001):
     return verify(
         one,
         claim=None if claim is None else event_claim(claim, adjacency=one.adjacency),
-        false_alarm_rate=rate,
-        samples=samples,
-        training=300,
-        seed=seed,
-        models=("logistic",),
+        options=VerificationOptions(
+            false_alarm_rate=rate, samples=samples, training=300, seed=seed, scores=("logistic",)
+        ),
     )
 
 

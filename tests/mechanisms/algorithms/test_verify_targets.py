@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from rdpkit.mechanisms.algorithms import verify_targets
 from rdpkit.mechanisms.algorithms.verify_targets import BROKEN, TARGETS
+from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
@@ -56,7 +57,10 @@ def test_an_event_made_of_events_is_a_file_too():
 
 def test_a_mechanism_passes():
     """Seeded; a true claim is rejected with probability 0.05 with another seed."""
-    found = verify(TARGETS["local_perturbation"], samples=600, seed=1, training=100)
+    found = verify(
+        TARGETS["local_perturbation"],
+        options=VerificationOptions(samples=600, seed=1, training=100),
+    )
     assert found.verdict == "not rejected"
 
 
@@ -73,7 +77,7 @@ def test_the_command_rejects_the_listing(options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # They take a second each, and have tests of their own.
     monkeypatch.setattr(
-        "rdpkit.verification.blackbox.verify.same_in_fresh_processes", lambda *_, **__: None
+        "rdpkit.verification.blackbox.verify.find_repeated_noise", lambda *_, **__: None
     )
     (tmp_path / "event.toml").write_text(BROKEN[LISTING].event_file())
     words = [f"rdpkit.mechanisms.algorithms.verify_targets:{LISTING}", *options]
@@ -91,7 +95,9 @@ def test_the_command_rejects_the_listing(options, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_no_mechanism_is_rejected(name):
     """Each is rejected wrongly with probability 0.001: one of eight in 8 of 1000 cases."""
-    result = verify(TARGETS[name], false_alarm_rate=0.001, samples=12_000, seed=7)
+    result = verify(
+        TARGETS[name], options=VerificationOptions(false_alarm_rate=0.001, samples=12_000, seed=7)
+    )
     assert result.verdict == "not rejected"
     assert not result.mistakes
 
@@ -111,7 +117,11 @@ def test_a_claim_of_two_and_a_half_times_the_noise_is_rejected(name):
         changes = {"records": 10 * one.event.records}
     assert changes
     claim = event_claim(replace(one.event, **changes), adjacency=one.adjacency)
-    result = verify(one, claim=claim, samples=40_000, training=1000, seed=2, models=())
+    result = verify(
+        one,
+        claim=claim,
+        options=VerificationOptions(samples=40_000, training=1000, seed=2, scores=("linear",)),
+    )
     assert result.rejected
 
 
@@ -120,4 +130,6 @@ def test_a_claim_of_two_and_a_half_times_the_noise_is_rejected(name):
 def test_the_listing_of_the_thesis_is_rejected():
     """Seeded; rejected in each of the seeds that were tried."""
     for seed in range(5):
-        assert verify(BROKEN[LISTING], samples=20_000, seed=seed).rejected
+        assert verify(
+            BROKEN[LISTING], options=VerificationOptions(samples=20_000, seed=seed)
+        ).rejected

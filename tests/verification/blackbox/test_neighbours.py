@@ -4,13 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from rdpkit.verification.blackbox.neighbours import (
-    LabelledData,
-    Neighbours,
-    load,
-    of_pair,
-    random_neighbours,
-)
+from rdpkit.verification.blackbox.candidate_pairs import of_pair, random_neighbours
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, load
 
 import rdpkit
 from rdpkit.adjacency import Adjacency

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rdpkit.verification.blackbox import runs
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.runs import MechanismError, Runner, flatten, generator
+from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner, flatten, generator
 from rdpkit.verification.blackbox.scores import NamedScore
 from rdpkit.verification.blackbox.targets import target
 
@@ -28,7 +28,7 @@ class Vectorised:
 
 
 def draw(mechanism, *, count=40, start=0, jobs=1, seed=5, scores=None):
-    runner = Runner(target(mechanism), seed=seed, jobs=jobs)
+    runner = MechanismRunner(target(mechanism), seed=seed, jobs=jobs)
     return runner.draw(PAIR, key=(9,), start=start, count=count, scores=scores)
 
 
@@ -61,7 +61,7 @@ def test_the_number_of_processes_does_not_matter(mechanism, monkeypatch):
     alone = draw(mechanism, count=2500)
     monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)
     with parallel_config(backend="threading"):
-        runner = Runner(target(mechanism), seed=5, jobs=3)
+        runner = MechanismRunner(target(mechanism), seed=5, jobs=3)
         runner.draw(PAIR, key=(1,), start=0, count=4)
         shared = runner.draw(PAIR, key=(9,), start=0, count=2500)
     for one, two in zip(alone, shared, strict=True):
@@ -75,7 +75,7 @@ def test_other_processes(monkeypatch):
 
     alone = draw(scaled, count=64)
     monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)
-    runner = Runner(target(scaled), seed=5, jobs=2)
+    runner = MechanismRunner(target(scaled), seed=5, jobs=2)
     runner.draw(PAIR, key=(1,), start=0, count=4)
     shared = runner.draw(PAIR, key=(9,), start=0, count=64)
     for one, two in zip(alone, shared, strict=True):
@@ -96,22 +96,12 @@ def test_a_registered_backend_takes_over(monkeypatch):
     register_parallel_backend("counting", Counting)
     monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)
     with parallel_config(backend="counting", n_jobs=2):
-        runner = Runner(target(noisy), seed=5, jobs=None)
+        runner = MechanismRunner(target(noisy), seed=5, jobs=None)
         runner.draw(PAIR, key=(1,), start=0, count=4)
         before = Counting.submitted
         found = runner.draw(PAIR, key=(9,), start=0, count=40)
     assert Counting.submitted > before > -1
     assert np.array_equal(found[0], draw(noisy)[0])
-
-
-def test_without_joblib_there_is_one_process(monkeypatch):
-    monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)
-    monkeypatch.setattr(runs, "has_joblib", lambda: False)
-    runner = Runner(target(noisy), seed=5, jobs=4)
-    runner.draw(PAIR, key=(1,), start=0, count=4)
-    found = runner.draw(PAIR, key=(9,), start=0, count=40)
-    assert np.array_equal(found[0], draw(noisy)[0])
-    assert runner.affordable(1.0) > 0
 
 
 def test_scores_instead_of_outputs():
@@ -245,7 +235,7 @@ def test_what_many_must_return(found, message):
 
 def test_too_much_to_keep(monkeypatch):
     monkeypatch.setattr(runs, "_MOST_KEPT", 100)
-    runner = Runner(target(noisy), seed=5, jobs=1)
+    runner = MechanismRunner(target(noisy), seed=5, jobs=1)
     runner.draw(PAIR, key=(1,), start=0, count=2)
     with pytest.raises(ValueError, match="at most 25 training runs"):
         runner.draw(PAIR, key=(2,), start=0, count=26)

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from rdpkit.verification.blackbox.scores import candidates, linear, row_sums
+from rdpkit.verification.blackbox.scores import candidate_scores, linear, row_sums
 from rdpkit.verification.blackbox.structure import Structure
 
 
@@ -155,7 +155,7 @@ def test_which_scores_there_are():
     p, q = side_by_side(1, 100, shift=0.1), side_by_side(2, 100)
 
     def names(shapes, **options):
-        found = candidates(
+        found = candidate_scores(
             p,
             q,
             structure=Structure(),

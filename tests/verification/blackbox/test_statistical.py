@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.tested_claim import dp_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.blackbox.zoo.power import measure
@@ -28,10 +29,7 @@ def test_every_broken_mechanism_is_caught(name):
     found = measure(
         name,
         repeats=40,
-        seed=1,
-        false_alarm_rate=RATE,
-        samples=200_000,
-        training=None,
+        options=VerificationOptions(seed=1, false_alarm_rate=RATE),
         jobs=1,
     )
     assert found.caught >= 0.95 * found.repeats
@@ -45,10 +43,7 @@ def test_no_fixed_mechanism_is_accused_too_often(name):
     found = measure(
         name + zoo.FIXED,
         repeats=100,
-        seed=2,
-        false_alarm_rate=RATE,
-        samples=12_000,
-        training=500,
+        options=VerificationOptions(seed=2, false_alarm_rate=RATE, samples=12_000, training=500),
         jobs=1,
     )
     assert found.named == 0
@@ -80,11 +75,10 @@ def test_false_alarms_at_the_boundary():
             RandomisedResponse(),
             claim=claim,
             neighbours=pair,
-            false_alarm_rate=RATE,
-            samples=6000,
-            training=200,
             jobs=1,
-            seed=seed,
+            options=VerificationOptions(
+                false_alarm_rate=RATE, samples=6000, training=200, seed=seed
+            ),
         ).rejected
         for seed in range(2000)
     )
@@ -112,12 +106,10 @@ def test_identical_distributions_are_never_accused():
             Noise(),
             claim=claim,
             neighbours=pair,
-            false_alarm_rate=RATE,
-            samples=6000,
-            training=200,
-            models=(),
             jobs=1,
-            seed=seed,
+            options=VerificationOptions(
+                false_alarm_rate=RATE, samples=6000, training=200, seed=seed, scores=("linear",)
+            ),
         )
         for seed in range(2000)
     ]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.blackbox.verify import verify
 
@@ -69,8 +70,10 @@ def test_its_own_pair():
 
 
 def test_nothing_else_is_needed():
-    assert verify(Sum(), samples=10_000, seed=1).verdict == "not rejected"
-    found = verify(Sum(0.8), samples=10_000, seed=1)
+    assert (
+        verify(Sum(), options=VerificationOptions(samples=10_000, seed=1)).verdict == "not rejected"
+    )
+    found = verify(Sum(0.8), options=VerificationOptions(samples=10_000, seed=1))
     assert found.rejected
     assert found.claim.event == EVENT
     assert found.pair[0].endswith("add_or_remove_one")
@@ -81,7 +84,7 @@ def test_its_own_score_is_tested_besides():
         def score(self, outputs):
             return outputs[:, 0]
 
-    found = verify(Its(0.8), samples=10_000, seed=1)
+    found = verify(Its(0.8), options=VerificationOptions(samples=10_000, seed=1))
     assert found.scores == ("the target's own", "linear")
     assert found.rejected
 
@@ -144,7 +147,7 @@ def test_a_method_that_raises_is_named():
             return outputs[:, 7]
 
     with pytest.raises(ValueError, match=r"The score .the target's own. raised IndexError"):
-        verify(Other(), samples=1000, seed=1)
+        verify(Other(), options=VerificationOptions(samples=1000, seed=1))
 
 
 def test_an_adjacency_that_is_none():
@@ -158,7 +161,7 @@ def test_no_dimension_for_the_worst_pair():
     its = Sum()
     its.dimension = None
     with pytest.raises(ValueError, match="Expected a dimension"):
-        verify(its, samples=1000)
+        verify(its, options=VerificationOptions(samples=1000))
 
 
 def test_mechanisms_of_the_zoo():

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from rdpkit.verification.blackbox import zoo
-from rdpkit.verification.cli import verify as verify_command
 from rdpkit.verification.cli.verify import verify
 
 MODULE = """
@@ -88,7 +87,7 @@ def folder(tmp_path, monkeypatch):
 def one_process(monkeypatch):
     """No fresh processes: they take a second each, and have tests of their own."""
     monkeypatch.setattr(
-        "rdpkit.verification.blackbox.verify.same_in_fresh_processes", lambda *_, **__: None
+        "rdpkit.verification.blackbox.verify.find_repeated_noise", lambda *_, **__: None
     )
 
 
@@ -268,19 +267,19 @@ def test_an_event_with_a_delta(folder):
         (["json:dumps", "--epsilon", "1", *ADD], "Expected both --epsilon and --delta"),
         (
             ["json:dumps", "--epsilon", "1", "--delta", "0.1", *ADD],
-            "Expected --dimension and --record-norm with --neighbours random",
+            "Expected dimension and record_norm (--dimension and --record-norm) with random",
         ),
         (
             ["json:dumps", "--epsilon", "1", "--delta", "0.1", *ADD, "--neighbours", "worst"],
-            "Expected --event with --neighbours worst",
+            "Expected an event with worst neighbours",
         ),
         (
             ["json:dumps", "--epsilon", "1", "--delta", "0.1", *ADD, "--neighbours", "some.txt"],
-            "Expected --neighbours to be worst, random or a file FILE.npz, got 'some.txt'",
+            "Expected --neighbours to be worst, random, own or a file FILE.npz, got 'some.txt'",
         ),
         (["half-sensitivity", *ADD], "Expected a dimension (--dimension)"),
         (["half-sensitivity", "--neighbours", "worst"], "Expected a dimension (--dimension)"),
-        (["half-sensitivity", "--alpha", "2"], "Expected false_alarm_rate in (0, 1)"),
+        (["half-sensitivity", "--alpha", "2"], "Expected --alpha in (0, 1), got 2.0"),
         (["half-sensitivity", "--backend", "nonsense"], "--backend nonsense"),
         (["json:dumps", "--event", "missing.toml", *ADD], "missing.toml"),
         (["--zoo", "--epsilon", "1"], "Expected no --epsilon with --zoo"),
@@ -339,7 +338,7 @@ def test_the_list():
 
 def test_the_zoo(monkeypatch):
     few = ("half-sensitivity", "half-sensitivity-fixed", "noise-reused")
-    monkeypatch.setattr(verify_command, "names", lambda: few)
+    monkeypatch.setattr(zoo, "names", lambda: few)
     options = ["--zoo", "--repeats", "3", "--seed", "1", "--samples", "20000", "--jobs", "1"]
     found, status = as_json(*options)
     assert status == 0
@@ -355,7 +354,7 @@ def test_the_zoo(monkeypatch):
 
 
 def test_a_mechanism_of_the_zoo_that_gets_away_is_a_failed_check(monkeypatch):
-    monkeypatch.setattr(verify_command, "names", lambda: ("subset-once",))
+    monkeypatch.setattr(zoo, "names", lambda: ("subset-once",))
     # With so few runs it is not caught.
     result = invoke("--zoo", "--repeats", "2", "--seed", "1", "--samples", "100", "--jobs", "1")
     assert result.exit_code == 1

@@ -4,22 +4,22 @@ import math
 import numpy as np
 import pytest
 from rdpkit.verification.estimators.base import (
+    ConfidenceInterval,
     Diagnostic,
     DiagnosticKind,
     Direction,
     EpsilonLowerBound,
     Estimate,
-    Interval,
-    Outcome,
     Stop,
     ThresholdEvent,
+    Verdict,
     check_outputs,
     check_scores,
 )
 
 
 def test_interval_contains_its_ends_and_nothing_beyond():
-    interval = Interval(lower=1.0, upper=2.0, confidence=0.9)
+    interval = ConfidenceInterval(lower=1.0, upper=2.0, confidence=0.9)
     assert 1.0 in interval
     assert 2.0 in interval
     assert 0.999 not in interval
@@ -30,11 +30,11 @@ def test_interval_contains_its_ends_and_nothing_beyond():
 @pytest.mark.parametrize(("low", "high"), [(2.0, 1.0), (math.nan, 1.0), (0.0, math.nan)])
 def test_interval_with_wrong_ends_raises(low, high):
     with pytest.raises(ArithmeticError, match="interval"):
-        Interval(lower=low, upper=high, confidence=0.9)
+        ConfidenceInterval(lower=low, upper=high, confidence=0.9)
 
 
 def test_nan_estimate_raises():
-    interval = Interval(lower=0.0, upper=1.0, confidence=0.9)
+    interval = ConfidenceInterval(lower=0.0, upper=1.0, confidence=0.9)
     with pytest.raises(ArithmeticError, match="nan"):
         Estimate(value=math.nan, interval=interval, samples=3, effective_samples=3.0)
     with pytest.raises(ArithmeticError):
@@ -50,7 +50,7 @@ def test_lower_bound_is_a_nonnegative_number(epsilon):
 @pytest.mark.parametrize("name", ["p_value", "log_e_value"])
 def test_verdict_from_nan_raises(name):
     with pytest.raises(ArithmeticError, match=name):
-        Outcome(
+        Verdict(
             rejected=False,
             false_alarm_rate=0.05,
             claim="",
@@ -67,7 +67,7 @@ def test_outcome_is_json_with_its_parts():
         epsilon=math.inf, delta=0.1, confidence=0.9, samples=(4, 5), event=event
     )
     diagnostic = Diagnostic(kind=DiagnosticKind.UNDERPOWERED, message="m", advice="a")
-    found = Outcome(
+    found = Verdict(
         rejected=True,
         false_alarm_rate=0.05,
         claim="c",

@@ -3,9 +3,8 @@ import math
 import numpy as np
 import pytest
 from rdpkit.verification.estimators.base import DiagnosticKind, Direction, Stop
-from rdpkit.verification.estimators.claimed_dp import DpClaim
-from rdpkit.verification.estimators.claimed_rdp import RdpClaim
 from rdpkit.verification.estimators.event_test import best_allocation, event_test
+from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim
 
 CLAIM = DpClaim(epsilon=1.0, delta=1e-2)
 

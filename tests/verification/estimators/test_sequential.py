@@ -5,9 +5,7 @@ import pytest
 from rdpkit.verification.estimators import sequential
 from rdpkit.verification.estimators.base import DiagnosticKind, Stop
 from rdpkit.verification.estimators.bets import best_bet
-from rdpkit.verification.estimators.claimed_dp import DpClaim
-from rdpkit.verification.estimators.claimed_profile import ProfileClaim
-from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim, RdpClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
 
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0])

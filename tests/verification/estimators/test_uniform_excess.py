@@ -2,8 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from rdpkit.verification.estimators.claimed_dp import DpClaim
-from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim
 from rdpkit.verification.estimators.uniform_excess import largest_excess
 from scipy.stats import norm
 

@@ -15,14 +15,13 @@ import math
 import numpy as np
 import pytest
 from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval
-from rdpkit.verification.estimators.claimed_dp import DpClaim
-from rdpkit.verification.estimators.claimed_rdp import RdpClaim
 from rdpkit.verification.estimators.clopper_pearson import clopper_pearson, lower_bound, upper_bound
 from rdpkit.verification.estimators.epsilon_lower_bound import epsilon_lower_bound
 from rdpkit.verification.estimators.event_test import event_test
 from rdpkit.verification.estimators.hockey_stick import hockey_stick
 from rdpkit.verification.estimators.importance import GaussianDensity
 from rdpkit.verification.estimators.one_run import one_run_audit
+from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim
 from rdpkit.verification.estimators.renyi_importance import gaussian_proposal, renyi_importance
 from rdpkit.verification.estimators.sequential import SequentialTest
 from rdpkit.verification.estimators.uniform_excess import largest_excess

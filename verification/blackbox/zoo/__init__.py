@@ -21,11 +21,11 @@ from rdpkit.verification.blackbox.zoo import (
     shuffled_batches,
     subset_once,
 )
-from rdpkit.verification.blackbox.zoo.base import Entry, ZooMechanism
+from rdpkit.verification.blackbox.zoo.base import ZooEntry, ZooMechanism
 
 FIXED = "-fixed"
 
-ENTRIES: Mapping[str, Entry] = MappingProxyType(
+ENTRIES: Mapping[str, ZooEntry] = MappingProxyType(
     {
         module.ENTRY.name: module.ENTRY
         for module in (
@@ -50,4 +50,4 @@ def names() -> tuple[str, ...]:
     return tuple(name + suffix for name in ENTRIES for suffix in ("", FIXED))
 
 
-__all__ = ["ENTRIES", "FIXED", "Entry", "ZooMechanism", "names"]
+__all__ = ["ENTRIES", "FIXED", "ZooEntry", "ZooMechanism", "names"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.estimators.base import Array, Score
+from rdpkit.verification.estimators.base import Array, OutputScore
 
 from rdpkit import Event
 from rdpkit.adjacency import Adjacency
@@ -34,7 +34,7 @@ class ZooMechanism(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ZooEntry:
     """One mistake.
 
     Parameters
@@ -73,7 +73,7 @@ class Entry:
     fixed: ZooMechanism
     neighbours: Callable[[], Neighbours]
     statistic: str
-    score: Callable[[], Score] | None = None
+    score: Callable[[], OutputScore] | None = None
     mistakes: tuple[MistakeKind, ...] = ()
 
 
@@ -154,8 +154,8 @@ def in_pieces(count: int, entries_each: int, one_piece: Callable[[int], Array]) 
 
 __all__ = [
     "Array",
-    "Entry",
     "SummedLogRatio",
+    "ZooEntry",
     "ZooMechanism",
     "clipped",
     "in_pieces",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.zoo.base import Array, Entry, ZooMechanism, clipped
+from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
 
 from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
@@ -59,7 +59,7 @@ def _neighbours() -> Neighbours:
     )
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="clip-after-averaging",
     mistake="The mean is clipped to C instead of the records, and noise is scaled to C/n: one "
     "record can carry the mean from one side of the ball to the other.",

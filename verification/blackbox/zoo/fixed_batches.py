@@ -8,8 +8,8 @@ import numpy as np
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
-    Entry,
     SummedLogRatio,
+    ZooEntry,
     ZooMechanism,
     clipped,
     in_pieces,
@@ -86,7 +86,7 @@ def _score() -> SummedLogRatio:
     )
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="fixed-batches-as-poisson",
     mistake="Batches have a fixed size and are accounted for as Poisson samples: a record that "
     "joins pushes another one out, and moves the sum by 2C instead of C.",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from rdpkit.verification.blackbox.candidate_pairs import OFF_GRID, of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
-from rdpkit.verification.blackbox.zoo.base import Array, Entry, ZooMechanism, clipped
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
 from scipy.special import ndtri
 
 from rdpkit import Gaussian, worst_pair
@@ -16,9 +17,6 @@ from rdpkit.adjacency import Adjacency
 _EVENT = Gaussian(noise_std=1.5, record_norm=1.0)
 _ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
 _DIMENSION = 2
-# A position that no sum of a few powers of two is: on the grid of the noise two data sets could
-# not be told apart.
-_OFF_GRID = 0.9172635
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +50,10 @@ class QuantileNoiseSum(ZooMechanism):
 
 def _neighbours() -> Neighbours:
     pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
-    return of_pair(pair, dimension=_DIMENSION, records=8).scaled(_OFF_GRID)
+    return of_pair(pair, dimension=_DIMENSION, records=8).scaled(OFF_GRID)
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="float32-noise",
     mistake="The noise is drawn in single precision, with 2^24 levels, and added to a sum in "
     "double precision: the digits that the noise does not reach tell the sum.",

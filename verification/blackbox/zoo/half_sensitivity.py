@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
+from rdpkit.verification.blackbox.candidate_pairs import of_pair
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
-    Entry,
     SummedLogRatio,
+    ZooEntry,
     ZooMechanism,
     clipped,
 )
@@ -66,7 +67,7 @@ def _score() -> SummedLogRatio:
     )
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="half-sensitivity",
     mistake="Noise is calibrated to the clip norm C, the sensitivity under add-or-remove-one, "
     "where replace-one is claimed: C against -C moves the sum by 2C.",

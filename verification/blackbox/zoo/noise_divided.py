@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
+from rdpkit.verification.blackbox.candidate_pairs import of_pair
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
-    Entry,
     SummedLogRatio,
+    ZooEntry,
     ZooMechanism,
     clipped,
     in_pieces,
@@ -73,7 +74,7 @@ def _score() -> SummedLogRatio:
     )
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="noise-divided-by-l",
     mistake="Noise that was calibrated for the mean of l records is added to their sum and divided "
     "by l with it: it is l times too small.",

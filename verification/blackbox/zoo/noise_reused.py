@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from rdpkit.verification.blackbox.candidate_pairs import of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
-from rdpkit.verification.blackbox.zoo.base import Array, Entry, ZooMechanism, clipped
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
 
 from rdpkit import Gaussian, worst_pair
 from rdpkit.adjacency import Adjacency
@@ -48,7 +49,7 @@ def _neighbours() -> Neighbours:
     return of_pair(pair, dimension=_LAYERS * _WIDTH, records=8)
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="noise-reused",
     mistake="All layers get the same draw of noise: the difference of two layers has none.",
     correction="Every layer gets its own.",

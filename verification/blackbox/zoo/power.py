@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import target as find_target
-from rdpkit.verification.blackbox.tested_claim import event_claim
+from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
+from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.blackbox.zoo import FIXED
 from rdpkit.verification.estimators import clopper_pearson
-from rdpkit.verification.estimators.base import Interval
+from rdpkit.verification.estimators.base import ConfidenceInterval
+
+from rdpkit import supervisor
 
 POWER = 0.95
 """A broken mechanism is to be caught with at least this probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Power:
-    """What came out for one mechanism.
+class DetectionRate:
+    """How often verifications of one mechanism found something.
 
     Parameters
     ----------
@@ -53,7 +59,7 @@ class Power:
     false_alarm_rate: float
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> ConfidenceInterval:
         """The probability of being caught or accused, with confidence 0.95 (Clopper-Pearson)."""
         return clopper_pearson.clopper_pearson(
             successes=self.caught, trials=self.repeats, confidence=0.95
@@ -85,52 +91,35 @@ class Power:
 
 
 def measure(
-    name: str,
-    *,
-    repeats: int,
-    seed: int,
-    false_alarm_rate: float,
-    samples: int,
-    training: int | None,
-    jobs: int | None,
-) -> Power:
+    name: str, *, options: VerificationOptions, repeats: int, jobs: int | None
+) -> DetectionRate:
     """Verify one mechanism of the zoo again and again, each time with another seed.
 
     Parameters
     ----------
     name : str
         The mechanism.
+    options : VerificationOptions
+        Of each verification; the seeds are drawn from its seed.
     repeats : int
-        How often.
-    seed : int
-        The seeds come from it.
-    false_alarm_rate, samples, training
-        As for :func:`rdpkit.verification.blackbox.verify.verify`.
+        How often to verify it.
     jobs : int or None
         Processes that share the repetitions.
     """
-    from joblib import Parallel, delayed  # noqa: PLC0415 - only where it is needed
-
     entry = find_target(name).entry
     if entry is None:
         raise ValueError(f"Expected a mechanism of the zoo, got {name!r}.")
     # Computed here once, and not in every process.
     claim = event_claim(entry.event, adjacency=entry.adjacency)
-    seeds = np.random.SeedSequence(entropy=seed).generate_state(repeats, np.uint32).tolist()
-    results = Parallel(n_jobs=jobs)(
-        delayed(verify)(
-            name,
-            claim=claim,
-            false_alarm_rate=false_alarm_rate,
-            samples=samples,
-            training=training,
-            seed=one,
-            jobs=1,
-        )
-        for one in seeds
-    )
+    source = np.random.SeedSequence(entropy=options.seeded().seed)
+    repeated = [
+        dataclasses.replace(options, time_budget=None, seed=seed)
+        for seed in source.generate_state(repeats, np.uint32).tolist()
+    ]
+    work = functools.partial(_verified, name, claim)
+    results = list(supervisor.in_order(work, repeated, jobs=jobs))
     runs = [result.runs for result in results]
-    return Power(
+    return DetectionRate(
         name=name,
         repeats=repeats,
         rejected=sum(result.rejected for result in results),
@@ -141,8 +130,12 @@ def measure(
         most_runs=max(runs),
         seconds=float(np.median([result.seconds for result in results])),
         most_seconds=max(result.seconds for result in results),
-        false_alarm_rate=false_alarm_rate,
+        false_alarm_rate=options.false_alarm_rate,
     )
 
 
-__all__ = ["POWER", "Power", "measure"]
+def _verified(name: str, claim: ClaimUnderTest, options: VerificationOptions) -> VerificationResult:
+    return verify(name, claim=claim, options=options, jobs=1)
+
+
+__all__ = ["POWER", "DetectionRate", "measure"]

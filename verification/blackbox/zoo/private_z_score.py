@@ -8,7 +8,7 @@ import numpy as np
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
-    Entry,
+    ZooEntry,
     ZooMechanism,
     clipped,
     in_pieces,
@@ -83,7 +83,7 @@ def _neighbours() -> Neighbours:
     )
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="private-z-score",
     mistake="Features are standardised with the private data's own mean and standard deviation, "
     "which are not accounted for: one far record moves all the others.",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from rdpkit.verification.blackbox.candidate_pairs import of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
-from rdpkit.verification.blackbox.zoo.base import Array, Entry, ZooMechanism, clipped
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
 
 from rdpkit import Gaussian, worst_pair
 from rdpkit.adjacency import Adjacency
@@ -47,7 +48,7 @@ def _neighbours() -> Neighbours:
     return of_pair(pair, dimension=_DIMENSION, records=8)
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="seeded-generator",
     mistake="Every run makes a generator with the same fixed seed: whoever knows the code "
     "subtracts the noise.",

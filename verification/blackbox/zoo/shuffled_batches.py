@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
+from rdpkit.verification.blackbox.candidate_pairs import of_pair
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
-    Entry,
     SummedLogRatio,
+    ZooEntry,
     ZooMechanism,
     clipped,
     in_pieces,
@@ -78,7 +79,7 @@ def _score() -> SummedLogRatio:
     )
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="shuffle-as-poisson",
     mistake="An epoch deals out the shuffled records in batches and is accounted for as Poisson "
     "sampling: every record is in one batch for certain, where Poisson sampling would leave it "

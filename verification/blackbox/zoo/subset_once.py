@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, of_pair
+from rdpkit.verification.blackbox.candidate_pairs import of_pair
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
-    Entry,
     SummedLogRatio,
+    ZooEntry,
     ZooMechanism,
     in_pieces,
     subset_indicators,
@@ -84,7 +85,7 @@ def _score() -> SummedLogRatio:
     )
 
 
-ENTRY = Entry(
+ENTRY = ZooEntry(
     name="subset-once",
     mistake="The subset is drawn once per class, outside of the loop over releases: one mean is "
     "released again and again with fresh noise, so there is no amplification by sampling.",

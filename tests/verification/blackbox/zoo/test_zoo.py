@@ -7,6 +7,7 @@ import pytest
 from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.blackbox.mistakes import named_mistakes
 from rdpkit.verification.blackbox.neighbours import Neighbours
+from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.structure import structure_of
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
@@ -53,7 +54,7 @@ def test_one_release_is_one_of_many(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_broken_one_is_caught(name):
-    result = verify(name, seed=11)
+    result = verify(name, options=VerificationOptions(seed=11))
     assert result.rejected
     assert {mistake.kind for mistake in result.mistakes} == set(zoo.ENTRIES[name].mistakes)
     assert result.runs < 40_000
@@ -62,7 +63,7 @@ def test_the_broken_one_is_caught(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_fixed_one_passes(name):
-    result = verify(name + zoo.FIXED, seed=11, samples=40_000)
+    result = verify(name + zoo.FIXED, options=VerificationOptions(seed=11, samples=40_000))
     assert not result.failed
     assert result.mistakes == ()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind, PrivacyClaim
+from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
 # The standard normal quantile of the power that diagnostics speak of.
 _POWER, _QUANTILE = 0.95, 1.645
@@ -53,7 +54,7 @@ def diagnose(
                 advice="Draw more samples; the noticeable excess falls with their square root.",
             )
         )
-    distance = _largest_difference(p_scores, q_scores)
+    distance = largest_difference(p_scores, q_scores)
     if distance * math.sqrt(n * m / (n + m)) < _KOLMOGOROV:
         found.append(
             Diagnostic(
@@ -99,8 +100,8 @@ def noticeable_epsilon(
     return best
 
 
-def _largest_difference(p_scores: Array, q_scores: Array) -> float:
-    """Between the two empirical distribution functions."""
+def largest_difference(p_scores: Array, q_scores: Array) -> float:
+    """The largest difference between the two empirical distribution functions."""
     p, q = np.sort(p_scores), np.sort(q_scores)
     both = np.concatenate([p, q])
     one = np.searchsorted(p, both, side="right") / p.size
@@ -108,4 +109,4 @@ def _largest_difference(p_scores: Array, q_scores: Array) -> float:
     return float(np.abs(one - two).max())
 
 
-__all__ = ["diagnose", "noticeable_epsilon"]
+__all__ = ["diagnose", "largest_difference", "noticeable_epsilon"]

@@ -3,9 +3,7 @@ import pickle
 
 import numpy as np
 import pytest
-from rdpkit.verification.estimators.claimed_dp import DpClaim
-from rdpkit.verification.estimators.claimed_profile import ProfileClaim
-from rdpkit.verification.estimators.claimed_rdp import RdpClaim
+from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim, RdpClaim
 from scipy.stats import norm
 
 from rdpkit import RdpCurve

@@ -1,0 +1,243 @@
+"""The options of a black-box test: their names, defaults, checks and meanings, each in one place.
+
+``rdpkit verify`` makes its command-line options from these records, and claims files their keys of
+``[claim.code]``. This module imports nothing heavy, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from rdpkit import records
+from rdpkit.records import Kind
+
+SAMPLES = 200_000
+TIME_BUDGET = 60.0
+"""Seconds, where a person gives neither a time budget nor a number of runs."""
+LEAST_TRAINING = 20
+USUAL_RECORDS = 8
+"""Records of the larger data set, where nothing else says how many there are."""
+NEIGHBOURS = ("worst", "random", "own")
+MODELS = ("logistic", "boosting")
+"""Classifiers that scores can be learnt with."""
+VIEWS = ("profile", "rdp")
+"""What of an event can be tested: its privacy profile, or its RDP curve."""
+
+
+def _read_neighbours(name: str, value: Any) -> str:
+    if isinstance(value, str) and (value in NEIGHBOURS or value.endswith(".npz")):
+        return value
+    accepted = f"to be {', '.join(NEIGHBOURS)} or a file FILE.npz"
+    raise ValueError(
+        f"{records.refused(name, accepted, value)}{records.suggestion(value, NEIGHBOURS)}"
+    )
+
+
+def _read_scores(name: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise records.refused(name, "to be a list of names", value)
+    return tuple(_SCORE.read(name, one) for one in value)
+
+
+_SCORE = records.choice(("linear", *MODELS))
+_SCORES = Kind(_read_scores, {"type": "array", "items": _SCORE.schema})
+_NEIGHBOURS = Kind(_read_neighbours, {"type": "string"})
+_COUNT = records.integer(1)
+
+
+def _option(default: Any, kind: Kind, meaning: str, **more: str) -> Any:
+    return dataclasses.field(
+        default=default, metadata={"kind": kind, "meaning": meaning, "more": more}
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationOptions:
+    """How a claim is tested against code. :data:`OPTIONS` says what each field means.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside of its range.
+
+    Examples
+    --------
+    >>> VerificationOptions(samples=10_000, seed=1).false_alarm_rate
+    0.05
+    """
+
+    neighbours: str | None = _option(
+        None,
+        _NEIGHBOURS,
+        "The data sets: the worst-case pair of the event, the clearest of random pairs, or the "
+        "code's own pair.",
+        metavar="worst|random|own|FILE.npz",
+        command_line="A file holds arrays features, labels, features_prime and labels_prime.",
+        usual="own if the target has any, else worst with an event, else random",
+    )
+    dimension: int | None = _option(
+        None, _COUNT, "Features of a record, for worst and random neighbours."
+    )
+    records: int | None = _option(
+        None,
+        _COUNT,
+        "Records of the larger data set, for random neighbours and for worst-case pairs that leave "
+        "their number open.",
+        usual=str(USUAL_RECORDS),
+    )
+    record_norm: float | None = _option(
+        None, records.number("> 0 and finite", above=0.0), "Largest L2 norm of a record, for random neighbours."
+    )
+    classes: int = _option(1, _COUNT, "Classes that labels are drawn from, for random neighbours.")
+    pairs: int = _option(24, _COUNT, "How many random pairs to choose the clearest from.")
+    false_alarm_rate: float = _option(
+        0.05,
+        records.number("in (0, 1)", above=0.0, below=1.0),
+        "False-alarm rate: how often a true claim may be rejected.",
+        flag="--alpha",
+    )
+    samples: int = _option(
+        SAMPLES, records.integer(2 * (LEAST_TRAINING + 1)), "The most runs of the code, on both data sets together."
+    )
+    training: int | None = _option(
+        None,
+        records.integer(LEAST_TRAINING),
+        "Runs on each data set to learn scores from.",
+        usual="a twentieth of all runs, at most 2000",
+    )
+    time_budget: float | None = _option(
+        None,
+        records.number("in (0, 86400]", above=0.0, maximum=86400.0),
+        "Make fewer runs if they would take more seconds than this.",
+        metavar="SECONDS",
+        usual=f"{TIME_BUDGET:g}, and no limit if samples is given",
+    )
+    scores: tuple[str, ...] = _option(
+        (),
+        _SCORES,
+        "Scores to test: 'linear' for the linear one alone, and classifiers to learn others with.",
+        flag="--score",
+        command_line="May be repeated.",
+        usual="all, for outputs of more than one number",
+    )
+    seed: int | None = _option(
+        None,
+        records.integer(0, 2**63 - 1),
+        "All randomness comes from it; the same seed gives the same result.",
+        usual="from the operating system",
+    )
+
+    def __post_init__(self) -> None:
+        for option in OPTIONS:
+            value = getattr(self, option.name)
+            if value is not None:
+                object.__setattr__(self, option.name, option.checked(value, option.name))
+
+    def seeded(self) -> VerificationOptions:
+        """The same options with a seed: the given one, or one from the operating system."""
+        if self.seed is not None:
+            return self
+        return dataclasses.replace(self, seed=secrets.randbits(48))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of a black-box test.
+
+    Parameters
+    ----------
+    name : str
+        The field of :class:`VerificationOptions`, and the key in claims files.
+    kind : Kind
+        What its values may be.
+    default : object
+        None, or an empty tuple, where the default depends on other things: see ``usual``.
+    meaning : str
+        What it does, for help texts and editors.
+    flag : str
+        The option on the command line.
+    metavar : str
+        How help shows a value.
+    command_line : str
+        What only the help of the command says.
+    usual : str
+        The default in words, where it is no single value.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    meaning: str
+    flag: str
+    metavar: str = ""
+    command_line: str = ""
+    usual: str = ""
+
+    def checked(self, value: Any, name: str) -> Any:
+        """The value if it is accepted; an error gives the option this name.
+
+        Raises
+        ------
+        ValueError
+            If it is not accepted.
+        """
+        try:
+            return self.kind.read(name, value)
+        except ValueError as error:
+            raise ValueError(str(error)[0].upper() + str(error)[1:]) from None
+
+
+OPTIONS = tuple(
+    Option(
+        name=field.name,
+        kind=field.metadata["kind"],
+        default=field.default,
+        meaning=field.metadata["meaning"],
+        **{"flag": f"--{field.name.replace('_', '-')}", **field.metadata["more"]},
+    )
+    for field in dataclasses.fields(VerificationOptions)
+)
+"""All options, in the order in which help lists them."""
+
+
+def read_options(given: Mapping[str, Any], *, by_flag: bool = False) -> VerificationOptions:
+    """The options that a person gave, on a command line or in a file.
+
+    Parameters
+    ----------
+    given : mapping of str to value
+        By the names of the options; None and an empty tuple stand for an option that was not given.
+    by_flag : bool
+        Whether an error names the option as on the command line.
+
+    Raises
+    ------
+    ValueError
+        If a value is not accepted.
+    """
+    values = {}
+    for option in OPTIONS:
+        value = given.get(option.name)
+        if value is not None and value != ():
+            values[option.name] = option.checked(value, option.flag if by_flag else option.name)
+    if "samples" not in values and "time_budget" not in values:
+        values["time_budget"] = TIME_BUDGET
+    return VerificationOptions(**values)
+
+
+__all__ = [
+    "LEAST_TRAINING",
+    "MODELS",
+    "NEIGHBOURS",
+    "OPTIONS",
+    "SAMPLES",
+    "TIME_BUDGET",
+    "USUAL_RECORDS",
+    "VIEWS",
+    "Option",
+    "VerificationOptions",
+    "read_options",
+]

@@ -1,0 +1,133 @@
+"""What a verification reports: its stages while it runs, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit.verification.blackbox.mistakes import Mistake
+from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
+from rdpkit.verification.estimators.base import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationStep:
+    """How far a verification has come.
+
+    Parameters
+    ----------
+    stage : str
+        "probing", "searching", "learning" or "testing".
+    runs : int
+        Runs so far, on both data sets.
+    of : int
+        The most runs that there will be.
+    log_e_value : float
+        Evidence against the claim so far: the logarithm of the bettor's capital.
+    needed : float
+        The claim is rejected once the evidence reaches this.
+    """
+
+    stage: str
+    runs: int
+    of: int
+    log_e_value: float
+    needed: float
+
+
+Progress = Callable[[VerificationStep], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationResult:
+    """The result of testing a claim against code.
+
+    Guarantee
+    ---------
+    If the claim is true, ``outcome.rejected`` is True with probability at most the outcome's
+    ``false_alarm_rate``, over the randomness of the mechanism. This rate does not cover mistakes,
+    which are found apart from the test.
+
+    Parameters
+    ----------
+    target : str
+        What was verified.
+    claim : ClaimUnderTest
+        What was claimed.
+    outcome : Verdict
+        The verdict of the test, with its diagnostics.
+    mistakes : tuple of Mistake
+        Mistakes that the outputs show by themselves.
+    notes : tuple of str
+        Further remarks for the reader.
+    pair : tuple of str
+        The pair of data sets in words.
+    shape : str
+        The shape of a release.
+    scores : tuple of str
+        Names of the scores that were tested together.
+    score : str
+        The score that spoke most clearly against the claim.
+    runs : int
+        Runs of the mechanism on both data sets, in all stages.
+    training : int
+        How many runs on each data set were used for learning scores.
+    seed : int
+        All randomness comes from it.
+    seconds : float
+        How long the verification took.
+    """
+
+    target: str
+    claim: ClaimUnderTest
+    outcome: Verdict
+    mistakes: tuple[Mistake, ...]
+    notes: tuple[str, ...]
+    pair: tuple[str, ...]
+    shape: str
+    scores: tuple[str, ...]
+    score: str
+    runs: int
+    training: int
+    seed: int
+    seconds: float
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the claim was refuted."""
+        return self.outcome.rejected
+
+    @property
+    def failed(self) -> bool:
+        """Whether the claim was refuted or a mistake was named."""
+        return self.rejected or bool(self.mistakes)
+
+    @property
+    def verdict(self) -> str:
+        """``rejected`` or ``not rejected``."""
+        return "rejected" if self.rejected else "not rejected"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; the same for the same seed."""
+        found = self.outcome.as_dict()
+        return {
+            "target": self.target,
+            "verdict": self.verdict,
+            "claim": self.claim.statement,
+            "adjacency": self.claim.adjacency.value,
+            "mistakes": [mistake.as_dict() for mistake in self.mistakes],
+            "diagnostics": found.pop("diagnostics"),
+            "notes": list(self.notes),
+            "score": self.score,
+            "scores": list(self.scores),
+            "test": found,
+            "pair": list(self.pair),
+            "release_shape": self.shape,
+            "runs": self.runs,
+            "training": self.training,
+            "seed": self.seed,
+        }
+
+
+__all__ = ["Progress", "VerificationResult", "VerificationStep"]
