@@ -190,7 +190,7 @@ def random_neighbours(
 
     Where the other records are alternates between three kinds: drawn from the ball, all at one
     point of the sphere, and all at the origin. The changed record lies opposite to their mean or in
-    a random direction. Under replace-one it is replaced by its mirror image or by one of the others.
+    a random direction. Under replace-one its mirror image or one of the others replaces it.
 
     Parameters
     ----------

@@ -11,8 +11,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from rdpkit import records
-from rdpkit.records import Kind
+from rdpkit.records import Kind, choice, integer, number, refused, suggestion
 
 SAMPLES = 200_000
 TIME_BUDGET = 60.0
@@ -31,21 +30,19 @@ def _read_neighbours(name: str, value: Any) -> str:
     if isinstance(value, str) and (value in NEIGHBOURS or value.endswith(".npz")):
         return value
     accepted = f"to be {', '.join(NEIGHBOURS)} or a file FILE.npz"
-    raise ValueError(
-        f"{records.refused(name, accepted, value)}{records.suggestion(value, NEIGHBOURS)}"
-    )
+    raise ValueError(f"{refused(name, accepted, value)}{suggestion(value, NEIGHBOURS)}")
 
 
 def _read_scores(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise records.refused(name, "to be a list of names", value)
+        raise refused(name, "to be a list of names", value)
     return tuple(_SCORE.read(name, one) for one in value)
 
 
-_SCORE = records.choice(("linear", *MODELS))
+_SCORE = choice(("linear", *MODELS))
 _SCORES = Kind(_read_scores, {"type": "array", "items": _SCORE.schema})
 _NEIGHBOURS = Kind(_read_neighbours, {"type": "string"})
-_COUNT = records.integer(1)
+_COUNT = integer(1)
 
 
 def _option(default: Any, kind: Kind, meaning: str, **more: str) -> Any:
@@ -89,28 +86,32 @@ class VerificationOptions:
         usual=str(USUAL_RECORDS),
     )
     record_norm: float | None = _option(
-        None, records.number("> 0 and finite", above=0.0), "Largest L2 norm of a record, for random neighbours."
+        None,
+        number("> 0 and finite", above=0.0),
+        "Largest L2 norm of a record, for random neighbours.",
     )
     classes: int = _option(1, _COUNT, "Classes that labels are drawn from, for random neighbours.")
     pairs: int = _option(24, _COUNT, "How many random pairs to choose the clearest from.")
     false_alarm_rate: float = _option(
         0.05,
-        records.number("in (0, 1)", above=0.0, below=1.0),
+        number("in (0, 1)", above=0.0, below=1.0),
         "False-alarm rate: how often a true claim may be rejected.",
         flag="--alpha",
     )
     samples: int = _option(
-        SAMPLES, records.integer(2 * (LEAST_TRAINING + 1)), "The most runs of the code, on both data sets together."
+        SAMPLES,
+        integer(2 * (LEAST_TRAINING + 1)),
+        "The most runs of the code, on both data sets together.",
     )
     training: int | None = _option(
         None,
-        records.integer(LEAST_TRAINING),
+        integer(LEAST_TRAINING),
         "Runs on each data set to learn scores from.",
         usual="a twentieth of all runs, at most 2000",
     )
     time_budget: float | None = _option(
         None,
-        records.number("in (0, 86400]", above=0.0, maximum=86400.0),
+        number("in (0, 86400]", above=0.0, maximum=86400.0),
         "Make fewer runs if they would take more seconds than this.",
         metavar="SECONDS",
         usual=f"{TIME_BUDGET:g}, and no limit if samples is given",
@@ -125,7 +126,7 @@ class VerificationOptions:
     )
     seed: int | None = _option(
         None,
-        records.integer(0, 2**63 - 1),
+        integer(0, 2**63 - 1),
         "All randomness comes from it; the same seed gives the same result.",
         usual="from the operating system",
     )

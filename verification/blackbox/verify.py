@@ -103,7 +103,7 @@ def verify(
         Whether to run the target in two new processes as well, which finds a generator that is
         seeded at import. By default for targets of the form ``module:callable``.
     progress : callable, optional
-        Called with a :class:`rdpkit.verification.blackbox.verification_result.VerificationStep` repeatedly.
+        Called with a ``VerificationStep`` before each portion of runs.
 
     Raises
     ------

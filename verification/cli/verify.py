@@ -207,8 +207,9 @@ def _claim(
     view: str | None,
 ) -> ClaimUnderTest:
     """The claim of the options, or, where they name none, the target's own event."""
-    from rdpkit.tables import read_event  # noqa: PLC0415 - as above
     from rdpkit.verification.blackbox.tested_claim import dp_claim, event_claim  # noqa: PLC0415
+
+    from rdpkit.tables import read_event  # noqa: PLC0415 - as above
 
     if event_file is None and own is not None and (epsilon is None or delta is None):
         event = own.event

@@ -180,7 +180,7 @@ def test_a_release_needs_a_folder_to_be_in():
         ("callable = 'a:b'\ndimension = 2\ncommand = 1", "unknown key 'command'"),
         (
             "callable = 'a:b'\ndimension = 2\ntime_budget = 0",
-            "[claim.code]: Expected time_budget to be a finite number > 0, got 0",
+            "expected time_budget in (0, 86400], got 0",
         ),
         ("callable = 'a:b'\ndimension = 2\nfalse_alarm_rate = 1", "false_alarm_rate in (0, 1)"),
         ("callable = 'a:b'\ndimension = 2\nneighbours = 'x'", "expected neighbours to be one of"),
@@ -189,7 +189,7 @@ def test_a_release_needs_a_folder_to_be_in():
         ("callable = 'a:b'\nneighbours = 'own'\ndimension = 2", "expected no dimension with"),
         (
             "callable = 'a:b'\ndimension = 2\nsamples = 3",
-            "Expected samples to be an integer in [42, ",
+            "expected samples to be an integer in [42, ",
         ),
     ],
 )
