@@ -47,8 +47,9 @@ if _TYPE_CHECKING:
         Repeated,
         event_from_parameters,
     )
+    from rdpkit.events.data_sets import DataSet
     from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
-    from rdpkit.pairs.neighbouring import DataSet, NeighbouringPair, worst_pair
+    from rdpkit.pairs.neighbouring import NeighbouringPair, worst_pair
     from rdpkit.planning import Choice, Plan, plan
 
 __all__ = [
@@ -147,7 +148,8 @@ _MODULES = {
     "guarantee": ("Enclosure", "Guarantee", "UncertifiedEnclosure"),
     "planning": ("Choice", "Plan", "plan"),
     "accountants.sweeps": ("Sweep", "sweep_epsilon"),
-    "pairs.neighbouring": ("DataSet", "NeighbouringPair", "worst_pair"),
+    "events.data_sets": ("DataSet",),
+    "pairs.neighbouring": ("NeighbouringPair", "worst_pair"),
 }
 
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -13,13 +13,14 @@ from rdpkit import _validate
 from rdpkit.accountants import loss_distributions as by_loss
 from rdpkit.accountants import renyi as by_rdp
 from rdpkit.accountants.event_tree import UpperBounds
-from rdpkit.accountants.losses.steps import Alternative, NoLossDistributionError
+from rdpkit.accountants.losses.steps import Alternative
 from rdpkit.accountants.order_search import LARGEST_ORDER, SMALLEST_ORDER
 from rdpkit.accountants.renyi import published_bounds
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.conversions import EPSILON
 from rdpkit.events import Event
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.guarantee import Enclosure, Guarantee
 from rdpkit.numerics.balls import float_above, float_below
 

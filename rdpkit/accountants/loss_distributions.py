@@ -7,16 +7,11 @@ from dataclasses import dataclass
 
 from rdpkit.accountants import losses
 from rdpkit.accountants.losses import LossBound
-from rdpkit.accountants.losses.steps import (
-    Alternative,
-    NoLossDistributionError,
-    Releases,
-    Step,
-    alternatives,
-)
+from rdpkit.accountants.losses.steps import Alternative, Releases, alternatives
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
+from rdpkit.events.losses import NoLossDistributionError, Step
 from rdpkit.guarantee import Enclosure, Guarantee
 
 UPPER_ID = "pld-upper"

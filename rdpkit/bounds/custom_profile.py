@@ -46,6 +46,7 @@ from flint import arb
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
 from rdpkit.events import CustomProfile, Event
+from rdpkit.events.losses import ProfilePoints
 from rdpkit.numerics.balls import to_relative_accuracy
 from rdpkit.numerics.sampled_gaussian import rdp_from_log_excess
 
@@ -78,7 +79,7 @@ class Envelope:
 
 
 @lru_cache(maxsize=128)
-def envelope(event: CustomProfile) -> Envelope:
+def envelope(event: CustomProfile | ProfilePoints) -> Envelope:
     """The nodes of the lower convex hull, as functions of e^eps, of all chords."""
     points = list(zip(event.epsilons, event.deltas, strict=True))
     at_zero = [delta + (1.0 - delta) * math.tanh(0.5 * eps) for eps, delta in points]

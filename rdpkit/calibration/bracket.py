@@ -1,4 +1,4 @@
-"""Searches for the last value of a dial that meets a target, between two that were evaluated.
+"""Searches for the last number t that meets a target, between two that were evaluated.
 
 Every search is for a number t whose score is at most 0, beside one whose score is above 0 and which
 is as close as asked for. The score may be any function: nothing is returned that was not evaluated.

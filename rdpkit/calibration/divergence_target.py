@@ -27,7 +27,7 @@ from rdpkit.accountants.pruning import Economical, Focus, Learner
 from rdpkit.accountants.renyi import Route
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import RdpBound
-from rdpkit.calibration.rdp_floor import at_least
+from rdpkit.calibration.rdp_floor import rdp_floor
 from rdpkit.conversions.largest_rdp import largest_rdp
 from rdpkit.events import Event
 
@@ -162,7 +162,7 @@ class Scorer:
         """
         if self.target.theorem is not None:
             return None
-        least = at_least(event, _SPARSE, self.target.adjacency)
+        least = rdp_floor(event, _SPARSE, self.target.adjacency)
         scores = self._at(_SPARSE, lambda orders: least)
         pick = int(np.argmin(scores))
         score = float(scores[pick])

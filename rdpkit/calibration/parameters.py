@@ -8,198 +8,24 @@ only one parameter has it, and ``events[*].noise_std`` names those of all parts.
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from rdpkit import _validate
-from rdpkit.events import (
-    DPCDA,
-    LDPDC,
-    NDPDC,
-    ClassWiseDPMix,
-    Composed,
-    DPMix,
-    Event,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    GaussianSynthesis,
-    Parallel,
-    PoissonSampledGaussian,
-    Repeated,
-)
+from rdpkit.events import Event
+from rdpkit.events.free_parameters import FreeParameter
 
-Kind = Literal["number", "integer", "integers"]
 Value = float | int | tuple[int, ...]
 
-SMALLEST, LARGEST = 1e-45, 1e45
-"""No search goes farther; a noise multiplier made of two such numbers is still in range."""
 _STEP = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """How one parameter of one kind of event bears on privacy.
-
-    Parameters
-    ----------
-    private : {1, -1, 0}
-        1 if larger values are more private, -1 if smaller ones are, 0 if neither always holds.
-    kind : {"number", "integer", "integers"}
-        What its values are.
-    lowest, highest : callable
-        The ends of its range, given the event that holds it.
-    scaled : tuple of str
-        For a parameter of no fixed direction: the noises that, scaled by h/l, make a release at l
-        leak no more than one at any value in [l, h].
-    """
-
-    private: Literal[1, -1, 0]
-    kind: Kind
-    lowest: Callable[[Any], float]
-    highest: Callable[[Any], float]
-    scaled: tuple[str, ...] = ()
-
-
-def _rule(
-    private: Literal[1, -1, 0],
-    kind: Kind,
-    lowest: float | Callable[[Any], float] | None = None,
-    highest: float | Callable[[Any], float] | None = None,
-    scaled: tuple[str, ...] = (),
-) -> Rule:
-    first = (SMALLEST if kind == "number" else 1) if lowest is None else lowest
-    last = (
-        (LARGEST if kind == "number" else _validate.LARGEST_INTEGER) if highest is None else highest
-    )
-    return Rule(
-        private=private,
-        kind=kind,
-        lowest=first if callable(first) else lambda event: first,
-        highest=last if callable(last) else lambda event: last,
-        scaled=scaled,
-    )
-
-
-_NOISE = _rule(1, "number")
-_COUNT = _rule(-1, "integer")
-_NORM = _rule(-1, "number")
-_RECORD_NORM = _rule(-1, "number", lambda e: (e.record_diameter or 0.0) / 2.0 or SMALLEST)
-_DIAMETER = _rule(-1, "number", None, lambda e: 2.0 * e.record_norm)
-_GROUP = _rule(-1, "number", None, lambda e: min(e.class_sizes))
-
-
-def _smallest_class(event: Any) -> float:
-    return float(min(event.class_sizes))
-
-
-_RULES: Mapping[type[Event], Mapping[str, Rule]] = MappingProxyType(
-    {
-        Gaussian: {"noise_std": _NOISE, "record_norm": _RECORD_NORM, "record_diameter": _DIAMETER},
-        PoissonSampledGaussian: {
-            "noise_std": _NOISE,
-            "record_norm": _RECORD_NORM,
-            "sampling_probability": _rule(-1, "number", None, 1.0),
-            "record_diameter": _DIAMETER,
-        },
-        FixedSizeSampledGaussian: {
-            "noise_std": _NOISE,
-            "record_norm": _RECORD_NORM,
-            "sample_size": _rule(
-                0, "integer", None, lambda e: e.population_size, scaled=("noise_std",)
-            ),
-            "population_size": _rule(1, "integer", lambda e: e.sample_size),
-            "record_diameter": _DIAMETER,
-        },
-        Repeated: {"count": _COUNT},
-        DPMix: {
-            "population_size": _rule(1, "integer", lambda e: e.order_of_mixture),
-            "releases": _COUNT,
-            "order_of_mixture": _rule(
-                0,
-                "integer",
-                None,
-                lambda e: e.population_size,
-                scaled=("feature_noise", "label_noise"),
-            ),
-            "feature_dimension": _COUNT,
-            "label_dimension": _COUNT,
-            "feature_noise": _NOISE,
-            "label_noise": _NOISE,
-        },
-        ClassWiseDPMix: {
-            "class_sizes": _rule(1, "integers", lambda e: e.order_of_mixture),
-            "samples_per_class": _rule(-1, "integers"),
-            "order_of_mixture": _rule(
-                0, "integer", None, _smallest_class, scaled=("feature_noise", "label_noise")
-            ),
-            "feature_dimension": _COUNT,
-            "label_dimension": _COUNT,
-            "feature_noise": _NOISE,
-            "label_noise": _NOISE,
-        },
-        DPCDA: {
-            "class_sizes": _rule(1, "integers", lambda e: e.order_of_mixture),
-            "samples_per_class": _rule(-1, "integers"),
-            "order_of_mixture": _rule(
-                0, "integer", None, _smallest_class, scaled=("feature_noise", "label_noise")
-            ),
-            "clip_norm": _NORM,
-            "feature_noise": _NOISE,
-            "label_noise": _NOISE,
-        },
-        LDPDC: {
-            "class_sizes": _rule(1, "integers", lambda e: math.ceil(e.group_size)),
-            "group_size": _GROUP,
-            "samples_per_class": _COUNT,
-            "noise_std": _NOISE,
-            "value_bound": _NORM,
-            "dimension": _COUNT,
-        },
-        NDPDC: {
-            "class_sizes": _rule(1, "integers", lambda e: math.ceil(e.group_size)),
-            "group_size": _GROUP,
-            "iterations": _COUNT,
-            "noise_std": _NOISE,
-            "clip_norm": _NORM,
-        },
-        GaussianSynthesis: {
-            "records": _rule(1, "integer", 2),
-            "outputs": _COUNT,
-            "dimension": _COUNT,
-            "min_eigenvalue": _rule(1, "number", None, 1.0),
-        },
-    }
-)
-
-# The noise on a sum does not depend on how many records there are, so more of them leak more.
-_SUM_SAMPLE_SIZE = _rule(-1, "integer", None, lambda e: e.population_size)
-
-
-def rules_of(event: Event) -> Mapping[str, Rule]:
-    """The parameters of one event, not of those inside of it, that can be calibrated."""
-    rules = _RULES.get(type(event), {})
-    if isinstance(event, FixedSizeSampledGaussian) and event.release == "sum":
-        return {**rules, "sample_size": _SUM_SAMPLE_SIZE}
-    return rules
-
-
-def paths(event: Event) -> dict[str, tuple[Event, Rule]]:
-    """Every path that can be calibrated, with the event that holds the parameter."""
-    return dict(_walk(event, ""))
-
-
-def _walk(event: Event, prefix: str) -> Iterator[tuple[str, tuple[Event, Rule]]]:
-    for name, rule in rules_of(event).items():
-        yield prefix + name, (event, rule)
-    if isinstance(event, Repeated):
-        yield from _walk(event.event, f"{prefix}event.")
-    if isinstance(event, (Composed, Parallel)):
-        for i, part in enumerate(event.events):
-            yield from _walk(part, f"{prefix}events[{i}].")
+def paths(event: Event) -> dict[str, FreeParameter]:
+    """Every parameter that can be calibrated, of the event and of those inside of it, by path."""
+    found = dict(event.free_parameters())
+    for name, part in event.parts():
+        found |= {f"{name}.{path}": parameter for path, parameter in paths(part).items()}
+    return found
 
 
 def stands_for(name: str, path: str) -> bool:

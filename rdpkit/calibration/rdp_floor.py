@@ -23,18 +23,11 @@ import numpy as np
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array
-from rdpkit.events import (
-    Composed,
-    Event,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    Parallel,
-    PoissonSampledGaussian,
-    Repeated,
-)
+from rdpkit.events import Composed, Event, Parallel, Repeated
+from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Step
 
 
-def at_least(event: Event, orders: Array, adjacency: Adjacency) -> Array:
+def rdp_floor(event: Event, orders: Array, adjacency: Adjacency) -> Array:
     """The divergence at each order that some two neighbours have, or less.
 
     Parameters
@@ -48,26 +41,26 @@ def at_least(event: Event, orders: Array, adjacency: Adjacency) -> Array:
     """
     match event:
         case Repeated():
-            return event.count * at_least(event.event, orders, adjacency)
+            return event.count * rdp_floor(event.event, orders, adjacency)
         case Composed():
-            return np.asarray(sum(at_least(part, orders, adjacency) for part in event.events))
+            return np.asarray(sum(rdp_floor(part, orders, adjacency) for part in event.events))
         case Parallel():
-            parts = [at_least(part, orders, adjacency) for part in event.events]
+            parts = [rdp_floor(part, orders, adjacency) for part in event.events]
             return np.asarray(np.maximum.reduce(parts))
-        case Gaussian():
-            return _pair(orders, event.noise_multiplier(adjacency), 1.0)
-        case PoissonSampledGaussian() if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-            return _pair(orders, event.noise_multiplier(adjacency), event.sampling_probability)
-        case FixedSizeSampledGaussian():
-            share = event.sample_size / event.population_size
-            return _pair(orders, event.noise_multiplier, share)
     expanded = event.expand()
-    return np.zeros_like(orders) if expanded is None else at_least(expanded, orders, adjacency)
+    if expanded is not None:
+        return rdp_floor(expanded, orders, adjacency)
+    try:
+        losses = event.losses(adjacency, attained=True)
+    except NoLossDistributionError:
+        return np.zeros_like(orders)
+    return np.asarray(sum((_pair(orders, loss) for loss in losses), np.zeros_like(orders)))
 
 
-def _pair(orders: Array, z: float, q: float) -> Array:
-    if q == 0.0:
+def _pair(orders: Array, loss: Step | ProfilePoints) -> Array:
+    if not isinstance(loss, Step) or not (loss.kind == "removed" or loss.is_gaussian):
         return np.zeros_like(orders)
     with np.errstate(over="ignore"):
-        whole = orders / (2.0 * z) / z
-    return np.maximum(whole + orders / (orders - 1.0) * math.log(q), 0.0)
+        whole = orders / (2.0 * loss.noise_multiplier) / loss.noise_multiplier
+    drawn = orders / (orders - 1.0) * math.log(loss.sampling_probability)
+    return np.maximum(whole + drawn, 0.0)

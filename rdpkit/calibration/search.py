@@ -11,15 +11,15 @@ import numpy as np
 
 from rdpkit.accountants import loss_distributions as by_loss
 from rdpkit.accountants import renyi as by_rdp
-from rdpkit.accountants.losses.steps import NoLossDistributionError
 from rdpkit.calibration import bracket
 from rdpkit.calibration import subset_size as mixture
 from rdpkit.calibration.bracket import Bracket
 from rdpkit.calibration.divergence_target import Score, Scorer, Target
 from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
-from rdpkit.calibration.free_parameter import Dial
 from rdpkit.calibration.outcome import Calibration
-from rdpkit.calibration.parameters import LARGEST, SMALLEST
+from rdpkit.calibration.search_variable import SearchVariable
+from rdpkit.events.free_parameters import LARGEST, SMALLEST
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.guarantee import Guarantee
 
 # The score aimed at is this far below 0: curves that are minima themselves have noise of 1e-11, and
@@ -45,7 +45,7 @@ class Search:
 
     Parameters
     ----------
-    dial : Dial
+    variable : SearchVariable
         The parameters.
     target : Target
         The target and the bound.
@@ -55,7 +55,7 @@ class Search:
         Where privacy has no fixed direction, whether the smallest value is wanted or the largest.
     """
 
-    dial: Dial
+    variable: SearchVariable
     target: Target
     tolerance: float
     smallest: bool
@@ -81,14 +81,14 @@ def by_divergences(search: Search) -> Calibration:
     ArithmeticError
         If no certificate confirms what the search proposes.
     """
-    dial = search.dial
+    variable = search.variable
     scorer = Scorer(search.target)
     notes: list[str] = []
-    if dial.private == 0:
+    if variable.private == 0:
         found = _subset_size(search, scorer, notes)
     else:
         found = _bracketed(search, scorer, notes)
-        if not dial.whole:
+        if not variable.whole:
             found = _polished(search, scorer, found)
     t, guarantee = _certified(search, scorer, found)
     if search.target.theorem is not None:
@@ -96,44 +96,44 @@ def by_divergences(search: Search) -> Calibration:
             f"{guarantee.bound} is a published bound: the target is met as its paper counts"
         )
     return Calibration(
-        event=dial.at(t),
-        values=dial.values(t),
+        event=variable.at(t),
+        values=variable.values(t),
         guarantee=guarantee,
         target_epsilon=search.target.epsilon,
-        misses=None if found.misses is None else dial.values(found.misses),
+        misses=None if found.misses is None else variable.values(found.misses),
         evaluations=scorer.evaluations,
         notes=tuple(notes),
     )
 
 
 def _search_bracket(search: Search, score: Callable[[float], float], start: float) -> Bracket:
-    dial = search.dial
-    if dial.whole:
+    variable = search.variable
+    if variable.whole:
         return bracket.integers(
             score,
             start=int(start),
-            lowest=int(dial.lowest),
-            highest=int(dial.highest),
-            private=dial.private or (1 if search.smallest else -1),
+            lowest=int(variable.lowest),
+            highest=int(variable.highest),
+            private=variable.private or (1 if search.smallest else -1),
         )
     return bracket.numbers(
         score,
         start=start,
-        lowest=dial.lowest,
-        highest=dial.highest,
-        private=dial.private,
+        lowest=variable.lowest,
+        highest=variable.highest,
+        private=variable.private,
         tolerance=search.tolerance,
     )
 
 
 def _bracketed(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
     """The bracket, confirmed at its open end with all orders and theorems."""
-    dial = search.dial
-    start = dial.start
+    variable = search.variable
+    start = variable.start
     scores: dict[float, Score] = {}
 
     def score(t: float) -> float:
-        scores[t] = scorer.score(dial.at(t))
+        scores[t] = scorer.score(variable.at(t))
         return scores[t].guess
 
     tight = replace(search, tolerance=_TIGHTER * search.tolerance)
@@ -142,13 +142,15 @@ def _bracketed(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
         if not _depends(search, scorer, scores):
             raise _no_effect(search, scores)
         if found.meets is None:
-            raise _unreachable(search, dial.highest if dial.private > 0 else dial.lowest)
+            raise _unreachable(
+                search, variable.highest if variable.private > 0 else variable.lowest
+            )
         meets = _Found(meets=found.meets, score=scores[found.meets], misses=None)
         if found.misses is None:
-            notes.append(_at_the_end(dial, found.meets))
+            notes.append(_at_the_end(variable, found.meets))
             return meets
         misses = _surely(search, score, scores, found.misses)
-        if not scorer.better_elsewhere(dial.at(misses)):
+        if not scorer.better_elsewhere(variable.at(misses)):
             return replace(meets, misses=misses, missed_by=scores[misses].guess)
         # Somewhere else the orders are better, or the scores too rough: go on from there.
         start = misses
@@ -160,8 +162,8 @@ def _bracketed(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
     return meets
 
 
-def _at_the_end(dial: Dial, t: float) -> str:
-    return f"the end of the range, {_shown(dial.values(t))}, meets the target"
+def _at_the_end(variable: SearchVariable, t: float) -> str:
+    return f"the end of the range, {_shown(variable.values(t))}, meets the target"
 
 
 def _surely(
@@ -171,45 +173,45 @@ def _surely(
     misses: float,
 ) -> float:
     """A value that misses by more than scores are wrong, within the tolerance."""
-    dial = search.dial
-    if dial.whole:
+    variable = search.variable
+    if variable.whole:
         return misses
     for _ in range(_STEPS_BEYOND):
         if scores[misses].guess > _ROUGHLY:
             break
-        beyond = misses * (1.0 - dial.private * _BEYOND * search.tolerance)
-        if not dial.lowest <= beyond <= dial.highest or score(beyond) <= 0.0:
+        beyond = misses * (1.0 - variable.private * _BEYOND * search.tolerance)
+        if not variable.lowest <= beyond <= variable.highest or score(beyond) <= 0.0:
             break
         misses = beyond
     return misses
 
 
 def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool:
-    """Whether the bound depends on the dial at all: asked where one side has nothing, or hardly.
+    """Whether the bound depends on the variable: asked where one side has nothing, or hardly.
 
     Scores far from 0 are rough, so that they differ without a reason; at one order they do not.
     """
-    dial = search.dial
+    variable = search.variable
     known = [(t, found.order) for t, found in scores.items() if found.order is not None]
-    if dial.lowest == dial.highest or not known:
+    if variable.lowest == variable.highest or not known:
         return True
     seen = [found.guess for found in scores.values()]
     if min(seen) <= 0.0 < max(seen) and max(seen) - min(seen) > _HARDLY:
         return True
     t, order = known[0]
-    # What does not depend on the dial is the same to the last bit, near and far.
-    factors = (*_NEAR_BY, _FAR_AWAY**dial.private)
-    places = {min(max(t * factor, dial.lowest), dial.highest) for factor in factors}
-    whole = {float(round(place)) for place in places} if dial.whole else places
-    here = scorer.at_order(dial.at(t), order)
+    # What does not depend on the variable is the same to the last bit, near and far.
+    factors = (*_NEAR_BY, _FAR_AWAY**variable.private)
+    places = {min(max(t * factor, variable.lowest), variable.highest) for factor in factors}
+    whole = {float(round(place)) for place in places} if variable.whole else places
+    here = scorer.at_order(variable.at(t), order)
     return math.isinf(here) or any(
-        scorer.at_order(dial.at(place), order) != here for place in whole
+        scorer.at_order(variable.at(place), order) != here for place in whole
     )
 
 
 def _polished(search: Search, scorer: Scorer, found: _Found) -> _Found:
     """The end that meets the target moved to where its best order just does."""
-    dial, order = search.dial, found.score.order
+    variable, order = search.variable, found.score.order
     if order is None or found.misses is None or not math.isfinite(found.missed_by):
         return found
     # In the logarithm of the value, and between the two ends, the score is a line.
@@ -221,7 +223,7 @@ def _polished(search: Search, scorer: Scorer, found: _Found) -> _Found:
             break
         u = good + (bad - good) * (at_good + _MARGIN) / (at_good - at_bad)
         t = math.exp(u)
-        value = scorer.at_order(dial.at(t), order)
+        value = scorer.at_order(variable.at(t), order)
         if value <= 0.0:
             good, at_good, best = u, value, t
         else:
@@ -231,11 +233,11 @@ def _polished(search: Search, scorer: Scorer, found: _Found) -> _Found:
 
 def _certified(search: Search, scorer: Scorer, found: _Found) -> tuple[float, Guarantee]:
     """The value, moved towards privacy until its certificate holds, and the certificate."""
-    dial, target = search.dial, search.target
+    variable, target = search.variable, search.target
     for count, nudge in enumerate(_NUDGES):
         t = _nudged(search, found.meets, count, nudge)
-        event = dial.at(t)
-        order = found.score.order if count == 0 or not dial.whole else scorer.score(event).order
+        event = variable.at(t)
+        order = found.score.order if count == 0 or not variable.whole else scorer.score(event).order
         if order is None:
             continue
         guarantee = by_rdp.certified_at(
@@ -245,25 +247,25 @@ def _certified(search: Search, scorer: Scorer, found: _Found) -> tuple[float, Gu
             return t, guarantee
     raise ArithmeticError(
         f"No certificate confirms epsilon {target.epsilon!r} at "
-        f"{_shown(dial.values(found.meets))}, which floats give."
+        f"{_shown(variable.values(found.meets))}, which floats give."
     )
 
 
 def _nudged(search: Search, t: float, count: int, nudge: float) -> float:
     """A little more private: the next integers, or a number that is larger or smaller."""
-    dial = search.dial
-    private = dial.private or (1 if search.smallest else -1)
-    moved = t + private * count if dial.whole else t * (1.0 + private * nudge)
-    return min(max(moved, dial.lowest), dial.highest)
+    variable = search.variable
+    private = variable.private or (1 if search.smallest else -1)
+    moved = t + private * count if variable.whole else t * (1.0 + private * nudge)
+    return min(max(moved, variable.lowest), variable.highest)
 
 
 def _subset_size(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
     """A subset size, all others on the preferred side ruled out."""
-    dial = search.dial
+    variable = search.variable
     scores: dict[int, Score] = {}
 
     def score(low: int, high: int) -> float:
-        event = dial.at(low) if low == high else dial.least_within(low, high)
+        event = variable.at(low) if low == high else variable.least_within(low, high)
         surely = scorer.misses_surely(event)
         if surely > 0.0:
             return surely
@@ -271,41 +273,41 @@ def _subset_size(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
         return scores[low].guess
 
     found = mixture.first(
-        score, lowest=int(dial.lowest), highest=int(dial.highest), smallest=search.smallest
+        score, lowest=int(variable.lowest), highest=int(variable.highest), smallest=search.smallest
     )
     if found.meets is None:
         raise _no_subset_size(search, scorer)
     side = "smaller" if search.smallest else "larger"
     if found.misses is None:
-        notes.append(_at_the_end(dial, found.meets))
+        notes.append(_at_the_end(variable, found.meets))
     else:
         notes.append(f"every {side} value was checked and misses the target")
     return _Found(meets=found.meets, score=scores[found.meets], misses=found.misses)
 
 
 def _no_subset_size(search: Search, scorer: Scorer) -> UnreachableTargetError:
-    dial, target = search.dial, search.target
-    tried = np.round(np.geomspace(dial.lowest, dial.highest, _SAMPLED))
-    tried = np.unique(np.append(tried, max(dial.highest - 1, dial.lowest)))
-    scores = {int(t): scorer.misses_surely(dial.at(int(t))) for t in tried}
+    variable, target = search.variable, search.target
+    tried = np.round(np.geomspace(variable.lowest, variable.highest, _SAMPLED))
+    tried = np.unique(np.append(tried, max(variable.highest - 1, variable.lowest)))
+    scores = {int(t): scorer.misses_surely(variable.at(int(t))) for t in tried}
     best = min(scores, key=lambda t: scores[t])
     limit = _epsilon(search, best)
     return UnreachableTargetError(
-        f"target_epsilon {target.epsilon:g} cannot be reached by {dial.names}: every value from "
-        f"{int(dial.lowest)} to {int(dial.highest)} was checked and misses it; epsilon is "
-        f"{_up(limit)} at {best}, about the least. It takes more noise, fewer releases or more "
-        "records.",
+        f"target_epsilon {target.epsilon:g} cannot be reached by {variable.names}: every value "
+        f"from {int(variable.lowest)} to {int(variable.highest)} was checked and misses it; "
+        f"epsilon is {_up(limit)} at {best}, about the least. It takes more noise, fewer releases "
+        "or more records.",
         limit=limit,
     )
 
 
 def _unreachable(search: Search, t: float) -> UnreachableTargetError:
-    dial, target = search.dial, search.target
+    variable, target = search.variable, search.target
     limit = _epsilon(search, t)
-    verb, extreme = ("raising", "large") if dial.private > 0 else ("lowering", "small")
-    begin = f"target_epsilon {target.epsilon:g} cannot be reached by {verb} {dial.names}: "
+    verb, extreme = ("raising", "large") if variable.private > 0 else ("lowering", "small")
+    begin = f"target_epsilon {target.epsilon:g} cannot be reached by {verb} {variable.names}: "
     if math.isinf(limit):
-        assumed = dial.at(t).assumptions()
+        assumed = variable.at(t).assumptions()
         because = f" It assumes: {'; '.join(assumed)}." if assumed else ""
         return UnreachableTargetError(
             f"{begin}the bound is infinite however {extreme} it is.{because}", limit=limit
@@ -313,7 +315,9 @@ def _unreachable(search: Search, t: float) -> UnreachableTargetError:
     if t in (SMALLEST, LARGEST):
         where = f"however {extreme} it is, epsilon stays at {_up(limit)} or more"
     else:
-        where = f"epsilon is still {_up(limit)} at {_shown(dial.values(t))}, the end of its range"
+        where = (
+            f"epsilon is still {_up(limit)} at {_shown(variable.values(t))}, the end of its range"
+        )
     return UnreachableTargetError(
         f"{begin}{where}; the rest is due to the other parameters, or to the conversion.",
         limit=limit,
@@ -321,13 +325,13 @@ def _unreachable(search: Search, t: float) -> UnreachableTargetError:
 
 
 def _no_effect(search: Search, tried: Iterable[float]) -> NoEffectError:
-    dial, target = search.dial, search.target.epsilon
+    variable, target = search.variable, search.target.epsilon
     ends = min(tried), max(tried)
     limit = _epsilon(search, ends[0])
     verdict = "meets" if limit <= target else "misses"
-    where = " and ".join(dict.fromkeys(_shown(dial.values(t)) for t in ends))
+    where = " and ".join(dict.fromkeys(_shown(variable.values(t)) for t in ends))
     return NoEffectError(
-        f"The bound does not depend on {dial.names}: epsilon is {_up(limit)} whatever it is, "
+        f"The bound does not depend on {variable.names}: epsilon is {_up(limit)} whatever it is, "
         f"which {verdict} target_epsilon {target:g} (tried: {where}).",
         limit=limit,
     )
@@ -345,7 +349,7 @@ def _epsilon(search: Search, t: float) -> float:
         use_grid=target.use_grid,
         certify=True,
     )
-    event = search.dial.at(t)
+    event = search.variable.at(t)
     if target.theorem is not None:
         return by_rdp.published(event, target.theorem, question).epsilon
     return by_rdp.upper(event, target.bound, question).epsilon
@@ -384,15 +388,15 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     CalibrationError
         If there is none, or the bound does not depend on the parameter.
     """
-    dial, target = search.dial, search.target
+    variable, target = search.variable, search.target
     known: Calibration | None = None
     failed: ValueError | None = None
     try:
         known = by_divergences(search)
     except (NoEffectError, UnreachableTargetError) as error:
         failed = error
-    start = dial.start if known is None else _position(dial, known)
-    distributions = _Distributions(dial, target)
+    start = variable.start if known is None else _position(variable, known)
+    distributions = _Distributions(variable, target)
     found = _search_bracket(replace(search, tolerance=tolerance), distributions.score, start)
     seen, reasons = distributions.seen, distributions.reasons
     evaluations = distributions.evaluations + (0 if known is None else known.evaluations)
@@ -403,20 +407,20 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
         if also_divergences and failed is not None and not seen:
             raise failed
         raise _out_of_reach(search, seen, reasons)
-    if found.constant and dial.lowest < dial.highest:
+    if found.constant and variable.lowest < variable.highest:
         raise _no_effect(search, seen)
     notes = []
-    if dial.private == 0:
+    if variable.private == 0:
         side = "smaller" if search.smallest else "larger"
         notes.append(f"{side} values than the one that misses were not tried")
     if found.misses is None:
-        notes.append(_at_the_end(dial, found.meets))
+        notes.append(_at_the_end(variable, found.meets))
     return Calibration(
-        event=dial.at(found.meets),
-        values=dial.values(found.meets),
+        event=variable.at(found.meets),
+        values=variable.values(found.meets),
         guarantee=seen[found.meets],
         target_epsilon=target.epsilon,
-        misses=None if found.misses is None else dial.values(found.misses),
+        misses=None if found.misses is None else variable.values(found.misses),
         evaluations=evaluations,
         notes=tuple(notes),
     )
@@ -425,8 +429,8 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
 class _Distributions:
     """Guarantees from privacy loss distributions, remembered by value."""
 
-    def __init__(self, dial: Dial, target: Target) -> None:
-        self._dial = dial
+    def __init__(self, variable: SearchVariable, target: Target) -> None:
+        self._variable = variable
         self._target = target
         self.seen: dict[float, Guarantee] = {}
         self.reasons: list[str] = []
@@ -437,7 +441,7 @@ class _Distributions:
         question = by_loss.Question(adjacency=self._target.adjacency, delta=self._target.delta)
         self.evaluations += 1
         try:
-            self.seen[t] = by_loss.upper(self._dial.at(t), question)
+            self.seen[t] = by_loss.upper(self._variable.at(t), question)
         except NoLossDistributionError as error:
             self.reasons.append(str(error))
             return math.inf
@@ -445,21 +449,21 @@ class _Distributions:
         return math.log(epsilon / self._target.epsilon) if epsilon > 0.0 else -math.inf
 
 
-def _position(dial: Dial, known: Calibration) -> float:
-    """Where the dial stands at a calibration's values."""
-    for one in dial.turned:
+def _position(variable: SearchVariable, known: Calibration) -> float:
+    """Where the variable stands at a calibration's values."""
+    for one in variable.moved:
         largest = max(one.weights)
         if largest == 1:
             value = known.values[one.path]
             return float(max(value) if isinstance(value, tuple) else value)
-    return dial.start
+    return variable.start
 
 
 def _out_of_reach(
     search: Search, seen: dict[float, Guarantee], reasons: list[str]
 ) -> UnreachableTargetError:
-    dial, target = search.dial, search.target
-    begin = f"target_epsilon {target.epsilon:g} cannot be reached by {dial.names}: "
+    variable, target = search.variable, search.target
+    begin = f"target_epsilon {target.epsilon:g} cannot be reached by {variable.names}: "
     if not seen:
         return UnreachableTargetError(
             f"{begin}there is no privacy loss distribution at any value. {reasons[0]}",
@@ -468,7 +472,7 @@ def _out_of_reach(
     best = min(seen, key=lambda t: seen[t].epsilon)
     limit = seen[best].epsilon
     reason = f" {reasons[-1]}" if reasons else ""
-    where = _shown(dial.values(best))
+    where = _shown(variable.values(best))
     return UnreachableTargetError(
         f"{begin}the smallest epsilon found is {_up(limit)}, at {where}.{reason}",
         limit=limit,

@@ -12,9 +12,9 @@ from rdpkit.accountants.order_search import LARGEST_ORDER, SMALLEST_ORDER
 from rdpkit.adjacency import Adjacency
 from rdpkit.analysis import BEST, BEST_RDP, published_bounds
 from rdpkit.calibration.divergence_target import Target
-from rdpkit.calibration.free_parameter import dial
 from rdpkit.calibration.outcome import Calibration
 from rdpkit.calibration.search import Search, by_distributions, by_divergences
+from rdpkit.calibration.search_variable import search_variable
 from rdpkit.conversions import EPSILON
 from rdpkit.events import Event
 
@@ -139,19 +139,19 @@ def calibrate(
         conversion=conversion,
         limits=limits,
     )
-    turned = dial(event, parameter)
+    variable = search_variable(event, parameter)
     if prefer is not None:
         _validate.choice("prefer", prefer, PREFERENCES)
-        if turned.private != 0:
+        if variable.private != 0:
             raise _validate.fail(
                 "prefer",
-                f"to be None: of {turned.names} the "
-                f"{'smallest' if turned.private > 0 else 'largest'} value that meets the target "
+                f"to be None: of {variable.names} the "
+                f"{'smallest' if variable.private > 0 else 'largest'} value that meets the target "
                 "is the best",
                 prefer,
             )
     search = Search(
-        dial=turned,
+        variable=variable,
         target=target,
         tolerance=_tolerance(tolerance, _TOLERANCE),
         smallest=prefer != "largest",

@@ -21,9 +21,9 @@ from rdpkit.cli.event_commands import (
 )
 from rdpkit.cli.partial_events import check_nothing_missing, filled
 from rdpkit.events import MECHANISMS, Event, event_from_parameters
+from rdpkit.events.mixing import Mixing
 from rdpkit.planning import OBJECTIVES, Plan
 from rdpkit.planning import plan as find
-from rdpkit.planning.mixing import MIXING
 from rdpkit.tables import event_in_file, read_toml
 from rdpkit.text import as_json, guarantee_lines, printable
 
@@ -45,9 +45,8 @@ def _numbers(ctx: click.Context, option: click.Parameter, value: str | None) -> 
         raise click.BadParameter(f"{value!r} is not a list of numbers like 0.2,0.5") from None
 
 
-def _chosen(event_type: type[Event]) -> set[str]:
+def _chosen(mixing: Mixing) -> set[str]:
     """What a plan chooses, and a description may leave out."""
-    mixing = MIXING[event_type]
     names = {mixing.mixed, mixing.releases, mixing.noise}
     return names | ({mixing.label_noise} if mixing.label_noise else set())
 
@@ -57,7 +56,7 @@ class _Planned(AboutAnEvent):
 
     def options_of(self, name: str) -> list[click.Option] | None:
         """The options for a mechanism, those that are chosen not required."""
-        if MECHANISMS[name] not in MIXING:
+        if MECHANISMS[name].mixing is None:
             return None
         options = options_of(MECHANISMS[name])
         assert options is not None
@@ -68,18 +67,18 @@ class _Planned(AboutAnEvent):
 
     def without_options(self, name: str) -> str:
         """What to say about a mechanism that cannot be planned."""
-        known = ", ".join(kind.mechanism for kind in MIXING)
+        known = ", ".join(name for name, kind in MECHANISMS.items() if kind.mixing is not None)
         return f"Expected EVENT to be one of {known}, which can be planned, got {name!r}."
 
     def event(self, name: str, given: dict[str, Any], values: dict[str, Any]) -> Event:
         """The event, with something in the place of what is chosen."""
         table = read_toml(name) if name not in MECHANISMS else {"mechanism": name, **given}
         kind = MECHANISMS.get(str(table.get("mechanism")))
-        if kind is not None and kind not in MIXING:
+        if kind is not None and kind.mixing is None:
             raise ValueError(self.without_options(kind.mechanism))
-        if kind is not None:
-            chosen = _chosen(kind)
-            releases = MIXING[kind].releases
+        if kind is not None and kind.mixing is not None:
+            chosen = _chosen(kind.mixing)
+            releases = kind.mixing.releases
             if values["releases"] is None and releases not in table:
                 own = releases.replace("_", "-")
                 choice = "" if own == "releases" else f" or '--{own}'"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
+from rdpkit import extensions
 from rdpkit.events.base import Event, Parameter, build, check_given, parameters_of
 from rdpkit.events.composition import Composed, Parallel, Repeated
 from rdpkit.events.custom_profile import CustomProfile
@@ -18,27 +19,62 @@ from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.gaussian_synthesis import GaussianSynthesis
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 
-MECHANISMS: Mapping[str, type[Event]] = MappingProxyType(
-    {
-        event_type.mechanism: event_type
-        for event_type in (
-            Gaussian,
-            PoissonSampledGaussian,
-            FixedSizeSampledGaussian,
-            Composed,
-            Repeated,
-            Parallel,
-            CustomRdp,
-            CustomProfile,
-            DPMix,
-            ClassWiseDPMix,
-            DPCDA,
-            LDPDC,
-            NDPDC,
-            GaussianSynthesis,
-        )
-    }
+_OWN: tuple[type[Event], ...] = (
+    Gaussian,
+    PoissonSampledGaussian,
+    FixedSizeSampledGaussian,
+    Composed,
+    Repeated,
+    Parallel,
+    CustomRdp,
+    CustomProfile,
+    DPMix,
+    ClassWiseDPMix,
+    DPCDA,
+    LDPDC,
+    NDPDC,
+    GaussianSynthesis,
 )
+
+
+class Mechanisms(Mapping[str, type[Event]]):
+    """Every kind of event by name: rdpkit's own, then those that installed packages add.
+
+    Packages add theirs under the entry-point group ``rdpkit.events``. They are imported when a name
+    is asked for that is not one of rdpkit's own, or when all names are listed.
+    """
+
+    def __init__(self) -> None:
+        self._own = {event_type.mechanism: event_type for event_type in _OWN}
+
+    @cached_property
+    def _added(self) -> dict[str, type[Event]]:
+        found = {}
+        for name, event_type in extensions.extensions(extensions.EVENTS).items():
+            if not (isinstance(event_type, type) and issubclass(event_type, Event)):
+                reason = f"expected a subclass of rdpkit.Event, got {event_type!r}"
+            elif event_type.mechanism != name:
+                reason = f"the event's 'mechanism' is {event_type.mechanism!r}, not its name here"
+            elif name in self._own:
+                reason = "rdpkit has a mechanism of that name itself"
+            else:
+                found[name] = event_type
+                continue
+            raise extensions.problem(extensions.EVENTS, name, reason)
+        return found
+
+    def __getitem__(self, name: str) -> type[Event]:
+        found = self._own.get(name)
+        return self._added[name] if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._own, *self._added))
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._added)
+
+
+MECHANISMS: Mapping[str, type[Event]] = Mechanisms()
 """Every kind of event by the name that claims and the command line use."""
 
 

@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.data_sets import Neighbours
+from rdpkit.events.free_parameters import FreeParameter
+from rdpkit.events.losses import Losses, NoLossDistributionError
+from rdpkit.events.mixing import Mixing
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,10 +22,19 @@ class Event:
 
     An event knows nothing of theorems. A mechanism of a paper says through :meth:`expand` which
     primitive events (Gaussian, sampled Gaussian, compositions) an adversary sees at most; sound
-    bounds are computed on those.
+    bounds are computed on those. All that other rooms need to know about one kind of event is
+    described here, and every method has a default that says "not known".
+
+    Attributes
+    ----------
+    mechanism : str
+        The name of this kind of event in claims and on the command line.
+    mixing : Mixing or None
+        For mechanisms that release noisy means or sums of records: what planning chooses.
     """
 
     mechanism: ClassVar[str] = ""
+    mixing: ClassVar[Mixing | None] = None
 
     def expand(self) -> Event | None:
         """An event made of primitive ones whose privacy bounds this one's; None for a primitive."""
@@ -29,6 +43,59 @@ class Event:
     def assumptions(self) -> tuple[str, ...]:
         """What must hold, beyond the parameters, for the description to be true."""
         return ()
+
+    def parts(self) -> tuple[tuple[str, Event], ...]:
+        """Events that this one is made of, each with its path: ``event``, ``events[0]``."""
+        return ()
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """The event's own parameters that calibration may choose, by name."""
+        return {}
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+        """The pairs of distributions that bound one release; only asked of primitive events.
+
+        Parameters
+        ----------
+        adjacency : Adjacency
+            The neighbouring relation; under add-or-remove-one the pairs are for a removal.
+        attained : bool
+            False: pairs that bound what the release leaks. True: pairs that the data sets of
+            :meth:`neighbours` attain.
+
+        Raises
+        ------
+        NoLossDistributionError
+            If none are known.
+        """
+        raise NoLossDistributionError(
+            f"No privacy loss distribution is known for the mechanism {self.mechanism!r}."
+        )
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """The neighbouring data sets that attain the lower bound.
+
+        Parameters
+        ----------
+        adjacency : Adjacency
+            The neighbouring relation.
+        touched : tuple of int
+            For an event that expands to a :class:`rdpkit.Parallel`: the part that the changed
+            record leaves, then the part that it joins, if another.
+
+        Raises
+        ------
+        NoLossDistributionError
+            If none are known.
+        """
+        raise NoLossDistributionError(
+            f"No data sets are written out for the mechanism {self.mechanism!r}."
+        )
+
+    def with_one_more_record(self) -> Event:
+        """The same release from a data set with one record more, as primitive events."""
+        expanded = self.expand()
+        return self if expanded is None else expanded.with_one_more_record()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -116,8 +183,7 @@ def build(mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, typ
         For an unknown mechanism, an unknown or missing parameter, or a value that the event does
         not accept; the message names the key, the value and what is accepted.
     """
-    _validate.choice("mechanism", mechanism, sorted(known))
-    event_type = known[mechanism]
+    event_type = _known(mechanism, known)
     specification = {p.name: p for p in parameters_of(event_type)}
     for key in parameters:
         if key not in specification:
@@ -135,6 +201,13 @@ def build(mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, typ
         )
     values = {key: _convert(specification[key], value, known) for key, value in parameters.items()}
     return event_type(**values)
+
+
+def _known(mechanism: Any, known: Mapping[str, type[Event]]) -> type[Event]:
+    """The event type of that name; the other names are looked at only where there is none."""
+    if not isinstance(mechanism, str) or mechanism not in known:
+        _validate.choice("mechanism", mechanism, sorted(known))
+    return known[mechanism]
 
 
 def check_given(
@@ -158,7 +231,7 @@ def check_given(
         "flag": False,
     }
     filled = dict(parameters)
-    for parameter in parameters_of(known[_validate.choice("mechanism", mechanism, sorted(known))]):
+    for parameter in parameters_of(_known(mechanism, known)):
         if parameter.required and parameter.name not in filled and parameter.kind in fitting:
             filled[parameter.name] = fitting[parameter.kind]
         elif parameter.required and parameter.kind == "choice":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.events.base import Event
+from rdpkit.events.free_parameters import COUNT, FreeParameter
 
 
 def _events(value: object) -> tuple[Event, ...]:
@@ -36,6 +38,14 @@ class Composed(Event):
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", _events(self.events))
 
+    def parts(self) -> tuple[tuple[str, Event], ...]:
+        """The events in order."""
+        return _numbered(self.events)
+
+    def with_one_more_record(self) -> Event:
+        """Every event on the larger data set."""
+        return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated(Event):
@@ -60,6 +70,18 @@ class Repeated(Event):
     def __post_init__(self) -> None:
         _validate.one_of_a_kind("event", self.event, Event)
         object.__setattr__(self, "count", _validate.integer("count", self.count))
+
+    def parts(self) -> tuple[tuple[str, Event], ...]:
+        """The event that is repeated."""
+        return (("event", self.event),)
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """How often: fewer releases are more private."""
+        return {"count": COUNT}
+
+    def with_one_more_record(self) -> Event:
+        """The repeated event on the larger data set."""
+        return replace(self, event=self.event.with_one_more_record())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +109,18 @@ class Parallel(Event):
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", _events(self.events))
         _validate.one_of_a_kind("record_keeps_its_part", self.record_keeps_its_part, bool)
+
+    def parts(self) -> tuple[tuple[str, Event], ...]:
+        """The events of the parts."""
+        return _numbered(self.events)
+
+    def with_one_more_record(self) -> Event:
+        """Every part with one record more: whichever part the record joins, it is counted."""
+        return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
+
+
+def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:
+    return tuple((f"events[{i}]", event) for i, event in enumerate(events))
 
 
 def part_by_part(parts: tuple[Event, ...]) -> Event:

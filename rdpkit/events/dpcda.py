@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated, part_by_part
+from rdpkit.events.data_sets import Neighbours, one_record_of_a_class_changed
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
+from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter, integer, integers
+from rdpkit.events.mixing import Mixing
 
 
 def check_classes(
@@ -67,6 +72,13 @@ class DPCDA(Event):
     """
 
     mechanism: ClassVar[str] = "dpcda"
+    mixing: ClassVar[Mixing | None] = Mixing(
+        mixed="order_of_mixture",
+        releases="samples_per_class",
+        noise="feature_noise",
+        label_noise="label_noise",
+        scale="clip_norm",
+    )
 
     class_sizes: tuple[int, ...]
     samples_per_class: int | tuple[int, ...]
@@ -120,6 +132,30 @@ class DPCDA(Event):
                 )
                 for size, count in zip(self.class_sizes, self.samples, strict=True)
             )
+        )
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """Noise and class sizes protect; a mixture of more records is drawn more often."""
+        return {
+            "class_sizes": integers(1, lowest=self.order_of_mixture),
+            "samples_per_class": integers(-1),
+            "order_of_mixture": integer(
+                0, highest=min(self.class_sizes), scaled=("feature_noise", "label_noise")
+            ),
+            "clip_norm": NORM,
+            "feature_noise": NOISE,
+            "label_noise": NOISE,
+        }
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """One record at the clip norm, all others at its mirror image."""
+        return one_record_of_a_class_changed(
+            self.class_sizes,
+            adjacency,
+            touched,
+            others=-self.clip_norm,
+            changed=self.clip_norm,
+            replacement=-self.clip_norm,
         )
 
     def assumptions(self) -> tuple[str, ...]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated, part_by_part
+from rdpkit.events.data_sets import Neighbours, one_record_of_a_class_changed
+from rdpkit.events.free_parameters import COUNT, NOISE, NORM, FreeParameter, integers, number
+from rdpkit.events.mixing import Mixing
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 
 
@@ -40,6 +45,14 @@ def _per_class(
             for size in sizes
         )
     )
+
+
+def _classes(class_sizes: tuple[int, ...], group_size: float) -> dict[str, FreeParameter]:
+    """Larger classes are more private, larger groups are less so."""
+    return {
+        "class_sizes": integers(1, lowest=math.ceil(group_size)),
+        "group_size": number(-1, highest=min(class_sizes)),
+    }
 
 
 _SAMPLING = (
@@ -74,6 +87,13 @@ class LDPDC(Event):
     """
 
     mechanism: ClassVar[str] = "ldpdc"
+    mixing: ClassVar[Mixing | None] = Mixing(
+        mixed="group_size",
+        releases="samples_per_class",
+        noise="noise_std",
+        is_sum=True,
+        scale="value_bound",
+    )
 
     class_sizes: tuple[int, ...]
     group_size: float
@@ -106,6 +126,28 @@ class LDPDC(Event):
             self.samples_per_class,
         )
 
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """Noise and class sizes protect; larger records, groups or outputs leak more."""
+        return {
+            **_classes(self.class_sizes, self.group_size),
+            "samples_per_class": COUNT,
+            "noise_std": NOISE,
+            "value_bound": NORM,
+            "dimension": COUNT,
+        }
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """One record in a corner of the cube, all others at 0; replaced by its mirror image."""
+        return one_record_of_a_class_changed(
+            self.class_sizes,
+            adjacency,
+            touched,
+            others=0.0,
+            changed=self.record_norm,
+            replacement=-self.record_norm,
+            direction="diagonal",
+        )
+
     def assumptions(self) -> tuple[str, ...]:
         """What must hold beyond the parameters."""
         return (_SAMPLING,)
@@ -135,6 +177,13 @@ class NDPDC(Event):
     """
 
     mechanism: ClassVar[str] = "ndpdc"
+    mixing: ClassVar[Mixing | None] = Mixing(
+        mixed="group_size",
+        releases="iterations",
+        noise="noise_std",
+        is_sum=True,
+        scale="clip_norm",
+    )
 
     class_sizes: tuple[int, ...]
     group_size: float
@@ -163,6 +212,26 @@ class NDPDC(Event):
         """
         return _per_class(
             self.class_sizes, self.group_size, self.noise_std, self.clip_norm, self.iterations
+        )
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """Noise and class sizes protect; larger norms or groups, or more iterations, leak more."""
+        return {
+            **_classes(self.class_sizes, self.group_size),
+            "iterations": COUNT,
+            "noise_std": NOISE,
+            "clip_norm": NORM,
+        }
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """One representation at the clip norm, all others at 0; replaced by its mirror image."""
+        return one_record_of_a_class_changed(
+            self.class_sizes,
+            adjacency,
+            touched,
+            others=0.0,
+            changed=self.clip_norm,
+            replacement=-self.clip_norm,
         )
 
     def assumptions(self) -> tuple[str, ...]:

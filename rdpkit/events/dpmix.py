@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated, part_by_part
+from rdpkit.events.data_sets import (
+    Neighbours,
+    Records,
+    one_record_changed,
+    one_record_of_a_class_changed,
+)
 from rdpkit.events.dpcda import check_classes
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
+from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, integer, integers
+from rdpkit.events.mixing import Mixing
 
 _RANGE = "every feature lies in [0, 1] (scaled with public constants) and labels are one-hot"
+
+_COMMON = {
+    "feature_dimension": COUNT,
+    "label_dimension": COUNT,
+    "feature_noise": NOISE,
+    "label_noise": NOISE,
+}
+"""What can be chosen in both mechanisms: noise protects, coordinates leak."""
+
+
+def _order_of_mixture(highest: int) -> FreeParameter:
+    """A mixture of more records is drawn from more often, and each of them counts less."""
+    return integer(0, highest=highest, scaled=("feature_noise", "label_noise"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +62,14 @@ class DPMix(Event):
     """
 
     mechanism: ClassVar[str] = "dpmix"
+    mixing: ClassVar[Mixing | None] = Mixing(
+        mixed="order_of_mixture",
+        releases="releases",
+        noise="feature_noise",
+        label_noise="label_noise",
+        soft_labels=True,
+        population="population_size",
+    )
 
     population_size: int
     releases: int
@@ -72,6 +103,26 @@ class DPMix(Event):
             count=self.releases,
         )
 
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """Noise and a large population protect; more releases or coordinates leak more."""
+        return {
+            "population_size": integer(1, lowest=self.order_of_mixture),
+            "releases": COUNT,
+            "order_of_mixture": _order_of_mixture(self.population_size),
+            **_COMMON,
+        }
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """One record in the far corner of the cube and of another class, all others at 0."""
+        return one_record_changed(
+            adjacency,
+            changed=math.sqrt(self.feature_dimension),
+            replacement=0.0,
+            rest=(Records(count=self.population_size - 1, position=0.0),),
+            label=1,
+            direction="diagonal",
+        )
+
     def assumptions(self) -> tuple[str, ...]:
         """What must hold beyond the parameters."""
         return (_RANGE,)
@@ -102,6 +153,12 @@ class ClassWiseDPMix(Event):
     """
 
     mechanism: ClassVar[str] = "class_wise_dpmix"
+    mixing: ClassVar[Mixing | None] = Mixing(
+        mixed="order_of_mixture",
+        releases="samples_per_class",
+        noise="feature_noise",
+        label_noise="label_noise",
+    )
 
     class_sizes: tuple[int, ...]
     samples_per_class: int | tuple[int, ...]
@@ -151,6 +208,27 @@ class ClassWiseDPMix(Event):
                 )
                 for size, count in zip(self.class_sizes, self.samples, strict=True)
             )
+        )
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """Noise and large classes protect; more releases or coordinates leak more."""
+        return {
+            "class_sizes": integers(1, lowest=self.order_of_mixture),
+            "samples_per_class": integers(-1),
+            "order_of_mixture": _order_of_mixture(min(self.class_sizes)),
+            **_COMMON,
+        }
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """One record in the far corner of the cube, all others at 0."""
+        return one_record_of_a_class_changed(
+            self.class_sizes,
+            adjacency,
+            touched,
+            others=0.0,
+            changed=math.sqrt(self.feature_dimension),
+            replacement=0.0,
+            direction="diagonal",
         )
 
     def assumptions(self) -> tuple[str, ...]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.data_sets import Neighbours, Records, one_record_changed
+from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, integer
 from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +69,52 @@ class FixedSizeSampledGaussian(Event):
     def noise_multiplier(self) -> float:
         """Noise standard deviation over :attr:`swap_distance`, under either adjacency."""
         return self.noise_std / self.swap_distance
+
+    @property
+    def sampling_probability(self) -> float:
+        """The probability with which one record is drawn."""
+        return self.sample_size / self.population_size
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """More noise is more private, and so is a larger population.
+
+        A larger sample leaks more in a sum. In a mean each record counts less, too, so neither
+        direction always holds.
+        """
+        is_mean = self.release == "mean"
+        return {
+            "noise_std": NOISE,
+            "sample_size": integer(
+                0 if is_mean else -1,
+                highest=self.population_size,
+                scaled=("noise_std",) if is_mean else (),
+            ),
+            "population_size": integer(1, lowest=self.sample_size),
+            **geometry(self.record_norm, self.record_diameter),
+        }
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+        """A mixture against a Gaussian; from above, in both directions if a record is replaced."""
+        unbounded = adjacency is Adjacency.ADD_OR_REMOVE_ONE
+        if unbounded and self.sample_size == self.population_size:
+            raise NoLossDistributionError(
+                "A sample of the whole population cannot be drawn with one record less: "
+                "expected sample_size < population_size under add_or_remove_one."
+            )
+        return sampled_step(
+            "removed" if unbounded or attained else "replaced",
+            noise_multiplier=self.noise_multiplier,
+            sampling_probability=self.sampling_probability,
+        )
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """One record on one side of the origin, all others on the other side."""
+        swap = self.swap_distance * (self.sample_size if self.release == "mean" else 1)
+        rest = Records(count=self.population_size - 1, position=-swap / 2.0)
+        return one_record_changed(
+            adjacency, changed=swap / 2.0, replacement=-swap / 2.0, rest=(rest,)
+        )
+
+    def with_one_more_record(self) -> Event:
+        """The sample is drawn from one record more."""
+        return replace(self, population_size=self.population_size + 1)

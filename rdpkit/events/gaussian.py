@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.data_sets import Neighbours, one_record_changed
+from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
+from rdpkit.events.losses import Losses, sampled_step
 
 
 def check_geometry(record_norm: float, record_diameter: float | None) -> float:
@@ -64,3 +68,21 @@ class Gaussian(Event):
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Noise standard deviation over the sensitivity under ``adjacency``."""
         return min(self.noise_std / self.sensitivity(adjacency), math.inf)
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """More noise is more private; larger or more distant records are less so."""
+        return {"noise_std": NOISE, **geometry(self.record_norm, self.record_diameter)}
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+        """Two Gaussians, as far apart as the sensitivity."""
+        return sampled_step(
+            "replaced", noise_multiplier=self.noise_multiplier(adjacency), sampling_probability=1.0
+        )
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """One record alone, or one against its mirror image."""
+        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+            position = self.record_norm
+        else:
+            position = self.sensitivity(adjacency) / 2.0
+        return one_record_changed(adjacency, changed=position, replacement=-position)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rdpkit import _validate
 from rdpkit.events.base import Event
+from rdpkit.events.free_parameters import COUNT, FreeParameter, integer, number
 
 
 def check_eigenvalue(name: str, value: Any) -> float:
@@ -54,6 +56,15 @@ class GaussianSynthesis(Event):
         object.__setattr__(
             self, "min_eigenvalue", check_eigenvalue("min_eigenvalue", self.min_eigenvalue)
         )
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """More records and a larger smallest eigenvalue are more private; more output is less."""
+        return {
+            "records": integer(1, lowest=2),
+            "outputs": COUNT,
+            "dimension": COUNT,
+            "min_eigenvalue": number(1, highest=1.0),
+        }
 
     def assumptions(self) -> tuple[str, ...]:
         """What must hold beyond the parameters."""

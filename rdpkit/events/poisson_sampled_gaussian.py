@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.data_sets import Neighbours, one_record_changed
+from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
 from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.losses import Losses, sampled_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +59,53 @@ class PoissonSampledGaussian(Event):
         if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
             return self.noise_std / self.record_norm
         return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """More noise is more private; larger records, or more of them in a sample, are less so."""
+        return {
+            "noise_std": NOISE,
+            "sampling_probability": number(-1, highest=1.0),
+            **geometry(self.record_norm, self.record_diameter),
+        }
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+        """A mixture against a Gaussian if a record is removed; two mixtures if it is replaced."""
+        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+            return sampled_step(
+                "removed",
+                noise_multiplier=self.noise_multiplier(adjacency),
+                sampling_probability=self.sampling_probability,
+            )
+        z, other = self._replaced_record(attained=attained)
+        return sampled_step(
+            "replaced",
+            noise_multiplier=z,
+            sampling_probability=self.sampling_probability,
+            other=other,
+        )
+
+    def _replaced_record(self, *, attained: bool) -> tuple[float, float]:
+        """Noise multiplier, and where the new record is if the old one is at 1, on one line.
+
+        The pair that dominates all others has the old record at the norm and the new one as far
+        from it as it may be: on the other side of the origin if that is farther than the norm
+        (theory page "Poisson sampling under replace-one"). What two data sets attain is x against
+        -x, at the norm or, if nearer, at half of the diameter.
+        """
+        at_norm = self.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
+        diameter = self.record_diameter
+        if diameter is None or diameter >= 2.0 * self.record_norm:
+            return at_norm, -1.0
+        if attained:
+            return max(2.0 * self.noise_multiplier(Adjacency.REPLACE_ONE), at_norm), -1.0
+        if diameter == self.record_norm:
+            return at_norm, 0.0
+        # A quotient and a difference of floats: rounded towards the far side.
+        return at_norm, max(1.0 - diameter / self.record_norm - 4.0 * math.ulp(1.0), -1.0)
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+        """One record alone, or one against its mirror image."""
+        position = self.record_norm
+        if adjacency is Adjacency.REPLACE_ONE:
+            position = self.noise_std / self._replaced_record(attained=True)[0]
+        return one_record_changed(adjacency, changed=position, replacement=-position)

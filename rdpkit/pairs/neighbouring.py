@@ -1,89 +1,26 @@
 """The neighbouring data sets behind a lower bound: to print, to write out, to hand to a mechanism.
 
-All records lie on one line through the origin; the changed one is as far from the others as records
-may be. What a release then tells about it is a one-dimensional pair, exactly the step of
-:mod:`rdpkit.loss` that the lower bound composes.
+An event names the data sets itself (:meth:`rdpkit.Event.neighbours`). All records lie on one line
+through the origin, and the changed record is as far from the others as records may be. What a
+release then tells about it is a one-dimensional pair: the step that the lower bound composes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.accountants.losses.steps import Alternative, NoLossDistributionError, Step
+from rdpkit.accountants.losses.steps import Alternative
 from rdpkit.adjacency import Adjacency
 from rdpkit.analysis import lower_bound
-from rdpkit.events import (
-    DPCDA,
-    LDPDC,
-    NDPDC,
-    ClassWiseDPMix,
-    DPMix,
-    Event,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    PoissonSampledGaussian,
-    Repeated,
-)
+from rdpkit.events import Event, Repeated
+from rdpkit.events.data_sets import Array, DataSet
+from rdpkit.events.losses import Step
 from rdpkit.guarantee import Guarantee
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
-    """Equal records: how many, where on the line, and their label.
-
-    Parameters
-    ----------
-    count : int
-        How many.
-    position : float
-        Signed L2 distance from the origin along the pair's direction.
-    label : int
-        Class, from 0.
-    """
-
-    count: int
-    position: float
-    label: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataSet:
-    """A data set given by its groups of equal records.
-
-    Parameters
-    ----------
-    groups : tuple of Records
-        Groups, none of them empty.
-    """
-
-    groups: tuple[Records, ...]
-
-    def __len__(self) -> int:
-        return sum(group.count for group in self.groups)
-
-    def arrays(self, direction: Array) -> tuple[Array, NDArray[np.int64]]:
-        """Features, shape (n, d), along the unit vector ``direction``, and labels, shape (n,)."""
-        counts = [group.count for group in self.groups]
-        positions = np.repeat([group.position for group in self.groups], counts)
-        labels = np.repeat(np.array([g.label for g in self.groups], dtype=np.int64), counts)
-        return np.asarray(positions[:, None] * direction[None, :], dtype=np.float64), labels
-
-    def describe(self) -> str:
-        """The groups in words."""
-        return "; ".join(
-            f"{group.count} record{'s' if group.count > 1 else ''} of class {group.label} at "
-            f"{group.position:+.6g} u"
-            for group in self.groups
-            if group.count
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,155 +157,16 @@ def pair_of(
     inner = event
     while isinstance(inner, Repeated):
         inner = inner.event
-    build = _BUILDERS.get(type(inner))
-    if build is None:
-        raise NoLossDistributionError(
-            f"No data sets are written out for the mechanism {event.mechanism!r}."
-        )
-    # Where the record is removed D is the larger data set; reversed, the smaller one.
-    first, second, direction = build(inner, relation, alternative)
-    if _is_reversed(alternative):
+    found = inner.neighbours(relation, alternative.touched)
+    first, second = found.first, found.second
+    if all(step.kind == "added" for step, _ in alternative.releases):
         first, second = second, first
     return NeighbouringPair(
         event=event,
         adjacency=relation,
         first=first,
         second=second,
-        direction=direction,
+        direction=found.direction,
         alternative=alternative,
         attained=attained,
     )
-
-
-def _is_reversed(alternative: Alternative) -> bool:
-    """Whether the first data set is the one without the record (all steps say "added")."""
-    return all(step.kind == "added" for step, _ in alternative.releases)
-
-
-def _data(*groups: Records) -> DataSet:
-    return DataSet(groups=tuple(group for group in groups if group.count))
-
-
-_Built = tuple[DataSet, DataSet, str]
-
-
-def _classes(
-    sizes: tuple[int, ...],
-    others: float,
-    changed: float,
-    adjacency: Adjacency,
-    alternative: Alternative,
-) -> tuple[DataSet, DataSet]:
-    """The changed record at ``changed`` in its class, all others of all classes at ``others``."""
-    left = alternative.touched[0] if alternative.touched else 0
-    moved = len(alternative.touched) > 1
-    first, second = [], []
-    for label, size in enumerate(sizes):
-        if label != left:
-            first.append(Records(count=size, position=others, label=label))
-            second.append(Records(count=size, position=others, label=label))
-            continue
-        rest = Records(count=size - 1, position=others, label=label)
-        first += [rest, Records(count=1, position=changed, label=label)]
-        second.append(rest)
-        if adjacency is Adjacency.REPLACE_ONE and not moved:
-            second.append(Records(count=1, position=others, label=label))
-    if moved:
-        second.append(Records(count=1, position=changed, label=alternative.touched[1]))
-    return _data(*first), _data(*second)
-
-
-def _dpcda(event: DPCDA, adjacency: Adjacency, found: Alternative) -> _Built:
-    c = event.clip_norm
-    return *_classes(event.class_sizes, -c, c, adjacency, found), "axis"
-
-
-def _class_wise(event: ClassWiseDPMix, adjacency: Adjacency, found: Alternative) -> _Built:
-    corner = math.sqrt(event.feature_dimension)
-    return *_classes(event.class_sizes, 0.0, corner, adjacency, found), "diagonal"
-
-
-def _dpmix(event: DPMix, adjacency: Adjacency, found: Alternative) -> _Built:
-    corner = math.sqrt(event.feature_dimension)
-    rest = Records(count=event.population_size - 1, position=0.0, label=0)
-    first = _data(rest, Records(count=1, position=corner, label=1))
-    if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-        return first, _data(rest), "diagonal"
-    return first, _data(rest, Records(count=1, position=0.0, label=0)), "diagonal"
-
-
-def _ldpdc(event: LDPDC, adjacency: Adjacency, found: Alternative) -> _Built:
-    return *_poisson_classes(event.class_sizes, event.record_norm, adjacency, found), "diagonal"
-
-
-def _ndpdc(event: NDPDC, adjacency: Adjacency, found: Alternative) -> _Built:
-    return *_poisson_classes(event.class_sizes, event.record_norm, adjacency, found), "axis"
-
-
-def _poisson_classes(
-    sizes: tuple[int, ...], norm: float, adjacency: Adjacency, found: Alternative
-) -> tuple[DataSet, DataSet]:
-    first, second = _classes(sizes, 0.0, norm, adjacency, found)
-    if adjacency is Adjacency.REPLACE_ONE and len(found.touched) <= 1:
-        # x against -x says more than x against 0.
-        label = found.touched[0] if found.touched else 0
-        groups = [
-            Records(count=g.count, position=-norm, label=g.label)
-            if g.count == 1 and g.label == label and g is second.groups[_last_of(second, label)]
-            else g
-            for g in second.groups
-        ]
-        second = _data(*groups)
-    return first, second
-
-
-def _last_of(data: DataSet, label: int) -> int:
-    return max(i for i, group in enumerate(data.groups) if group.label == label)
-
-
-def _gaussian(event: Gaussian, adjacency: Adjacency, found: Alternative) -> _Built:
-    if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-        return _data(Records(count=1, position=event.record_norm)), _data(), "axis"
-    half = event.sensitivity(adjacency) / 2.0
-    return (
-        _data(Records(count=1, position=half)),
-        _data(Records(count=1, position=-half)),
-        "axis",
-    )
-
-
-def _poisson(event: PoissonSampledGaussian, adjacency: Adjacency, found: Alternative) -> _Built:
-    if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-        return _data(Records(count=1, position=event.record_norm)), _data(), "axis"
-    (step, _), *_rest = found.releases
-    assert isinstance(step, Step)
-    half = event.noise_std / step.noise_multiplier
-    half = half / 2.0 if step.sampling_probability == 1.0 else half
-    return (
-        _data(Records(count=1, position=half)),
-        _data(Records(count=1, position=-half)),
-        "axis",
-    )
-
-
-def _fixed_size(
-    event: FixedSizeSampledGaussian, adjacency: Adjacency, found: Alternative
-) -> _Built:
-    swap = event.swap_distance * (event.sample_size if event.release == "mean" else 1)
-    rest = Records(count=event.population_size - 1, position=-swap / 2.0)
-    first = _data(rest, Records(count=1, position=swap / 2.0))
-    if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-        return first, _data(rest), "axis"
-    return first, _data(rest, Records(count=1, position=-swap / 2.0)), "axis"
-
-
-_BUILDERS: dict[type[Event], Callable[..., _Built]] = {
-    DPCDA: _dpcda,
-    ClassWiseDPMix: _class_wise,
-    DPMix: _dpmix,
-    LDPDC: _ldpdc,
-    NDPDC: _ndpdc,
-    Gaussian: _gaussian,
-    PoissonSampledGaussian: _poisson,
-    FixedSizeSampledGaussian: _fixed_size,
-}

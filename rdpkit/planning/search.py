@@ -14,8 +14,8 @@ from rdpkit.accountants import renyi as by_rdp
 from rdpkit.adjacency import Adjacency
 from rdpkit.analysis import BEST
 from rdpkit.calibration import Calibration, CalibrationError, UnreachableTargetError, calibrate
-from rdpkit.events import Event
-from rdpkit.planning.mixing import MIXING, Mixing
+from rdpkit.events import MECHANISMS, Event
+from rdpkit.events.mixing import Mixing
 from rdpkit.planning.plans import Choice, Plan
 
 OBJECTIVES: Mapping[str, str] = MappingProxyType(
@@ -132,8 +132,10 @@ def plan(
     >>> found.best.order_of_mixture, found.guarantee <= 1.0
     (64, True)
     """
-    _validate.one_of_a_kind("event", event, tuple(MIXING))
-    mixing = MIXING[type(event)]
+    mixing = event.mixing if isinstance(event, Event) else None
+    if mixing is None:
+        known = [kind.__name__ for kind in MECHANISMS.values() if kind.mixing is not None]
+        raise _validate.fail("event", "to be " + " or ".join(known), event)
     _validate.choice("objective", objective, OBJECTIVES)
     relation = Adjacency.parse(adjacency)
     weight = _validate.open_probability("label_weight", label_weight)
@@ -173,7 +175,7 @@ def plan(
 
 def _orders(event: Any, mixing: Mixing, given: Sequence[int] | None) -> list[int]:
     """The orders of mixture to begin with: those listed, or powers of two and the largest."""
-    highest = mixing.population(event)
+    highest = mixing.population_of(event)
     if given is None:
         return [*(2**k for k in range(highest.bit_length()) if 2**k < highest), highest]
     found = sorted(set(_validate.integers("orders_of_mixture", given)))
@@ -295,8 +297,8 @@ class _Search:
         event: Any = found.event
         mixing = self.mixing
         noise = mixing.noise_of_mean(event)
-        kept = 1.0 / mixed - 1.0 / mixing.population(event)
-        mean = (mixing.scale(event) / noise) ** 2
+        kept = 1.0 / mixed - 1.0 / mixing.population_of(event)
+        mean = (mixing.scale_of(event) / noise) ** 2
         label_noise = None if mixing.label_noise is None else getattr(event, mixing.label_noise)
         weight = self.label_weight if mixing.soft_labels else 0.0
         if weight and label_noise is not None:

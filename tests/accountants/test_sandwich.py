@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.accountants.losses.steps import NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
 from tests.bounds.strategies import log_uniform
 
 ADJACENCIES = [member.value for member in rdpkit.Adjacency]

@@ -19,9 +19,9 @@ from numpy.testing import assert_allclose
 from scipy.special import gammaln
 
 import rdpkit
-from rdpkit.accountants.losses.steps import NoLossDistributionError
 from rdpkit.bounds import custom_profile
 from rdpkit.events import CustomProfile
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.numerics.gaussian_profile import log_delta
 from tests.bounds.strategies import log_uniform
 

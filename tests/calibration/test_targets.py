@@ -163,7 +163,7 @@ def test_every_parameter_meets_its_target_and_hardly_more(name, path):
     checked = rdpkit.epsilon(found.event, delta=1e-5, adjacency=adjacency, bound="best-rdp")
     assert checked.epsilon <= target * (1.0 + 1e-9)
     # A target that an event attains is attained by its own value, up to the search's tolerance.
-    rule = paths(event)[path][1]
+    rule = paths(event)[path]
     own = value_at(event, path)
     if rule.private and isinstance(found.value, float) and own is not None:
         assert (found.value / own) ** rule.private <= 1.0 + 2e-6

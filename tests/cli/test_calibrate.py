@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import rdpkit
-from rdpkit.calibration.parameters import rules_of
 from rdpkit.events import MECHANISMS, event_from_parameters
 from tests.cli.commands import ADD, EVENTS, answer, run
 
@@ -26,7 +25,7 @@ def options(name, without=()):
 def first_parameter(name):
     """The parameter of a mechanism that is calibrated first: its noise, where it has one."""
     extra = {"adjacency": "add_or_remove_one"} if "custom" in name else {}
-    rules = rules_of(event_from_parameters(name, {**EVENTS[name], **extra}))
+    rules = event_from_parameters(name, {**EVENTS[name], **extra}).free_parameters()
     known = sorted(rules, key=lambda key: (rules[key].private <= 0, "feature" not in key, key))
     return known[0] if known else None
 

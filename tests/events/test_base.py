@@ -112,6 +112,29 @@ def test_the_examples_are_of_every_mechanism_and_set_every_parameter():
 
 
 @pytest.mark.parametrize("mechanism", EXAMPLES)
+def test_free_parameters_are_parameters_and_hold_the_value_that_the_event_has(mechanism):
+    event = build(mechanism)
+    known = {parameter.name: parameter.kind for parameter in parameters_of(type(event))}
+    for name, free in event.free_parameters().items():
+        assert free.kind == known[name]
+        assert set(free.scaled) <= set(known)
+        assert (free.private == 0) == bool(free.scaled)
+        value = getattr(event, name)
+        for number in value if isinstance(value, tuple) else (value,):
+            assert free.lowest <= number <= free.highest or (name, number) == ("label_noise", 0.0)
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES)
+def test_what_planning_chooses_are_parameters(mechanism):
+    event = build(mechanism)
+    if event.mixing is None:
+        return
+    names = {value for value in dataclasses.asdict(event.mixing).values() if type(value) is str}
+    assert names <= {parameter.name for parameter in parameters_of(type(event))}
+    assert event.mixing.population_of(event) >= getattr(event, event.mixing.mixed)
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES)
 def test_events_are_frozen_slotted_hashable_and_keyword_only(mechanism):
     event = build(mechanism)
     field = dataclasses.fields(event)[0].name

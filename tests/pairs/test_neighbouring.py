@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rdpkit
-from rdpkit.accountants.losses.steps import NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
 DIMENSION = 6

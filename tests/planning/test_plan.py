@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import rdpkit
+from rdpkit.events import MECHANISMS
 from rdpkit.planning import OBJECTIVES
-from rdpkit.planning.mixing import MIXING
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
 CDA = rdpkit.DPCDA(
@@ -60,7 +60,7 @@ TARGET = {"target_epsilon": 1.0, "delta": 1e-5}
 
 
 def test_every_mechanism_that_mixes_is_here():
-    assert {kind.mechanism for kind in MIXING} == set(EVENTS)
+    assert {name for name, kind in MECHANISMS.items() if kind.mixing} == set(EVENTS)
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -72,7 +72,7 @@ def test_the_best_is_the_best_and_meets_the_target(name):
     assert found.best.score == max(choice.score for choice in found.choices)
     assert all(choice.epsilon <= 1.0 for choice in found.choices)
     # The event is that of the best choice, and its epsilon is what the library says of it.
-    mixing = MIXING[type(found.event)]
+    mixing = found.event.mixing
     assert getattr(found.event, mixing.mixed) == found.best.order_of_mixture
     assert getattr(found.event, mixing.noise) == found.best.noise
     asked = rdpkit.epsilon(found.event, delta=1e-5, adjacency=ADD)

@@ -18,7 +18,7 @@ from rdpkit.verification.claims.printed_precision import agrees, agrees_rounded,
 from rdpkit.verification.claims.reading import Claim
 
 from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee, _validate
-from rdpkit.accountants.losses.steps import Alternative, NoLossDistributionError
+from rdpkit.accountants.losses.steps import Alternative
 from rdpkit.analysis import (
     BEST,
     BEST_RDP,
@@ -30,6 +30,7 @@ from rdpkit.analysis import (
     upper_rdp,
 )
 from rdpkit.conversions import EPSILON
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.pairs.neighbouring import pair_of
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
 

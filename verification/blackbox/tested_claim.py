@@ -18,8 +18,8 @@ from rdpkit.verification.estimators.privacy_claims import (
 import rdpkit
 from rdpkit import _validate
 from rdpkit.accountants.loss_distributions import UPPER_ID
-from rdpkit.accountants.losses.steps import NoLossDistributionError
 from rdpkit.adjacency import Adjacency
+from rdpkit.events.losses import NoLossDistributionError
 
 # Deltas at which an event's privacy profile is looked at, besides that at epsilon = 0.
 DELTAS = (1e-1, 1e-2, 1e-3, 1e-4)

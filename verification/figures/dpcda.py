@@ -22,7 +22,7 @@ from rdpkit.verification.figures.model import (
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.accountants.losses.steps import NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
 
 ID = "dpcda-figure3"
 CLASSES = 10

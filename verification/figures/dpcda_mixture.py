@@ -21,8 +21,8 @@ from rdpkit.verification.figures.model import (
 
 from rdpkit import DPCDA, Adjacency, _validate
 from rdpkit.accountants import loss_distributions as by_loss
-from rdpkit.accountants.losses.steps import NoLossDistributionError
 from rdpkit.calibration import CalibrationError, bracket, calibrate
+from rdpkit.events.losses import NoLossDistributionError
 
 ID = "dpcda-order-of-mixture"
 ADJACENCY = "replace_one"

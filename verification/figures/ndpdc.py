@@ -20,7 +20,7 @@ from rdpkit.verification.figures.model import (
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.accountants.losses.steps import NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
 
 ID = "ndpdc-figure1"
 ADJACENCY = "add_or_remove_one"

@@ -29,7 +29,8 @@ from rdpkit.accountants.losses.above import Above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.curves import parameters
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
-from rdpkit.accountants.losses.steps import NoLossDistributionError, ProfileStep, Releases, Step
+from rdpkit.accountants.losses.steps import ProfileStep, Releases
+from rdpkit.events.losses import NoLossDistributionError, Step
 from rdpkit.numerics.balls import float_above, float_below
 
 __all__ = [

@@ -27,7 +27,8 @@ from rdpkit.accountants.losses import curves
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, add_up, merged_above
 from rdpkit.accountants.losses.guide import Array
 from rdpkit.accountants.losses.layout import Layout, copies
-from rdpkit.accountants.losses.steps import NoLossDistributionError, ProfileStep, Step
+from rdpkit.accountants.losses.steps import ProfileStep
+from rdpkit.events.losses import NoLossDistributionError, Step
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.fourier import TINY, U, geometric
 

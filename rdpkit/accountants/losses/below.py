@@ -39,7 +39,8 @@ from rdpkit.accountants.losses.grid import (
 )
 from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.layout import Block, Layout, copies
-from rdpkit.accountants.losses.steps import ProfileStep, Step
+from rdpkit.accountants.losses.steps import ProfileStep
+from rdpkit.events.losses import Step
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.fourier import TINY, U, geometric
 

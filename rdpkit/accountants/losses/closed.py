@@ -7,7 +7,8 @@ import math
 from flint import arb, ctx
 
 from rdpkit.accountants.losses.curves import Curve, curve
-from rdpkit.accountants.losses.steps import ProfileStep, Step
+from rdpkit.accountants.losses.steps import ProfileStep
+from rdpkit.events.losses import Step
 from rdpkit.numerics.balls import float_above, float_below
 
 _START_BITS, _MOST_BITS = 128, 1 << 14

@@ -23,7 +23,8 @@ from collections.abc import Callable
 
 from flint import arb, ctx
 
-from rdpkit.accountants.losses.steps import ProfileStep, Step
+from rdpkit.accountants.losses.steps import ProfileStep
+from rdpkit.events.losses import Step
 
 Curve = Callable[[arb], arb]
 """Maps a privacy loss to the hockey-stick divergence there."""

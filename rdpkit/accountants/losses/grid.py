@@ -22,7 +22,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.accountants.losses.guide import Array, lowest
-from rdpkit.accountants.losses.steps import NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.fourier import DOUBLE, TINY, Composition, Factor, Format, U, compose, geometric
 

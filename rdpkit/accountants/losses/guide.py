@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.accountants.losses.steps import NoLossDistributionError, ProfileStep, Step
+from rdpkit.accountants.losses.steps import ProfileStep
+from rdpkit.events.losses import NoLossDistributionError, Step
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,8 @@ import numpy as np
 from rdpkit.accountants.limits import current as current_limits
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, Total, Window, add_up
 from rdpkit.accountants.losses.guide import Guide, Saddle, Sum, guide, saddle
-from rdpkit.accountants.losses.steps import NoLossDistributionError, ProfileStep, Releases, Step
+from rdpkit.accountants.losses.steps import ProfileStep, Releases
+from rdpkit.events.losses import NoLossDistributionError, Step
 from rdpkit.numerics.fourier import DOUBLE, Format, extended
 
 ACCURACY = 2e-4

@@ -9,67 +9,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Literal
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
-from rdpkit.events import (
-    Composed,
-    CustomProfile,
-    Event,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    Parallel,
-    PoissonSampledGaussian,
-    Repeated,
-)
+from rdpkit.events import Composed, Event, Parallel, Repeated
+from rdpkit.events.losses import NoLossDistributionError, Step
 
 _MOST_ALTERNATIVES = 64
 _PARTS_THAT_MEET = 2
-
-Kind = Literal["removed", "added", "replaced"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One release, as the pair that bounds it.
-
-    Parameters
-    ----------
-    kind : {"removed", "added", "replaced"}
-        "removed": (1-q) N(0) + q N(1) against N(0), variance z^2. "added": the same with the two
-        exchanged. "replaced": the privacy profile of (1-q) N(0) + q N(1) against
-        (1-q) N(0) + q N(other) at losses >= 0, and its mirror image to the left. With other = -1
-        it is that pair's own curve, and with q = 1 that of two Gaussians.
-    noise_multiplier : float
-        z.
-    sampling_probability : float
-        q in (0, 1].
-    other : float
-        For "replaced", where the second value of the record is if the first is at 1: in [-1, 1).
-    """
-
-    kind: Kind
-    noise_multiplier: float
-    sampling_probability: float
-    other: float = 0.0
-
-    @property
-    def is_gaussian(self) -> bool:
-        """Whether the step is a pair of Gaussians, which all compose to one."""
-        return self.kind == "replaced" and self.sampling_probability == 1.0
-
-    @property
-    def is_a_pair(self) -> bool:
-        """Whether one pair of distributions has exactly this curve, so that it can be attained."""
-        return self.kind != "replaced" or self.is_gaussian or self.other == -1.0
-
-    def reversed(self) -> Step:
-        """The step with the two data sets exchanged."""
-        exchanged: dict[Kind, Kind] = {"removed": "added", "added": "removed"}
-        return replace(self, kind=exchanged.get(self.kind, self.kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +70,6 @@ class Alternative:
         return Alternative(releases=tuple(sorted(steps, key=repr)), touched=self.touched[::-1])
 
 
-class NoLossDistributionError(ValueError):
-    """An event, or a part of one, of which no privacy loss distribution is known."""
-
-
 def alternatives(
     event: Event, adjacency: Adjacency, *, attained: bool = False
 ) -> tuple[Alternative, ...]:
@@ -172,7 +118,7 @@ def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternativ
     expanded = event.expand()
     if expanded is not None:
         return _walk(expanded, adjacency, attained)
-    return [Alternative(releases=_step(event, adjacency, attained))]
+    return [Alternative(releases=_releases(event, adjacency, attained))]
 
 
 def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
@@ -198,7 +144,7 @@ def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alt
             continue
         if attained:
             # The part that the record joins then has one record more than the event says.
-            part = _with_one_more(event.events[joined.touched[0]])
+            part = event.events[joined.touched[0]].with_one_more_record()
             entered = _walk(part, Adjacency.ADD_OR_REMOVE_ONE, attained)
             moved += [
                 _together(
@@ -239,20 +185,6 @@ def _different(events: tuple[Event, ...]) -> list[int]:
     return found
 
 
-def _with_one_more(event: Event) -> Event:
-    """The same event on a data set with one record more, where that changes what is drawn."""
-    if isinstance(event, Repeated):
-        return Repeated(event=_with_one_more(event.event), count=event.count)
-    if isinstance(event, Composed):
-        return Composed(events=tuple(_with_one_more(part) for part in event.events))
-    if isinstance(event, Parallel):
-        return replace(event, events=tuple(_with_one_more(part) for part in event.events))
-    if isinstance(event, FixedSizeSampledGaussian):
-        return replace(event, population_size=event.population_size + 1)
-    expanded = event.expand()
-    return event if expanded is None else _with_one_more(expanded)
-
-
 def _together(found: tuple[Alternative, ...]) -> Alternative:
     counter: Counter[Step | ProfileStep] = Counter()
     for alternative in found:
@@ -264,69 +196,22 @@ def _together(found: tuple[Alternative, ...]) -> Alternative:
     )
 
 
-def _step(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
-    if isinstance(event, CustomProfile) and event.adjacency is adjacency and not attained:
-        return _profile_step(event)
-    unbounded = adjacency is Adjacency.ADD_OR_REMOVE_ONE
-    kind: Kind = "removed" if unbounded else "replaced"
-    other = 0.0
-    match event:
-        case Gaussian():
-            z, q = event.noise_multiplier(adjacency), 1.0
-        case PoissonSampledGaussian():
-            z, q = event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE), event.sampling_probability
-            if not unbounded:
-                z, other = _exchanged_record(event, attained)
-        case FixedSizeSampledGaussian():
-            z, q = event.noise_multiplier, event.sample_size / event.population_size
-            if unbounded and event.sample_size == event.population_size:
-                raise NoLossDistributionError(
-                    "A sample of the whole population cannot be drawn with one record less: "
-                    "expected sample_size < population_size under add_or_remove_one."
-                )
-            if attained:
-                kind = "removed"
-        case _:
+def _releases(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
+    """What one primitive event says of its losses, as steps."""
+    counter: Counter[Step | ProfileStep] = Counter()
+    for loss in event.losses(adjacency, attained=attained):
+        if isinstance(loss, Step):
+            counter[loss] += 1
+            continue
+        profile = envelope(loss)
+        if profile.infinite == 1.0:
             raise NoLossDistributionError(
-                f"No privacy loss distribution is known for the mechanism {event.mechanism!r}."
+                "A release of which nothing but delta <= 1 is known has no privacy loss "
+                "distribution."
             )
-    if q == 0.0:
-        return ()
-    if q == 1.0:
-        # All kinds are the same Gaussian pair, up to the distance, and one name composes better.
-        kind, z, other = "replaced", z / (1.0 - other), 0.0
-    return ((Step(kind=kind, noise_multiplier=z, sampling_probability=q, other=other), 1),)
-
-
-def _exchanged_record(event: PoissonSampledGaussian, attained: bool) -> tuple[float, float]:
-    """Noise multiplier, and where the new record is if the old one is at 1, on one line.
-
-    From above the pair that dominates all others: the old record at the norm, the new one as far
-    from it as it may be, on the other side of the origin if that is farther than the norm (theory
-    page "Poisson sampling under replace-one"). What two data sets attain is x against -x, at the
-    norm or, if nearer, at half of the diameter.
-    """
-    at_norm = event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
-    diameter = event.record_diameter
-    if diameter is None or diameter >= 2.0 * event.record_norm:
-        return at_norm, -1.0
-    if attained:
-        return max(2.0 * event.noise_multiplier(Adjacency.REPLACE_ONE), at_norm), -1.0
-    if diameter == event.record_norm:
-        return at_norm, 0.0
-    # A quotient and a difference of floats: rounded towards the far side.
-    return at_norm, max(1.0 - diameter / event.record_norm - 4.0 * math.ulp(1.0), -1.0)
-
-
-def _profile_step(event: CustomProfile) -> Releases:
-    profile = envelope(event)
-    if profile.infinite == 1.0:
-        raise NoLossDistributionError(
-            "A release of which nothing but delta <= 1 is known has no privacy loss distribution."
-        )
-    if profile.values[0] == 0.0:
-        return ()
-    return ((ProfileStep(profile=profile), 1),)
+        if profile.values[0] > 0.0:
+            counter[ProfileStep(profile=profile)] += 1
+    return tuple(sorted(counter.items(), key=repr))
 
 
 def _undominated(found: list[Alternative]) -> list[Alternative]:

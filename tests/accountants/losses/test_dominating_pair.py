@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 import rdpkit
 from rdpkit.accountants.losses.curves import curve
-from rdpkit.accountants.losses.steps import Step
+from rdpkit.events.losses import Step
 from tests.bounds.strategies import log_uniform
 
 REPLACE = "replace_one"

@@ -15,8 +15,8 @@ import rdpkit
 from rdpkit.accountants import losses
 from rdpkit.accountants.losses.above import Above
 from rdpkit.accountants.losses.layout import arrange
-from rdpkit.accountants.losses.steps import NoLossDistributionError, Step
 from rdpkit.analysis import check_sandwich
+from rdpkit.events.losses import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform
 from tests.oracles import loss_distributions as oracle
 from tests.oracles.table import load

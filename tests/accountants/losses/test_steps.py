@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit.accountants import losses
-from rdpkit.accountants.losses.steps import (
-    NoLossDistributionError,
-    Step,
-    _covers,
-    _undominated,
-    alternatives,
-)
+from rdpkit.accountants.losses.steps import _covers, _undominated, alternatives
+from rdpkit.events.losses import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE

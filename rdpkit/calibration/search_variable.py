@@ -1,4 +1,4 @@
-"""One number that moves one or several parameters of an event."""
+"""What calibration searches: one number that moves one or several parameters of an event."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from rdpkit import _validate
-from rdpkit.calibration.parameters import Kind, Rule, Value, matching, paths, value_at, with_value
+from rdpkit.calibration.parameters import Value, matching, paths, value_at, with_value
 from rdpkit.events import Event
+from rdpkit.events.free_parameters import Direction, FreeParameter, ValueKind
 
 _RATIO = "to map names of parameters to numbers >= 0, at least one of them > 0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turned:
-    """One parameter that a dial turns.
+class MovedParameter:
+    """One parameter that the search variable moves.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ class Turned:
     kind : {"number", "integer", "integers"}
         What its values are.
     weights : tuple of Fraction
-        What the dial is multiplied by, for each of its values (one, unless it is a list).
+        What the variable is multiplied by, for each of its values (one, unless it is a list).
     lowest : int
         For integers, the least value that is accepted.
     up : bool
@@ -34,7 +35,7 @@ class Turned:
     """
 
     path: str
-    kind: Kind
+    kind: ValueKind
     weights: tuple[Fraction, ...]
     lowest: int
     up: bool
@@ -49,14 +50,14 @@ class Turned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dial:
-    """What is searched: a number t > 0, and the event at each t.
+class SearchVariable:
+    """A number t > 0 that is searched for, and the event at each t.
 
     Parameters
     ----------
     event : Event
-        The event whose parameters are turned; their values in it do not matter.
-    turned : tuple of Turned
+        The event whose parameters are moved; their values in it do not matter.
+    moved : tuple of MovedParameter
         The parameters.
     private : {1, -1, 0}
         1 if the event is more private at larger t, -1 at smaller ones, 0 if neither always holds.
@@ -67,12 +68,13 @@ class Dial:
     start : float
         The t that the event has, or about.
     scaled : tuple of str
-        For no fixed direction: paths of noises, see :class:`rdpkit.calibration.parameters.Rule`.
+        For no fixed direction: paths of noises, see
+        :class:`rdpkit.events.free_parameters.FreeParameter`.
     """
 
     event: Event
-    turned: tuple[Turned, ...]
-    private: Literal[1, -1, 0]
+    moved: tuple[MovedParameter, ...]
+    private: Direction
     whole: bool
     lowest: float
     highest: float
@@ -81,12 +83,12 @@ class Dial:
 
     def values(self, t: float) -> dict[str, Value]:
         """The parameters at t, by path."""
-        return {one.path: one.value(t) for one in self.turned}
+        return {one.path: one.value(t) for one in self.moved}
 
     def at(self, t: float) -> Event:
         """The event at t."""
         event = self.event
-        for one in self.turned:
+        for one in self.moved:
             event = with_value(event, one.path, one.value(t))
         return event
 
@@ -104,11 +106,11 @@ class Dial:
     @property
     def names(self) -> str:
         """The parameters, for people."""
-        return " and ".join(one.path for one in self.turned)
+        return " and ".join(one.path for one in self.moved)
 
 
-def dial(event: Event, parameter: Any) -> Dial:
-    """The dial for one parameter, for several that keep their ratio, or for a stated ratio.
+def search_variable(event: Event, parameter: Any) -> SearchVariable:
+    """The variable for one parameter, for several that keep their ratio, or for a stated ratio.
 
     Parameters
     ----------
@@ -125,24 +127,24 @@ def dial(event: Event, parameter: Any) -> Dial:
     """
     ratio = _ratio(event, parameter)
     known = paths(event)
+    free = {path: known[path] for path in ratio}
     if len(ratio) == 1:
-        ((path, _),) = ratio.items()
-        return _of_one(event, path, *known[path])
-    rules = {path: known[path][1] for path in ratio}
-    whole = {rule.kind != "number" for rule in rules.values()}
-    directions = {rule.private for rule in rules.values()}
+        ((path, parameter),) = free.items()
+        return _of_one(event, path, parameter)
+    whole = {one.kind != "number" for one in free.values()}
+    directions = {one.private for one in free.values()}
     if len(whole) > 1 or len(directions) > 1 or directions == {0}:
         raise ValueError(
             "Parameters that are calibrated together must all be numbers or all be integers, and "
             "all make the event more private in the same direction; expected such ones, got "
             + ", ".join(
-                f"{path!r} ({'integer' if rule.kind != 'number' else 'number'}, "
-                f"{ {1: 'larger', -1: 'smaller', 0: 'neither'}[rule.private] } is more private)"
-                for path, rule in rules.items()
+                f"{path!r} ({'integer' if one.kind != 'number' else 'number'}, "
+                f"{ {1: 'larger', -1: 'smaller', 0: 'neither'}[one.private] } is more private)"
+                for path, one in free.items()
             )
             + "."
         )
-    return _of_several(event, {path: (*known[path], ratio[path]) for path in ratio}, whole.pop())
+    return _of_several(event, free, ratio)
 
 
 def _ratio(event: Event, parameter: Any) -> dict[str, Fraction | None]:
@@ -165,89 +167,73 @@ def _ratio(event: Event, parameter: Any) -> dict[str, Fraction | None]:
     )
 
 
-def _of_one(event: Event, path: str, holder: Event, rule: Rule) -> Dial:
-    value = value_at(event, path)
-    prefix = path[: path.rindex(".") + 1] if "." in path else ""
-    lowest, highest = rule.lowest(holder), rule.highest(holder)
-    if isinstance(value, tuple):
-        weights = tuple(Fraction(v, max(value)) for v in value)
-        start: float = max(value)
-    else:
-        weights = (Fraction(1),)
-        start = _hint(value, rule, holder)
-    return Dial(
-        event=event,
-        turned=(
-            Turned(
-                path=path,
-                kind="integers" if isinstance(value, tuple) else _plain(rule.kind),
-                weights=weights,
-                lowest=int(lowest) if rule.kind != "number" else 0,
-                up=rule.private > 0,
-            ),
-        ),
-        private=rule.private,
-        whole=rule.kind != "number",
-        lowest=lowest,
-        highest=highest,
-        start=min(max(start, lowest), highest),
-        scaled=tuple(prefix + name for name in rule.scaled),
+def _moved(
+    path: str, parameter: FreeParameter, value: Any, weights: tuple[Fraction, ...]
+) -> MovedParameter:
+    plain: ValueKind = "integer" if parameter.kind == "integers" else parameter.kind
+    return MovedParameter(
+        path=path,
+        kind="integers" if isinstance(value, tuple) else plain,
+        weights=weights,
+        lowest=int(parameter.lowest) if parameter.kind != "number" else 0,
+        up=parameter.private > 0,
     )
 
 
-def _plain(kind: Kind) -> Kind:
-    return "integer" if kind == "integers" else kind
-
-
-def _hint(value: Any, rule: Rule, holder: Any) -> float:
+def _start(value: Any, parameter: FreeParameter) -> float:
     """Where a search may begin: the event's own value, if it says anything of the scale."""
+    if isinstance(value, tuple):
+        return float(max(value))
     if value:
         return float(value)
     # A diameter that is not given is twice the norm; a noise of 0 has no scale.
-    return float(rule.highest(holder)) if rule.private < 0 and value is None else 1.0
+    return float(parameter.highest) if parameter.private < 0 and value is None else 1.0
+
+
+def _of_one(event: Event, path: str, parameter: FreeParameter) -> SearchVariable:
+    value = value_at(event, path)
+    prefix = path[: path.rindex(".") + 1] if "." in path else ""
+    values = value if isinstance(value, tuple) else (1,)
+    weights = tuple(Fraction(v, max(values)) for v in values)
+    return SearchVariable(
+        event=event,
+        moved=(_moved(path, parameter, value, weights),),
+        private=parameter.private,
+        whole=parameter.kind != "number",
+        lowest=parameter.lowest,
+        highest=parameter.highest,
+        start=min(max(_start(value, parameter), parameter.lowest), parameter.highest),
+        scaled=tuple(prefix + name for name in parameter.scaled),
+    )
 
 
 def _of_several(
-    event: Event, parts: Mapping[str, tuple[Event, Rule, Fraction | None]], whole: bool
-) -> Dial:
-    shares = {path: _shares(event, path, weight) for path, (_, _, weight) in parts.items()}
+    event: Event, free: Mapping[str, FreeParameter], ratio: Mapping[str, Fraction | None]
+) -> SearchVariable:
+    shares = {path: _shares(event, path, ratio[path]) for path in free}
     moving = [path for path, share in shares.items() if any(share)]
     if not moving:
         raise _validate.fail(
-            "parameter", "to name parameters that are not all 0, to keep their ratio", list(parts)
+            "parameter", "to name parameters that are not all 0, to keep their ratio", list(free)
         )
-    # The dial shows the first number that is not 0, or the largest of integers.
+    whole = free[moving[0]].kind != "number"
+    # The variable equals the first number that is not 0, or the largest of integers.
     shown = max(moving, key=lambda path: max(shares[path])) if whole else moving[0]
     unit = max(shares[shown])
-    turned = []
-    lows, highs = [], []
-    for path, (holder, rule, _) in parts.items():
-        weights = tuple(share / unit for share in shares[path])
-        lowest, highest = rule.lowest(holder), rule.highest(holder)
-        if any(weights):
-            lows.append(lowest if whole else lowest / float(max(weights)))
-            highs.append(highest / float(max(weights)))
-        turned.append(
-            Turned(
-                path=path,
-                kind="integers" if isinstance(value_at(event, path), tuple) else _plain(rule.kind),
-                weights=weights,
-                lowest=int(lowest) if whole else 0,
-                up=rule.private > 0,
-            )
-        )
-    holder, rule, _ = parts[shown]
-    low, high = max(lows), min(highs)
-    value = value_at(event, shown)
-    start = _hint(max(value) if isinstance(value, tuple) else value, rule, holder)
-    return Dial(
+    weights = {path: tuple(share / unit for share in shares[path]) for path in free}
+    largest = {path: float(max(weights[path])) for path in moving}
+    low = max(free[path].lowest / (1.0 if whole else largest[path]) for path in moving)
+    high = min(free[path].highest / largest[path] for path in moving)
+    return SearchVariable(
         event=event,
-        turned=tuple(turned),
-        private=rule.private,
+        moved=tuple(
+            _moved(path, free[path], value_at(event, path), weights[path]) for path in free
+        ),
+        private=free[shown].private,
         whole=whole,
         lowest=low,
         highest=math.floor(high) if whole else high,
-        start=min(max(start, low), high),
+        start=min(max(_start(value_at(event, shown), free[shown]), low), high),
     )
 
 

@@ -1,0 +1,170 @@
+"""How an event tells which neighbouring data sets attain its lower bound.
+
+All records lie on one line through the origin, and the changed record is as far from the others as
+records may be. What a release tells about the changed record is then a one-dimensional pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.adjacency import Adjacency
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Equal records: how many, where on the line, and their label.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    position : float
+        Signed L2 distance from the origin along the line.
+    label : int
+        Class, from 0.
+    """
+
+    count: int
+    position: float
+    label: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSet:
+    """A data set given by its groups of equal records.
+
+    Parameters
+    ----------
+    groups : tuple of Records
+        Groups, none of them empty.
+    """
+
+    groups: tuple[Records, ...]
+
+    def __len__(self) -> int:
+        return sum(group.count for group in self.groups)
+
+    def arrays(self, direction: Array) -> tuple[Array, NDArray[np.int64]]:
+        """Features, shape (n, d), along the unit vector ``direction``, and labels, shape (n,)."""
+        counts = [group.count for group in self.groups]
+        positions = np.repeat([group.position for group in self.groups], counts)
+        labels = np.repeat(np.array([g.label for g in self.groups], dtype=np.int64), counts)
+        return np.asarray(positions[:, None] * direction[None, :], dtype=np.float64), labels
+
+    def describe(self) -> str:
+        """The groups in words."""
+        return "; ".join(
+            f"{group.count} record{'s' if group.count > 1 else ''} of class {group.label} at "
+            f"{group.position:+.6g} u"
+            for group in self.groups
+            if group.count
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Two neighbouring data sets on one line.
+
+    Parameters
+    ----------
+    first : DataSet
+        The data set with the changed record; under add-or-remove-one the larger one.
+    second : DataSet
+        The data set without that record, or with another in its place.
+    direction : {"axis", "diagonal"}
+        The line: the first coordinate axis, or that of (1, ..., 1)/sqrt(d).
+    """
+
+    first: DataSet
+    second: DataSet
+    direction: Literal["axis", "diagonal"] = "axis"
+
+
+def data_set(*groups: Records) -> DataSet:
+    """The data set of those groups that are not empty."""
+    return DataSet(groups=tuple(group for group in groups if group.count))
+
+
+def one_record_changed(
+    adjacency: Adjacency,
+    *,
+    changed: float,
+    replacement: float,
+    rest: tuple[Records, ...] = (),
+    label: int = 0,
+    new_label: int = 0,
+    direction: Literal["axis", "diagonal"] = "axis",
+) -> Neighbours:
+    """A record at ``changed`` that is removed, or replaced by one at ``replacement``.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        The neighbouring relation.
+    changed, replacement : float
+        Positions of the record and of the one that takes its place under replace-one.
+    rest : tuple of Records
+        The records that both data sets have.
+    label, new_label : int
+        Classes of the two records.
+    direction : {"axis", "diagonal"}
+        The line that positions are on.
+    """
+    first = data_set(*rest, Records(count=1, position=changed, label=label))
+    second = data_set(*rest)
+    if adjacency is Adjacency.REPLACE_ONE:
+        second = data_set(*rest, Records(count=1, position=replacement, label=new_label))
+    return Neighbours(first=first, second=second, direction=direction)
+
+
+def one_record_of_a_class_changed(
+    sizes: tuple[int, ...],
+    adjacency: Adjacency,
+    touched: tuple[int, ...],
+    *,
+    others: float,
+    changed: float,
+    replacement: float,
+    direction: Literal["axis", "diagonal"] = "axis",
+) -> Neighbours:
+    """Classes of records at ``others``, of which one record of one class is at ``changed``.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Records of each class in the larger data set.
+    adjacency : Adjacency
+        The neighbouring relation.
+    touched : tuple of int
+        The class that the record leaves, then the one that it joins, if it moves to another; the
+        first class if empty.
+    others, changed : float
+        Positions of all other records, and of the changed one.
+    replacement : float
+        Position of the record that takes its place where it does not move to another class.
+    direction : {"axis", "diagonal"}
+        The line that positions are on.
+    """
+    left = touched[0] if touched else 0
+    moved = len(touched) > 1
+    first, second = [], []
+    for label, size in enumerate(sizes):
+        if label != left:
+            first.append(Records(count=size, position=others, label=label))
+            second.append(first[-1])
+            continue
+        rest = Records(count=size - 1, position=others, label=label)
+        first += [rest, Records(count=1, position=changed, label=label)]
+        second.append(rest)
+        if adjacency is Adjacency.REPLACE_ONE and not moved:
+            second.append(Records(count=1, position=replacement, label=label))
+    if moved:
+        second.append(Records(count=1, position=changed, label=touched[1]))
+    return Neighbours(first=data_set(*first), second=data_set(*second), direction=direction)

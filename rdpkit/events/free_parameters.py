@@ -1,0 +1,81 @@
+"""How an event tells calibration which of its parameters may be chosen, and in which range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rdpkit import _validate
+
+Direction = Literal[1, -1, 0]
+ValueKind = Literal["number", "integer", "integers"]
+
+SMALLEST, LARGEST = 1e-45, 1e45
+"""The range of every search; a noise multiplier made of two such numbers is still a float."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeParameter:
+    """One parameter of an event that calibration may choose.
+
+    Parameters
+    ----------
+    private : {1, -1, 0}
+        1 if larger values are more private, -1 if smaller values are, 0 if neither always holds.
+    kind : {"number", "integer", "integers"}
+        What its values are.
+    lowest, highest : float
+        The ends of its range while all other parameters keep their values.
+    scaled : tuple of str
+        Only where ``private`` is 0: the names of the noises that, multiplied by high/low, make a
+        release at ``low`` leak no more than a release at any value in [low, high].
+    """
+
+    private: Direction
+    kind: ValueKind
+    lowest: float
+    highest: float
+    scaled: tuple[str, ...] = ()
+
+
+def number(
+    private: Direction, *, lowest: float = SMALLEST, highest: float = LARGEST
+) -> FreeParameter:
+    """A real parameter."""
+    return FreeParameter(private=private, kind="number", lowest=lowest, highest=highest)
+
+
+def integer(
+    private: Direction,
+    *,
+    lowest: float = 1,
+    highest: float = _validate.LARGEST_INTEGER,
+    scaled: tuple[str, ...] = (),
+) -> FreeParameter:
+    """A parameter that is a count."""
+    return FreeParameter(
+        private=private, kind="integer", lowest=lowest, highest=highest, scaled=scaled
+    )
+
+
+def integers(private: Direction, *, lowest: float = 1) -> FreeParameter:
+    """A parameter that is one count for each class."""
+    return FreeParameter(
+        private=private, kind="integers", lowest=lowest, highest=_validate.LARGEST_INTEGER
+    )
+
+
+NOISE = number(1)
+"""The standard deviation of noise."""
+NORM = number(-1)
+"""A bound on the size of a record, where nothing else limits it."""
+COUNT = integer(-1)
+"""How often something is released, or how many coordinates a release has."""
+
+
+def geometry(record_norm: float, record_diameter: float | None) -> dict[str, FreeParameter]:
+    """The norm and the diameter of records, of which each limits the other."""
+    return {
+        "record_norm": number(-1, lowest=(record_diameter or 0.0) / 2.0 or SMALLEST),
+        "record_diameter": number(-1, highest=2.0 * record_norm),
+    }

@@ -1,0 +1,73 @@
+"""Events and theorems that other installed packages add, found by their entry points.
+
+A package joins by its ``pyproject.toml``::
+
+    [project.entry-points."rdpkit.events"]
+    laplace = "my_package.laplace:Laplace"
+
+    [project.entry-points."rdpkit.bounds"]
+    laplace = "my_package.laplace_rdp:BOUND"
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+EVENTS, BOUNDS = "rdpkit.events", "rdpkit.bounds"
+
+
+class ExtensionError(ImportError):
+    """What an installed package adds to rdpkit cannot be used."""
+
+
+@lru_cache(maxsize=1)
+def _declared() -> tuple[EntryPoint, ...]:
+    """Reading the metadata of all installed packages takes a moment, so both groups share it."""
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    found = entry_points()
+    return (*found.select(group=EVENTS), *found.select(group=BOUNDS))
+
+
+def extensions(group: str) -> dict[str, object]:
+    """What installed packages add to a group, by name; imported by this call.
+
+    Parameters
+    ----------
+    group : str
+        :data:`EVENTS` or :data:`BOUNDS`.
+
+    Raises
+    ------
+    ExtensionError
+        If an entry point cannot be imported, or two have the same name.
+    """
+    found: dict[str, object] = {}
+    for entry in _declared():
+        if entry.group != group:
+            continue
+        if entry.name in found:
+            raise problem(group, entry.name, "two installed packages use this name")
+        try:
+            found[entry.name] = entry.load()
+        except Exception as error:
+            raise problem(group, entry.name, f"{type(error).__name__}: {error}") from error
+    return found
+
+
+def problem(group: str, name: str, reason: str) -> ExtensionError:
+    """The error for one entry point, with what to do about it."""
+    owners = [
+        entry.dist.name
+        for entry in _declared()
+        if (entry.group, entry.name) == (group, name) and entry.dist is not None
+    ]
+    package = " and ".join(dict.fromkeys(owners)) or "an installed package"
+    return ExtensionError(
+        f"The entry point {name!r} of the group {group!r} cannot be used: {reason}. Repair or "
+        f"uninstall {package}."
+    )
