@@ -19,6 +19,7 @@ _LONGEST = 80
 # A number with a decimal exponent beyond this is no parameter, and slow to compute with.
 _LARGEST_EXPONENT = 300
 _LARGEST_FLOAT = 1.7976931348623157e308
+_INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def shown(value: Any) -> str:
 
 def suggestion(name: object, known: Iterable[str]) -> str:
     """A question with the nearest known name, to end an error with; empty if none is near."""
-    near = difflib.get_close_matches(str(name), list(known), n=1)
+    near = difflib.get_close_matches(str(name), [str(one) for one in known], n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
@@ -149,6 +150,17 @@ def text() -> Kind:
     return Kind(read, {"type": "string", "pattern": r"\S"})
 
 
+def string() -> Kind:
+    """Any string."""
+
+    def read(name: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise refused(name, "to be a string", value)
+        return value
+
+    return Kind(read, {"type": "string"})
+
+
 def texts() -> Kind:
     """A list of strings, none of which is empty; it is read as a tuple."""
 
@@ -162,7 +174,7 @@ def texts() -> Kind:
 
 def choice(options: Iterable[str], build: Callable[[str], Any] = str) -> Kind:
     """One of a few names; ``build`` makes what is used of it."""
-    accepted = tuple(options)
+    accepted = tuple(str(option) for option in options)
 
     def read(name: str, value: Any) -> Any:
         if not isinstance(value, str) or value not in accepted:
@@ -200,8 +212,8 @@ def number(
     condition : str
         The same in words, like "in (0, 1)"; they follow the key's name in an error.
     above, below, minimum, maximum : float
-        The limits. With ``maximum=math.inf`` the text "inf" is accepted, which stands for infinity
-        where a file is JSON.
+        The limits. Infinity is accepted with ``maximum=math.inf`` only, also as the text "inf",
+        which stands for it where a file is JSON.
     """
     limits = {
         "exclusiveMinimum": above,
@@ -211,13 +223,12 @@ def number(
     }
 
     def read(name: str, value: Any) -> float:
-        given = math.inf if value == "inf" and maximum == math.inf else value
+        given = _INFINITE.get(value, value) if isinstance(value, str) else value
         if isinstance(given, bool) or not isinstance(given, int | float | Decimal):
             raise refused(name, f"to be a number {condition}".strip(), value)
         found = _float(given)
-        if not (above < found and (found < below or below == math.inf)):
-            raise refused(name, condition or "to be a number", value)
-        if not minimum <= found <= maximum:
+        inside = (found > above or above == -math.inf) and (found < below or below == math.inf)
+        if not (inside and minimum <= found <= maximum):
             raise refused(name, condition or "to be a number", value)
         return found
 
@@ -314,6 +325,7 @@ __all__ = [
     "refused",
     "row",
     "shown",
+    "string",
     "suggestion",
     "table",
     "table_schema",

@@ -148,9 +148,20 @@ def in_order(
     Parameters and errors are those of :func:`as_finished`. A result is given out once all results
     before it are there.
     """
+    return ordered(as_finished(function, items, jobs=jobs, backend=backend))
+
+
+def ordered(finished: Iterator[tuple[int, R]]) -> Iterator[R]:
+    """Numbered results in the order of their numbers, from results in any order.
+
+    Parameters
+    ----------
+    finished : iterator of (int, result)
+        Every number from 0 once, as :func:`as_finished` yields them.
+    """
     waiting: dict[int, R] = {}
     following = 0
-    for place, result in as_finished(function, items, jobs=jobs, backend=backend):
+    for place, result in finished:
         waiting[place] = result
         while following in waiting:
             yield waiting.pop(following)
@@ -235,6 +246,7 @@ __all__ = [
     "in_order",
     "interruptible",
     "limit_threads",
+    "ordered",
     "processes",
     "stop_workers",
 ]

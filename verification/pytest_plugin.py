@@ -6,6 +6,7 @@ claims does not wait for it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,8 @@ import pytest
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.findings import Finding
-    from rdpkit.verification.auditing.judgement import FailOn
-    from rdpkit.verification.claims.reading import Claim
+    from rdpkit.verification.auditing.rules import FailOn
+    from rdpkit.verification.claims.claim import Claim
 
 SUFFIX = ".claims.toml"
 _FAIL_ON = "claims_fail_on"
@@ -63,7 +64,7 @@ class ClaimsFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """A test for each claim, and one for the code that it points at."""
         # Only now: pytest without claims starts as fast as ever.
-        from rdpkit.verification.auditing.judgement import DEFAULT, FailOn  # noqa: PLC0415
+        from rdpkit.verification.auditing.rules import DEFAULT, FailOn  # noqa: PLC0415
         from rdpkit.verification.claims.reading import load_files  # noqa: PLC0415
 
         from rdpkit.text import printable  # noqa: PLC0415
@@ -105,18 +106,20 @@ class ClaimItem(pytest.Item):
         ClaimFailedError
             If it breaks a rule that makes it fail.
         """
-        from rdpkit.verification.auditing.audit import audit_one  # noqa: PLC0415 - as in collect
-        from rdpkit.verification.auditing.evidence import with_release  # noqa: PLC0415
+        from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415 - as in collect
 
+        # The code has a test of its own.
+        claim = dataclasses.replace(self.claim, code=None)
         try:
-            finding = with_release(audit_one(self.claim))
+            (finding,) = findings_about([claim])
         except (ValueError, ArithmeticError, OSError) as error:
-            raise ClaimFailedError(f"claim {self.claim.id!r}: {error}") from None
+            raise ClaimFailedError(str(error)) from None
         self.judge(finding)
 
     def judge(self, finding: Finding) -> None:
         """Fail with a readable text, if there is a reason."""
-        from rdpkit.verification.auditing.judgement import failures, report  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.rules import failures  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.outputs.view import report  # noqa: PLC0415 - as in collect
 
         self.user_properties += [
             ("reproduction", finding.reproduction.value),
@@ -160,18 +163,14 @@ class CodeItem(ClaimItem):
         assert self.claim.code is not None
         if not self.config.getoption("--allow-code"):
             pytest.skip(f"{self.claim.code.callable!r} runs only with --allow-code")
-        from rdpkit.verification.auditing.evidence import run_code  # noqa: PLC0415 - as in collect
-        from rdpkit.verification.auditing.judgement import Rule, at, claimed  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.driver import code_outcome  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.rules import Rule  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.outputs.view import report_of_code  # noqa: PLC0415 - as in collect
 
         try:
-            outcome = run_code(self.claim)
+            outcome = code_outcome(self.claim)
         except (ValueError, ArithmeticError, OSError) as error:
-            raise ClaimFailedError(f"claim {self.claim.id!r}: {error}") from None
+            raise ClaimFailedError(str(error)) from None
         self.user_properties.append(("code", outcome.summary))
         if outcome.problems and Rule.REFUTED in self.fail_on.rules:
-            lines = [
-                f"epsilon {claimed(self.claim)}{at(self.claim)} is not what the code keeps:",
-                *(f"  {text}" for text in outcome.problems),
-                "  change     the code, or the claim",
-            ]
-            raise ClaimFailedError("\n".join(lines))
+            raise ClaimFailedError("\n".join(report_of_code(self.claim, outcome.problems)))

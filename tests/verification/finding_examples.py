@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
-from rdpkit.verification.claims.reading import Claim
+from rdpkit.verification.claims.claim import Claim
 
 from rdpkit import Adjacency
 

@@ -1,79 +1,26 @@
-"""The audit of claims: does the published formula give the number, and is the number true?"""
+"""The audit of many claims: by several processes, with every finding kept as it is computed."""
 
 from __future__ import annotations
 
 import functools
-import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from decimal import ROUND_HALF_EVEN, Decimal
-from enum import StrEnum
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
 from rdpkit.verification.auditing.cache import AuditCache, DamagedCacheWarning
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
-from rdpkit.verification.auditing.processes import in_processes
-from rdpkit.verification.claims.printed_precision import agrees, agrees_rounded, rounded
-from rdpkit.verification.claims.reading import Claim
+from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, without_numbers
+from rdpkit.verification.auditing.verdict import Bounds, audit_one
+from rdpkit.verification.claims.claim import Claim, named
 
-from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee, _validate
-from rdpkit.accountants.losses.steps import Alternative
-from rdpkit.analysis import (
-    BEST,
-    BEST_RDP,
-    certified_rdp,
-    epsilon,
-    lower_bound,
-    published_bounds,
-    published_rdp,
-    upper_rdp,
-)
-from rdpkit.conversions import EPSILON
-from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.pairs.neighbouring import pair_of
-from rdpkit.pairs.synthesis import WeightedRows, attained_pair
+from rdpkit import _validate, supervisor
 
-__all__ = [
-    "AuditCache",
-    "Bounds",
-    "DamagedCacheWarning",
-    "Finding",
-    "Reproduction",
-    "Side",
-    "Soundness",
-    "agrees",
-    "agrees_rounded",
-    "audit",
-    "audit_one",
-]
-
-# A lower bound from floating-point sums refutes a claim only if it exceeds it by this part of it.
-_MARGIN = 1e-6
-
-_ONLY_RDP = (
-    "only Renyi divergences were asked for: a privacy loss distribution may prove the claim or "
-    "refute it"
-)
-
-
-class Bounds(StrEnum):
-    """Which bounds an audit computes.
-
-    ``ALL``: every one, so that each claim stands between a lower and the best upper bound.
-    ``NEEDED``: certified Renyi bounds, and privacy loss distributions for the claims that those do
-    not prove. ``RDP``: certified Renyi bounds alone, which prove claims and refute none.
-    """
-
-    ALL = "all"
-    NEEDED = "needed"
-    RDP = "rdp"
+# Up to this many claims are computed here: starting other processes takes longer.
+_FEW = 12
 
 
 def audit(
     claims: Iterable[Claim],
     *,
-    on_claim: Callable[[Claim], None] | None = None,
     workers: int | None = 1,
     bounds: str = Bounds.ALL,
     cache: AuditCache | str | Path | None = None,
@@ -85,18 +32,17 @@ def audit(
     ----------
     claims : iterable of Claim
         What to audit.
-    on_claim : callable, optional
-        Called with each claim before its finding is waited for, for progress.
     workers : int or None
         Processes to share the work between, as in joblib: -1 for all cores; with 1 everything
         happens in this one. None: what joblib's context says (``joblib.parallel_config``, with
         which a Dask or Ray cluster takes over), and without one this process.
     bounds : {"all", "needed", "rdp"}
-        Which bounds to compute, see :class:`Bounds`.
+        Which bounds to compute, see :class:`rdpkit.verification.auditing.verdict.Bounds`.
     cache : AuditCache, str or Path, optional
-        Where findings are kept as they come, and looked up before anything is computed, so that
-        an audit that was killed goes on where it was. A path is opened here, and what is damaged
-        in the file is named in a :class:`DamagedCacheWarning`; an :class:`AuditCache` lists it.
+        Where each finding is kept as soon as it is computed, and looked up before anything is
+        computed, so that an audit that was killed goes on where it was. A path is opened here, and
+        what is damaged in the file is named in a :class:`DamagedCacheWarning`; an
+        :class:`AuditCache` lists it.
     backend : str, optional
         A joblib backend: "loky", "threading", or one that is registered, like "dask".
 
@@ -108,7 +54,7 @@ def audit(
     ArithmeticError
         If a number cannot be computed; it is never replaced by a guess.
     """
-    # At once, not when the first finding is asked for.
+    # Arguments are checked at once, not when the first finding is asked for.
     which = Bounds(_validate.choice("bounds", str(bounds), [str(b) for b in Bounds]))
     if workers is not None and (isinstance(workers, bool) or workers == 0):
         raise _validate.fail("workers", "to be an integer other than 0, or None", workers)
@@ -118,12 +64,11 @@ def audit(
             warnings.warn(
                 "; ".join(cache.damaged) + ": computed again.", DamagedCacheWarning, stacklevel=2
             )
-    return _audit(list(claims), on_claim, cache, workers=workers, bounds=which, backend=backend)
+    return _audit(list(claims), cache, workers=workers, bounds=which, backend=backend)
 
 
 def _audit(
     claims: list[Claim],
-    on_claim: Callable[[Claim], None] | None,
     cache: AuditCache | None,
     *,
     workers: int | None,
@@ -132,279 +77,49 @@ def _audit(
 ) -> Iterator[Finding]:
     known = [cache is not None and cache.has(claim, bounds=bounds) for claim in claims]
     missing = [claim for claim, found in zip(claims, known, strict=True) if not found]
-    one = functools.partial(_named, bounds=bounds)
-    computed = in_processes(one, missing, workers, backend)
+    if backend is None and workers is not None and len(missing) <= _FEW:
+        workers = 1
+    one = functools.partial(_finding_about, bounds=bounds)
+    finished = supervisor.as_finished(one, missing, jobs=workers, backend=backend)
+    computed = supervisor.ordered(_kept(finished, cache, bounds))
     for claim, found in zip(claims, known, strict=True):
-        if on_claim is not None:
-            on_claim(claim)
         if not found:
-            finding = next(computed)
-            if cache is not None:
-                cache.put(finding, bounds=bounds)
-            yield finding
+            yield next(computed)
             continue
         assert cache is not None
         remembered = cache.get(claim, bounds=bounds)
-        # Changed on the disk since it was looked at.
-        yield _named(claim, bounds) if remembered is None else remembered
+        # The file may have changed since it was opened.
+        yield _finding_about(claim, bounds) if remembered is None else remembered
 
 
-def _named(claim: Claim, bounds: Bounds) -> Finding:
+def _kept(
+    finished: Iterator[tuple[int, Finding]], cache: AuditCache | None, bounds: Bounds
+) -> Iterator[tuple[int, Finding]]:
+    """The same findings, each put into the cache as soon as it is there."""
+    if cache is None:
+        yield from finished
+        return
+    try:
+        for place, finding in finished:
+            cache.put(finding, bounds=bounds)
+            yield place, finding
+    finally:
+        cache.sync()
+
+
+def _finding_about(claim: Claim, bounds: Bounds) -> Finding:
     """Audit one claim; what cannot be computed is said in its finding, and the others go on.
 
-    A wrong result, as opposed to none, ends the audit: an error that says which claim it was.
+    A wrong result, as opposed to none, ends the audit with an error that names the claim.
     """
-    try:
-        return audit_one(claim, bounds=bounds)
-    except ArithmeticError as error:
-        raise type(error)(f"{claim.origin}: claim {claim.id!r}: {error}") from None
-    except ValueError as error:
-        if claim.bound is not None and str(error).startswith("Expected bound "):
-            # The claim names a bound that there is not: a mistake in the file.
-            raise ValueError(f"{claim.origin}: claim {claim.id!r}: {error}") from None
-        return _without_numbers(claim, [*claim.notes, f"{NOT_COMPUTED}: {error}"])
+    with named(claim):
+        try:
+            return audit_one(claim, bounds=bounds)
+        except ValueError as error:
+            if claim.bound is not None and str(error).startswith("Expected bound "):
+                # The claim names a bound that does not exist, which is a mistake in the file.
+                raise
+            return without_numbers(claim, [*claim.notes, f"{NOT_COMPUTED}: {error}"])
 
 
-def _without_numbers(
-    claim: Claim, notes: list[str], scenarios: tuple[tuple[str, Side], ...] = ()
-) -> Finding:
-    """The finding about a claim of which nothing can be computed; ``notes`` say why."""
-    return Finding(
-        claim=claim,
-        published=None,
-        upper=None,
-        lower=None,
-        reproduction=Reproduction.UNDERSPECIFIED,
-        soundness=Soundness.UNPROVEN,
-        slack=None,
-        scenarios=scenarios,
-        notes=tuple(notes),
-    )
-
-
-def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
-    """Audit one claim.
-
-    Parameters
-    ----------
-    claim : Claim
-        What to audit.
-    bounds : {"all", "needed", "rdp"}
-        Which bounds to compute, see :class:`Bounds`.
-    """
-    notes = list(claim.notes)
-    if claim.missing or claim.event is None:
-        scenarios = tuple(_scenarios(claim))
-        notes += ["not given by the source: " + item for item in claim.missing]
-        notes += [
-            f"scenario: {text}: {side.bound} gives {side.epsilon:.6g}" for text, side in scenarios
-        ]
-        return _without_numbers(claim, notes, scenarios)
-    assert claim.epsilon is not None
-    event = claim.event
-    claimed = float(claim.epsilon)
-    published = _published(claim, event, claim.delta)
-    everything = bounds == Bounds.ALL
-    route = BEST if everything else BEST_RDP
-    upper = _upper(event, claim.delta, claim.order, claim.adjacency, route)
-    if bounds == Bounds.NEEDED and upper.epsilon > claimed:
-        everything = True
-        upper = _upper(event, claim.delta, claim.order, claim.adjacency, BEST)
-    lower, pair, refutation = _lower(claim, event, claimed) if everything else (None, (), ())
-    _check_sandwich(upper, lower)
-    reproduction = (
-        Reproduction.EXACT if agrees(published.epsilon, claim.epsilon) else (Reproduction.DIFFERS)
-    )
-    notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
-    slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
-    if _is_proven(upper, claimed):
-        soundness = Soundness.SOUND
-    elif refutation:
-        soundness = Soundness.REFUTED
-    else:
-        soundness = Soundness.UNPROVEN
-        notes += _unproven_notes(event, upper, claim.epsilon)
-        if bounds == Bounds.RDP:
-            notes.append(_ONLY_RDP)
-    return Finding(
-        claim=claim,
-        published=published,
-        upper=upper,
-        lower=lower,
-        reproduction=reproduction,
-        soundness=soundness,
-        slack=slack,
-        scenarios=(),
-        notes=tuple(notes),
-        refutation=refutation,
-        pair=pair,
-    )
-
-
-# Two roundings of eight units in the last place, to either side.
-_ROUNDING = 1e-14
-NOT_COMPUTED = "not computed"
-"""How the note begins that says why there are no numbers."""
-
-_Words = tuple[str, ...]
-
-
-def _is_proven(upper: Side, claimed: float) -> bool:
-    """Whether a proven upper bound is at most the claim.
-
-    Both are taken as the nearest floats: a printed 0.04 is not refused for the 8e-19 between the
-    two. Nor is a claim inside of an enclosure that is only as wide as parameters are rounded: it is
-    the theorem's own number.
-    """
-    if math.isinf(claimed):
-        return True
-    if not upper.rigorous or upper.enclosure is None:
-        return upper.epsilon == 0.0
-    low, high = upper.enclosure
-    return upper.epsilon <= claimed or (low <= claimed and high <= low * (1.0 + _ROUNDING))
-
-
-def _check_sandwich(upper: Side, lower: Side | None) -> None:
-    """A lower bound above an upper one proves that one of them is false: no verdict then."""
-    if lower is not None and lower.epsilon > upper.epsilon:
-        raise ArithmeticError(
-            f"the lower bound {lower.bound} says {lower.epsilon!r} where the upper bound "
-            f"{upper.bound} says {upper.epsilon!r}: one of them is false; please report this"
-        )
-
-
-def _lower(claim: Claim, event: Event, claimed: float) -> tuple[Side | None, _Words, _Words]:
-    """What two neighbouring data sets attain, which they are, and what that refutes."""
-    if claim.delta is None:
-        return _lower_at_one_order(claim, event)
-    try:
-        attained, alternative = _attained(event, claim.adjacency, claim.delta)
-        side = _side(attained)
-    except NoLossDistributionError:
-        return None, (), ()
-    try:
-        pair = tuple(pair_of(event, claim.adjacency, attained, alternative).describe())
-    except NoLossDistributionError:
-        pair = ("the pairs of the event's parts, together",)
-    if not attained.epsilon > claimed * (1.0 + _MARGIN):
-        return side, pair, ()
-    at_claim = lower_bound(event, adjacency=claim.adjacency, epsilon=claimed)[0].delta
-    refutation = (
-        *pair,
-        f"delta at the claimed epsilon {claim.epsilon} is at least {at_claim:.4g}, "
-        f"{at_claim / claim.delta:.3g} times the claimed {claim.delta:g}",
-    )
-    return side, pair, refutation
-
-
-def _lower_at_one_order(claim: Claim, event: Event) -> tuple[Side | None, _Words, _Words]:
-    if not isinstance(event, GaussianSynthesis) or claim.order is None:
-        return None, (), ()
-    try:
-        found = attained_pair(event, claim.order, claim.adjacency)
-    except ValueError:
-        return None, (), ()  # no data set of the pair's form meets the eigenvalue condition
-    value = event.outputs * found.divergence
-    # The mechanism cuts its output to the cube, which may lose some of this: no refutation.
-    side = Side(
-        bound="synthesis-pair",
-        epsilon=value,
-        order=claim.order,
-        assumptions=("the output is released before it is cut to the cube",),
-    )
-    return side, (f"D : {_rows(found.first)}", f"D': {_rows(found.second)}"), ()
-
-
-def _rows(data: WeightedRows) -> str:
-    return "; ".join(f"{count} x {row}" for row, count in zip(data.rows, data.counts, strict=True))
-
-
-def _unproven_notes(event: Event, upper: Side, printed: Decimal) -> Iterator[str]:
-    if math.isinf(upper.epsilon):
-        yield "no sound bound is known: " + ("; ".join(event.assumptions()) or "no theorem applies")
-    elif agrees_rounded(upper.epsilon, printed):
-        yield (
-            f"the best upper bound, {upper.epsilon:.8g}, exceeds the claim by less than its last "
-            "printed digit: rounded up, the claim would be proven"
-        )
-
-
-def _reproduction_notes(
-    computed: float, printed: Decimal, reproduction: Reproduction
-) -> Iterator[str]:
-    if reproduction is Reproduction.DIFFERS:
-        yield f"the published formula gives {computed:.8g}, not {printed}"
-    elif math.isfinite(computed) and rounded(computed, printed, ROUND_HALF_EVEN) > printed:
-        yield (f"printed {printed}, rounded down: the published formula gives {computed:.8g}")
-
-
-def _scenarios(claim: Claim) -> Iterator[tuple[str, Side]]:
-    for scenario in claim.scenarios:
-        if scenario.delta is None and claim.order is None:
-            continue
-        yield scenario.description, _published(claim, scenario.event, scenario.delta)
-
-
-def _published(claim: Claim, event: Event, delta: float | None) -> Side:
-    """The number by the formula that the claim's source uses."""
-    candidates = published_bounds(event, claim.adjacency)
-    # Without a published formula the claim is compared with the Renyi accountant's number.
-    bound = claim.bound or (candidates[0] if candidates else BEST_RDP)
-    if claim.order is None:
-        assert delta is not None
-        found = _epsilon(event, delta, claim.adjacency, bound, claim.conversion)
-        return _side(found)
-    if bound in candidates:
-        rdp = published_rdp(event, order=claim.order, adjacency=claim.adjacency, bound=bound)
-    else:
-        rdp, bound = upper_rdp(event, order=claim.order, adjacency=claim.adjacency)
-    if delta is None:
-        return Side(bound=bound, epsilon=rdp, order=claim.order)
-    return Side(bound=bound, epsilon=_at_one_order(claim, rdp, delta), order=claim.order)
-
-
-def _at_one_order(claim: Claim, rdp: float, delta: float) -> float:
-    convert = EPSILON[claim.conversion or "mironov2017"]
-    assert claim.order is not None
-    return float(convert(np.array([claim.order]), np.array([rdp]), delta)[0])
-
-
-def _upper(
-    event: Event, delta: float | None, order: float | None, adjacency: Adjacency, bound: str
-) -> Side:
-    """The best sound number for what is claimed; ``bound`` says from what."""
-    if delta is not None:
-        return _side(_epsilon(event, delta, adjacency, bound, None))
-    assert order is not None
-    value, bound, enclosure = certified_rdp(event, order=order, adjacency=adjacency)
-    return Side(
-        bound=bound,
-        epsilon=value,
-        order=order,
-        enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
-        rigorous=enclosure is not None,
-    )
-
-
-@functools.lru_cache(maxsize=4096)
-def _attained(event: Event, adjacency: Adjacency, delta: float) -> tuple[Guarantee, Alternative]:
-    return lower_bound(event, adjacency=adjacency, delta=delta)
-
-
-@functools.lru_cache(maxsize=4096)
-def _epsilon(
-    event: Event, delta: float, adjacency: Adjacency, bound: str, conversion: str | None
-) -> Guarantee:
-    return epsilon(event, delta=delta, adjacency=adjacency, bound=bound, conversion=conversion)
-
-
-def _side(guarantee: Guarantee) -> Side:
-    enclosure = guarantee.enclosure
-    return Side(
-        bound=guarantee.bound,
-        epsilon=guarantee.epsilon,
-        order=guarantee.order,
-        enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
-        rigorous=enclosure is not None and enclosure.rigorous,
-        assumptions=guarantee.assumptions,
-    )
+__all__ = ["AuditCache", "DamagedCacheWarning", "audit"]

@@ -15,20 +15,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.judgement import FailOn, failures
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.rules import FailOn, failures
 
+from rdpkit import records
 from rdpkit.files import write_whole
-from rdpkit.guarantee import plain
+from rdpkit.records import Key, as_plain, read_table
 
 FORMAT = 1
 # Floats differ in their last digits between machines; a loss that grows by more is worse.
 _TOLERANCE = 1e-6
 _NUMBERS = ("claimed", "published", "upper", "lower")
 _VERDICTS = ("reproduction", "soundness")
-_ACCEPTED = {
-    "reproduction": ("exact", "differs", "underspecified"),
-    "soundness": ("sound", "refuted", "unproven"),
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What a baseline says of one claim: its numbers, verdicts, and the rules that it breaks."""
+
+    claimed: float | None
+    published: float | None
+    upper: float | None
+    lower: float | None
+    adjacency: str
+    delta: float | None
+    order: float | None
+    reproduction: str
+    soundness: str
+    fails: tuple[str, ...]
+
+
+_NUMBER = Key(records.optional(records.number(minimum=0.0, maximum=math.inf)))
+_ENTRY = {
+    **dict.fromkeys((*_NUMBERS, "delta", "order"), _NUMBER),
+    "adjacency": Key(records.string()),
+    "reproduction": Key(records.choice(list(Reproduction))),
+    "soundness": Key(records.choice(list(Soundness))),
+    "fails": Key(records.many(records.string(), "strings")),
 }
 
 
@@ -88,20 +111,8 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "worse": self.worse,
-            "changes": [
-                {
-                    "id": change.id,
-                    "worse": change.worse,
-                    "moved": [
-                        {"what": m.what, "before": m.before, "now": m.now, "worse": m.worse}
-                        for m in change.moved
-                    ],
-                }
-                for change in self.changes
-            ],
-        }
+        changes = [{**as_plain(change), "worse": change.worse} for change in self.changes]
+        return {"worse": self.worse, "changes": changes}
 
 
 def write_baseline(path: Path, findings: Sequence[Finding], fail_on: FailOn) -> None:
@@ -121,7 +132,7 @@ def write_baseline(path: Path, findings: Sequence[Finding], fail_on: FailOn) -> 
     OSError
         If it cannot be written.
     """
-    claims = {finding.claim.id: _entry(finding, fail_on) for finding in findings}
+    claims = {finding.claim.id: as_plain(_entry(finding, fail_on)) for finding in findings}
     text = json.dumps(
         {"format": FORMAT, "claims": claims},
         indent=1,
@@ -132,7 +143,7 @@ def write_baseline(path: Path, findings: Sequence[Finding], fail_on: FailOn) -> 
     write_whole(path, (text + "\n").encode())
 
 
-def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
+def read_baseline(path: Path) -> dict[str, Entry]:
     """The claims of a baseline, by id.
 
     Raises
@@ -148,17 +159,21 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
         raise ValueError(f"{path}: not a baseline in JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path}: expected a baseline of format {FORMAT}.")
-    claims = content.get("claims")
-    if not isinstance(claims, dict):
+    if not isinstance(content.get("claims"), dict):
         raise ValueError(f"{path}: expected claims to be a table.")
-    for identifier, entry in claims.items():
-        _check(entry, f"{path}: claim {identifier!r}")
+    claims = {}
+    for identifier, entry in content["claims"].items():
+        where = f"{path}: claim {identifier!r}"
+        if not isinstance(entry, dict) or set(entry) != set(_ENTRY):
+            raise ValueError(f"{where}: expected a table of {', '.join(sorted(_ENTRY))}.")
+        try:
+            claims[identifier] = Entry(**read_table(entry, _ENTRY))
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
     return claims
 
 
-def compare(
-    findings: Sequence[Finding], baseline: dict[str, dict[str, Any]], fail_on: FailOn
-) -> Comparison:
+def compare(findings: Sequence[Finding], baseline: dict[str, Entry], fail_on: FailOn) -> Comparison:
     """What moved since the baseline.
 
     Worse are: a published or upper number that grew, or that was known and is not any more; a
@@ -191,64 +206,53 @@ def compare(
     return Comparison(changes=tuple(changes))
 
 
-def _entry(finding: Finding, fail_on: FailOn) -> dict[str, Any]:
+def _entry(finding: Finding, fail_on: FailOn) -> Entry:
     claim = finding.claim
-    numbers = (
-        None if claim.epsilon is None else float(claim.epsilon),
-        *(
-            None if side is None else side.epsilon
-            for side in (finding.published, finding.upper, finding.lower)
-        ),
+    sides = {"published": finding.published, "upper": finding.upper, "lower": finding.lower}
+    return Entry(
+        claimed=None if claim.epsilon is None else float(claim.epsilon),
+        **{name: None if side is None else side.epsilon for name, side in sides.items()},
+        adjacency=claim.adjacency.value,
+        delta=claim.delta,
+        order=claim.order,
+        reproduction=finding.reproduction.value,
+        soundness=finding.soundness.value,
+        fails=tuple(rule.value for rule in failures(finding, fail_on)),
     )
-    return {
-        **{
-            name: None if number is None else plain(number)
-            for name, number in zip(_NUMBERS, numbers, strict=True)
-        },
-        "adjacency": claim.adjacency.value,
-        "delta": claim.delta,
-        "order": claim.order,
-        "reproduction": finding.reproduction.value,
-        "soundness": finding.soundness.value,
-        "fails": [rule.value for rule in failures(finding, fail_on)],
-    }
 
 
-def _new(now: dict[str, Any]) -> list[Moved]:
-    claimed = _shown(now["claimed"])
-    state = f"new: epsilon {claimed}, {now['reproduction']}, {now['soundness']}"
-    return [Moved(what="claim", before="not there", now=state, worse=bool(now["fails"]))]
+def _new(now: Entry) -> list[Moved]:
+    state = f"new: epsilon {_shown(now.claimed)}, {now.reproduction}, {now.soundness}"
+    return [Moved(what="claim", before="not there", now=state, worse=bool(now.fails))]
 
 
-def _moved(before: dict[str, Any], now: dict[str, Any]) -> list[Moved]:
-    found = []
-    newly = set(now["fails"]) - set(before["fails"])
+def _moved(before: Entry, now: Entry) -> list[Moved]:
+    """What differs between two entries about the same claim."""
+    found: list[Moved] = []
+
+    def moved(name: str, worse: bool) -> None:
+        one, two = _shown(getattr(before, name)), _shown(getattr(now, name))
+        found.append(Moved(what=name, before=one, now=two, worse=worse))
+
     for name in ("adjacency", "delta", "order"):
-        if before[name] != now[name]:
-            # Another statement: its numbers cannot be told to be better or worse.
-            found.append(
-                Moved(what=name, before=_shown(before[name]), now=_shown(now[name]), worse=True)
-            )
+        if getattr(before, name) != getattr(now, name):
+            # It is another statement, so nobody can tell whether its numbers are better.
+            moved(name, worse=True)
     for name in _NUMBERS:
-        one, two = _number(before[name]), _number(now[name])
+        one, two = getattr(before, name), getattr(now, name)
         if one == two or _close(one, two):
             continue
         worse = one is not None and (two is None or two > one)
-        if name == "lower":
-            # From below a larger number is a better bound; what it means, the verdict says.
-            worse = False
-        if name == "claimed" and before["fails"]:
-            # A claim that did not hold may be corrected; the loss itself is the upper bound.
-            worse = False
-        found.append(
-            Moved(what=name, before=_shown(before[name]), now=_shown(now[name]), worse=worse)
-        )
+        # A larger lower bound is a better one; what follows from it, the verdict says. And a
+        # claim that did not hold may be corrected: the loss itself is the upper bound.
+        corrected = name == "claimed" and bool(before.fails)
+        moved(name, worse=worse and name != "lower" and not corrected)
+    newly = set(now.fails) - set(before.fails)
     for name in _VERDICTS:
-        if before[name] != now[name]:
-            found.append(
-                Moved(what=name, before=before[name], now=now[name], worse=now[name] in newly)
-            )
-            newly.discard(now[name])
+        verdict = getattr(now, name)
+        if getattr(before, name) != verdict:
+            moved(name, worse=verdict in newly)
+            newly.discard(verdict)
     for rule in sorted(newly):
         found.append(Moved(what="rule", before="kept", now=f"broken: {rule}", worse=True))
     return found
@@ -260,31 +264,8 @@ def _close(one: float | None, two: float | None) -> bool:
     return math.isclose(one, two, rel_tol=_TOLERANCE)
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
 def _shown(value: Any) -> str:
     return f"{value:.7g}" if isinstance(value, float) else "none" if value is None else str(value)
-
-
-def _check(entry: Any, where: str) -> None:
-    keys = {*_NUMBERS, *_VERDICTS, "adjacency", "delta", "order", "fails"}
-    if not isinstance(entry, dict) or set(entry) != keys:
-        raise ValueError(f"{where}: expected a table of {', '.join(sorted(keys))}.")
-    for name in (*_NUMBERS, "delta", "order"):
-        value = entry[name]
-        number = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-        if not (number or value is None or value == "inf"):
-            raise ValueError(f"{where}: expected {name} to be a number, got {value!r:.80}.")
-    for name, accepted in _ACCEPTED.items():
-        if entry[name] not in accepted:
-            raise ValueError(f"{where}: expected {name} to be one of {accepted}.")
-    if not isinstance(entry["adjacency"], str):
-        raise ValueError(f"{where}: expected adjacency to be a string.")
-    fails = entry["fails"]
-    if not isinstance(fails, list) or not all(isinstance(rule, str) for rule in fails):
-        raise ValueError(f"{where}: expected fails to be a list of strings.")
 
 
 def _no_constant(text: str) -> float:

@@ -12,20 +12,25 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
+import os
+import time
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
 from rdpkit.verification.auditing.versions import versions
-from rdpkit.verification.claims.reading import Claim
+from rdpkit.verification.claims.claim import Claim
 
-from rdpkit.guarantee import plain
+from rdpkit import records
+from rdpkit.records import Key, read_table
 
 _MARK = b"rdpkit-audit-1 "
 _DIGITS = 64
+_SECONDS_BETWEEN_STORES = 1.0
 
 
 class DamagedCacheWarning(UserWarning):
@@ -54,6 +59,7 @@ class AuditCache:
         self._places: dict[str, tuple[int, int]] = {}
         self._damaged: list[str] = []
         self._torn = False
+        self._stored_at = time.monotonic()
         self._read()
 
     def __len__(self) -> int:
@@ -87,13 +93,17 @@ class AuditCache:
             file.seek(start)
             line = file.read(end - start)
         try:
-            return _finding(claim, _payload(line)["finding"])
-        except (ValueError, KeyError, TypeError, AttributeError):
+            return Finding(claim=claim, **read_table(_payload(line)["finding"], _FINDING))
+        except (ValueError, KeyError, TypeError):
             self._damaged.append(f"{self.path}: the entry of claim {claim.id!r} is damaged")
             return None
 
     def put(self, finding: Finding, *, bounds: str) -> None:
         """Add a finding, with one write: it is there as a whole or noticed not to be.
+
+        It has left this process when this returns, so that a kill loses nothing of it. The disk is
+        made to store what was added once a second and by :meth:`sync`, because that takes longer
+        than many findings do.
 
         Parameters
         ----------
@@ -119,8 +129,20 @@ class AuditCache:
             if file.write(written) != len(written):
                 raise OSError(f"{self.path}: the disk is full.")
             end = file.tell()
+            if time.monotonic() - self._stored_at > _SECONDS_BETWEEN_STORES:
+                self._store(file)
         self._torn = False
         self._places[key] = (end - len(line), end)
+
+    def sync(self) -> None:
+        """Wait until the disk holds all findings, so that not even a power cut loses one."""
+        if self.path.exists():
+            with self.path.open("ab") as file:
+                self._store(file)
+
+    def _store(self, file: IO[bytes]) -> None:
+        os.fsync(file.fileno())
+        self._stored_at = time.monotonic()
 
     def _read(self) -> None:
         try:
@@ -194,64 +216,31 @@ def _content(value: Any) -> Any:
 
 
 def _plain(finding: Finding) -> dict[str, Any]:
-    return {
-        "published": _plain_side(finding.published),
-        "upper": _plain_side(finding.upper),
-        "lower": _plain_side(finding.lower),
-        "reproduction": finding.reproduction.value,
-        "soundness": finding.soundness.value,
-        "slack": None if finding.slack is None else plain(finding.slack),
-        "scenarios": [[text, _plain_side(side)] for text, side in finding.scenarios],
-        "notes": list(finding.notes),
-        "refutation": list(finding.refutation),
-        "pair": list(finding.pair),
-    }
+    return {name: records.as_plain(getattr(finding, name)) for name in _FINDING}
 
 
-def _plain_side(side: Side | None) -> dict[str, Any] | None:
-    if side is None:
-        return None
-    return {
-        "bound": side.bound,
-        "epsilon": plain(side.epsilon),
-        "order": None if side.order is None else plain(side.order),
-        "enclosure": None if side.enclosure is None else [plain(end) for end in side.enclosure],
-        "rigorous": side.rigorous,
-        "assumptions": list(side.assumptions),
-    }
-
-
-def _finding(claim: Claim, data: dict[str, Any]) -> Finding:
-    return Finding(
-        claim=claim,
-        published=_side(data["published"]),
-        upper=_side(data["upper"]),
-        lower=_side(data["lower"]),
-        reproduction=Reproduction(data["reproduction"]),
-        soundness=Soundness(data["soundness"]),
-        slack=None if data["slack"] is None else float(data["slack"]),
-        scenarios=tuple((text, _known(_side(side))) for text, side in data["scenarios"]),
-        notes=tuple(data["notes"]),
-        refutation=tuple(data["refutation"]),
-        pair=tuple(data["pair"]),
-    )
-
-
-def _side(data: dict[str, Any] | None) -> Side | None:
-    if data is None:
-        return None
-    enclosure = data["enclosure"]
-    return Side(
-        bound=data["bound"],
-        epsilon=float(data["epsilon"]),
-        order=None if data["order"] is None else float(data["order"]),
-        enclosure=None if enclosure is None else (float(enclosure[0]), float(enclosure[1])),
-        rigorous=data["rigorous"],
-        assumptions=tuple(data["assumptions"]),
-    )
-
-
-def _known(side: Side | None) -> Side:
-    if side is None:
-        raise ValueError("A scenario has no number.")
-    return side
+_NUMBER = records.number(maximum=math.inf)
+_STRINGS = records.many(records.string(), "strings")
+_SIDE = records.record(
+    {
+        "bound": Key(records.string(), needed=True),
+        "epsilon": Key(_NUMBER, needed=True),
+        "order": Key(records.optional(_NUMBER), needed=True),
+        "enclosure": Key(records.optional(records.row(_NUMBER, _NUMBER)), needed=True),
+        "rigorous": Key(records.flag(), needed=True),
+        "assumptions": Key(_STRINGS, needed=True),
+    },
+    Side,
+)
+_FINDING = {
+    "published": Key(records.optional(_SIDE), needed=True),
+    "upper": Key(records.optional(_SIDE), needed=True),
+    "lower": Key(records.optional(_SIDE), needed=True),
+    "reproduction": Key(records.choice(list(Reproduction), Reproduction), needed=True),
+    "soundness": Key(records.choice(list(Soundness), Soundness), needed=True),
+    "slack": Key(records.optional(_NUMBER), needed=True),
+    "scenarios": Key(records.many(records.row(records.string(), _SIDE), "scenarios"), needed=True),
+    "notes": Key(_STRINGS, needed=True),
+    "refutation": Key(_STRINGS, needed=True),
+    "pair": Key(_STRINGS, needed=True),
+}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rdpkit.verification.claims.reading import Claim
+from rdpkit.verification.claims.claim import Claim
 
 from rdpkit.guarantee import plain
 
@@ -99,3 +101,38 @@ class Finding:
             "refutation": list(self.refutation),
             "notes": list(self.notes),
         }
+
+
+NOT_COMPUTED = "not computed"
+"""How the note begins that says why there are no numbers."""
+
+
+def without_numbers(
+    claim: Claim, notes: Iterable[str], scenarios: tuple[tuple[str, Side], ...] = ()
+) -> Finding:
+    """The finding about a claim of which nothing can be computed; ``notes`` say why."""
+    return Finding(
+        claim=claim,
+        published=None,
+        upper=None,
+        lower=None,
+        reproduction=Reproduction.UNDERSPECIFIED,
+        soundness=Soundness.UNPROVEN,
+        slack=None,
+        scenarios=scenarios,
+        notes=tuple(notes),
+    )
+
+
+def with_notes(finding: Finding, *notes: str) -> Finding:
+    """The finding with more notes."""
+    return dataclasses.replace(finding, notes=(*finding.notes, *notes))
+
+
+def refuted_by(finding: Finding, problems: Iterable[str]) -> Finding:
+    """The finding, refuted by what the claim points at."""
+    return dataclasses.replace(
+        finding,
+        soundness=Soundness.REFUTED,
+        refutation=(*finding.refutation, *problems),
+    )

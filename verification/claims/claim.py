@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -96,3 +98,20 @@ class Claim:
     line: int = field(default=1, compare=False)
     release: str | None = None
     code: CodeTest | None = None
+
+
+@contextmanager
+def named(claim: Claim) -> Iterator[None]:
+    """Errors about a claim begin with its file and its id.
+
+    Raises
+    ------
+    ValueError or ArithmeticError
+        As it is raised inside the block, with the claim named.
+    """
+    try:
+        yield
+    except ArithmeticError as error:
+        raise type(error)(f"{claim.origin}: claim {claim.id!r}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{claim.origin}: claim {claim.id!r}: {error}") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import time
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -12,67 +11,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rdpkit.verification.auditing.audit import AuditCache, Bounds, Finding
-from rdpkit.verification.auditing.audit import audit as run_audit
-from rdpkit.verification.auditing.evidence import with_code, with_release
-from rdpkit.verification.auditing.processes import in_processes
+from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.versions import versions
-from rdpkit.verification.claims.reading import Claim, load_files, shipped_files
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rdpkit.verification.claims.reading import load_files, shipped_files
+from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
 
+from rdpkit import supervisor
 from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.cli.progress import work_shown
 from rdpkit.files import write_whole
 from rdpkit.text import as_json, printable
 
 if TYPE_CHECKING:
     from rdpkit.verification.outputs.html import Curves, Provenance, SourceFile
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@audit_options
 @click.option(
     "-o",
     "--output",
-    type=_FILE,
+    type=file_type,
     default=Path("report.html"),
     show_default=True,
     help="The page to write; what was there is replaced once the page is whole.",
 )
 @click.option("--title", default="Privacy claims", show_default=True, help="The page's heading.")
 @click.option(
-    "--bounds",
-    type=click.Choice([member.value for member in Bounds]),
-    default=Bounds.ALL.value,
-    show_default=True,
-    help="Which bounds to compute: all; needed, privacy loss distributions only where certified "
-    "Renyi bounds do not prove the claim; rdp, those alone, which refute nothing.",
-)
-@click.option(
     "--curves/--no-curves",
     "with_curves",
     default=True,
     show_default=True,
     help="Whether a claim shows its RDP curve and privacy profile when it is opened.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="all cores",
-    help="Processes to share the work between.",
-)
-@click.option(
-    "--cache",
-    type=_FILE,
-    help="Keep findings in this file, and take those from it that are still true.",
-)
-@click.option(
-    "--allow-code",
-    is_flag=True,
-    help="Run the code that claims point at, module:callable; it is never run otherwise.",
 )
 @format_option
 @one_line_errors
@@ -113,10 +83,7 @@ def report(
         )
         for path in read
     ]
-    findings = [
-        _with_evidence(finding, allow_code, jobs)
-        for finding in _audited(claims, jobs, bounds, cache)
-    ]
+    findings = audited(claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code)
     drawn = _drawn(findings, jobs) if with_curves else [None] * len(findings)
     content = page(findings, drawn, _provenance(title, bounds, sources)).encode()
     write_whole(output, content)
@@ -142,53 +109,17 @@ def _provenance(title: str, bounds: str, files: list[SourceFile]) -> Provenance:
     )
 
 
-def _progress() -> Progress:
-    """A progress bar on a terminal, and nothing in a pipe."""
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-
-
-def _audited(claims: list[Claim], jobs: int, bounds: str, cache: Path | None) -> list[Finding]:
-    kept = None if cache is None else AuditCache(cache)
-    for problem in () if kept is None else kept.damaged:
-        click.echo(printable(f"Warning: {problem}: computed again."), err=True)
-    findings = []
-    with _progress() as progress:
-        task = progress.add_task("auditing", total=len(claims))
-        for finding in run_audit(claims, workers=jobs, bounds=bounds, cache=kept):
-            findings.append(finding)
-            progress.advance(task)
-    return findings
-
-
-def _with_evidence(finding: Finding, allow_code: bool, jobs: int) -> Finding:
-    """The finding with what the release and the code say that its claim points at."""
-    claim = finding.claim
-    try:
-        found = with_release(finding)
-        if claim.code is not None:
-            found = with_code(found, allow_code=allow_code, jobs=jobs)
-    except (ValueError, ArithmeticError) as error:
-        raise ValueError(f"{claim.origin}: claim {claim.id!r}: {error}") from None
-    return found
-
-
 def _drawn(findings: list[Finding], jobs: int) -> list[Curves | None]:
     """The curves behind every claim, in the order of the findings."""
     from rdpkit.verification.outputs.html import curves  # noqa: PLC0415 - only where it is needed
 
     claims = [finding.claim for finding in findings]
     found: list[Curves | None] = []
-    with _progress() as progress:
-        task = progress.add_task("drawing", total=len(claims))
-        for one in in_processes(curves, claims, jobs):
+    with work_shown() as work:
+        for one in supervisor.in_order(curves, claims, jobs=jobs):
             found.append(one)
-            progress.advance(task)
+            work.show("drawing", len(found), len(claims))
     return found
+
+
+__all__ = ["report"]

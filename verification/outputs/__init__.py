@@ -1,14 +1,121 @@
-"""What other programs read: JUnit XML, SARIF, Markdown, badges.
+"""What an audit writes for other programs: JUnit XML, SARIF, Markdown, badges.
 
-Each output is a function of a list of findings, and knows nothing of how they were computed.
-Whatever a claims file holds is shown there as text: nothing of it is markup, a link or a script.
+Each output is a function of the result of an audit, in a module of its own, and a line in
+:data:`OUTPUTS`; the options of ``rdpkit audit`` are made of these lines. Another package adds an
+output with an entry point in the group ``rdpkit.outputs``, whose name is the option's name and
+whose value is the function, ``module:function``. A module is imported when its output is asked for.
+
+Whatever a claims file holds is shown as text: nothing of it is markup, a link or a script.
 """
 
 from __future__ import annotations
 
-from rdpkit.verification.outputs.badge import badge_json, badge_svg
-from rdpkit.verification.outputs.junit import junit_xml
-from rdpkit.verification.outputs.markdown import summary
-from rdpkit.verification.outputs.sarif import sarif
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["badge_json", "badge_svg", "junit_xml", "sarif", "summary"]
+if TYPE_CHECKING:
+    from rdpkit.verification.auditing.baseline import Comparison
+    from rdpkit.verification.auditing.findings import Finding
+    from rdpkit.verification.auditing.rules import FailOn
+
+GROUP = "rdpkit.outputs"
+"""The group of entry points that other packages add outputs with."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """What an output is made of.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        In the order of their claims.
+    fail_on : FailOn
+        The rules that make the check fail.
+    comparison : Comparison or None
+        What moved since a baseline, if there is one.
+    """
+
+    findings: Sequence[Finding]
+    fail_on: FailOn
+    comparison: Comparison | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One kind of file that an audit can write.
+
+    Parameters
+    ----------
+    name : str
+        The option of ``rdpkit audit``, without its dashes. Outputs of one name differ in suffix.
+    suffix : str
+        How the file's name must end, where several outputs have one name; empty for any name.
+    function : str
+        ``module:function``; the function takes an :class:`AuditResult` and returns the text.
+    help : str
+        What is written, for ``--help``.
+    """
+
+    name: str
+    function: str
+    help: str
+    suffix: str = ""
+
+    def text(self, result: AuditResult) -> str:
+        """The content of the file."""
+        written: str = pkgutil.resolve_name(self.function)(result)
+        return written
+
+
+_HERE = "rdpkit.verification.outputs"
+_BADGE = "a badge: a picture if its name ends in .svg, and in .json what shields.io reads"
+
+OUTPUTS = (
+    Output(name="junit", function=f"{_HERE}.junit:junit_xml", help="JUnit XML"),
+    Output(name="sarif", function=f"{_HERE}.sarif:sarif", help="SARIF 2.1.0"),
+    Output(name="summary", function=f"{_HERE}.markdown:summary", help="Markdown"),
+    Output(name="badge", suffix=".svg", function=f"{_HERE}.badge:badge_svg", help=_BADGE),
+    Output(name="badge", suffix=".json", function=f"{_HERE}.badge:badge_json", help=_BADGE),
+)
+"""The outputs of this package, in the order in which help lists them."""
+
+
+def known_outputs() -> dict[str, list[Output]]:
+    """All outputs by their names: those of this package, then those of other packages.
+
+    Nothing is imported from other packages. A name that is taken is not given to a second package.
+    """
+    found: dict[str, list[Output]] = {}
+    for output in OUTPUTS:
+        found.setdefault(output.name, []).append(output)
+    for entry in entry_points(group=GROUP):
+        maker = entry.dist.name if entry.dist is not None else entry.module
+        output = Output(
+            name=entry.name, function=entry.value, help=f"what {maker} makes of the findings"
+        )
+        found.setdefault(entry.name, [output])
+    return found
+
+
+def output_for(name: str, path: Path) -> Output:
+    """The output of this name that writes files that end as ``path`` does.
+
+    Raises
+    ------
+    ValueError
+        If no output of the name does.
+    """
+    accepted = known_outputs()[name]
+    for output in accepted:
+        if path.name.endswith(output.suffix):
+            return output
+    suffixes = " or ".join(output.suffix for output in accepted)
+    raise ValueError(f"Expected --{name} to end in {suffixes}, got {str(path)!r}.")
+
+
+__all__ = ["GROUP", "OUTPUTS", "AuditResult", "Output", "known_outputs", "output_for"]

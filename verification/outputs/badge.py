@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.judgement import FailOn, Rule, broken_rules, failures
+from rdpkit.verification.auditing.rules import Rule, broken_rules, failures
+from rdpkit.verification.outputs import AuditResult
 
 LABEL = "privacy claims"
 # Width of a character in pixels at 11 px; textLength fits the text into what this gives.
@@ -16,17 +15,15 @@ _COLOURS = {"brightgreen": "#2c7a1f", "yellow": "#8a6100", "red": "#b3261e", "li
 _WORST = (Rule.REFUTED, Rule.DIFFERS, Rule.UNPROVEN, Rule.UNDERSPECIFIED, Rule.SLACK)
 
 
-def badge_json(findings: Sequence[Finding], fail_on: FailOn) -> str:
+def badge_json(result: AuditResult) -> str:
     """The badge in the format that shields.io calls an endpoint.
 
     Parameters
     ----------
-    findings : sequence of Finding
-        All claims.
-    fail_on : FailOn
-        What makes it red.
+    result : AuditResult
+        All claims; the badge is red if one of them fails.
     """
-    message, colour = _state(findings, fail_on)
+    message, colour = _state(result)
     return (
         json.dumps(
             {
@@ -42,17 +39,15 @@ def badge_json(findings: Sequence[Finding], fail_on: FailOn) -> str:
     )
 
 
-def badge_svg(findings: Sequence[Finding], fail_on: FailOn) -> str:
+def badge_svg(result: AuditResult) -> str:
     """The badge as a picture, with its text for screen readers.
 
     Parameters
     ----------
-    findings : sequence of Finding
-        All claims.
-    fail_on : FailOn
-        What makes it red.
+    result : AuditResult
+        All claims; the badge is red if one of them fails.
     """
-    message, colour = _state(findings, fail_on)
+    message, colour = _state(result)
     left, right = (round(len(text) * _CHARACTER) + 10 for text in (LABEL, message))
     title = escape(f"{LABEL}: {message}", {'"': "&quot;"})
     texts = "".join(
@@ -71,8 +66,9 @@ def badge_svg(findings: Sequence[Finding], fail_on: FailOn) -> str:
     )
 
 
-def _state(findings: Sequence[Finding], fail_on: FailOn) -> tuple[str, str]:
+def _state(result: AuditResult) -> tuple[str, str]:
     """The words and the colour: red if something fails, yellow if something is not proven."""
+    findings, fail_on = result.findings, result.fail_on
     if not findings:
         return "none", "lightgrey"
     counts = dict.fromkeys(_WORST, 0)

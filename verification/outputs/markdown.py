@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
 
 from rdpkit.verification.auditing.baseline import Comparison
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.judgement import (
-    FailOn,
+from rdpkit.verification.auditing.rules import FailOn, broken_rules, failures
+from rdpkit.verification.outputs import AuditResult
+from rdpkit.verification.outputs.view import (
     advice,
-    broken_rules,
     claimed,
-    failures,
+    counted,
     headline,
+    number,
+    slack_words,
 )
-
-from rdpkit.text import rounded_down, rounded_up
 
 # A step's summary holds a mebibyte; a reader fewer rows.
 _ROWS = 300
@@ -26,28 +24,22 @@ _LONGEST = 300
 _MARKUP = re.compile(r"[!-+/:-@\[-`{-~]")
 
 
-def summary(
-    findings: Sequence[Finding], fail_on: FailOn, *, comparison: Comparison | None = None
-) -> str:
+def summary(result: AuditResult) -> str:
     """The findings as a page of Markdown.
 
     Parameters
     ----------
-    findings : sequence of Finding
-        In the order of their claims.
-    fail_on : FailOn
-        What counts as a failure.
-    comparison : Comparison, optional
-        What moved since a baseline.
+    result : AuditResult
+        What was found, what counts as a failure, and what moved since a baseline.
 
     Returns
     -------
     str
         The page. Failing claims come first; of very many claims the rest is counted.
     """
+    findings, fail_on, comparison = result.findings, result.fail_on, result.comparison
     failing = [finding for finding in findings if failures(finding, fail_on)]
-    counts = Counter(finding.soundness.value for finding in findings)
-    verdicts = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+    verdicts = counted(findings, "soundness")
     lines = ["## Privacy claims", "", f"{len(findings)} claims: {verdicts or 'none'}.", ""]
     if comparison is None:
         lines += [f"**{len(failing)} of {len(findings)} fail.**" if failing else "All pass.", ""]
@@ -83,9 +75,9 @@ def _row(finding: Finding, fail_on: FailOn) -> str:
         mark or ":white_check_mark:",
         escape(finding.claim.id),
         escape(claimed(finding.claim)),
-        "" if lower is None else rounded_down(lower.epsilon),
-        "" if upper is None else rounded_up(upper.epsilon),
-        "" if finding.slack is None else f"{finding.slack:.3g}",
+        "" if lower is None else number("lower", lower.epsilon, digits=4),
+        "" if upper is None else number("upper", upper.epsilon, digits=4),
+        slack_words(finding),
         finding.reproduction.value,
         finding.soundness.value,
     )

@@ -5,22 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.judgement import (
-    MEANING,
-    FailOn,
-    Rule,
-    advice,
-    broken_rules,
-    failures,
-    headline,
-    sides,
-)
+from rdpkit.verification.auditing.rules import MEANING, Rule, broken_rules, failures
+from rdpkit.verification.outputs import AuditResult
+from rdpkit.verification.outputs.view import advice, headline, sandwich
 
 import rdpkit
 
@@ -38,7 +30,7 @@ _LEVELS = {
 _ROOT = "%SRCROOT%"
 
 
-def sarif(findings: Sequence[Finding], fail_on: FailOn, *, root: Path | None = None) -> str:
+def sarif(result: AuditResult, *, root: Path | None = None) -> str:
     """The findings as a log of one run.
 
     Rule ids are ``claim-refuted``, ``claim-unproven``, ``claim-differs``, ``claim-underspecified``
@@ -47,10 +39,8 @@ def sarif(findings: Sequence[Finding], fail_on: FailOn, *, root: Path | None = N
 
     Parameters
     ----------
-    findings : sequence of Finding
-        In the order of their claims.
-    fail_on : FailOn
-        What is an error, besides refuted claims.
+    result : AuditResult
+        What breaks one of its rules is an error, as refuted claims always are.
     root : Path, optional
         The folder of the repository, to which files are named relatively; by default the current
         one.
@@ -63,9 +53,9 @@ def sarif(findings: Sequence[Finding], fail_on: FailOn, *, root: Path | None = N
     base = (root or Path.cwd()).resolve()
     rules = list(Rule)
     results = []
-    for finding in findings:
-        failing = failures(finding, fail_on)
-        for rule in broken_rules(finding, slack_above=fail_on.slack_above):
+    for finding in result.findings:
+        failing = failures(finding, result.fail_on)
+        for rule in broken_rules(finding, slack_above=result.fail_on.slack_above):
             results.append(_result(finding, rule, rules.index(rule), rule in failing, base))
     log = {
         "$schema": SCHEMA,
@@ -112,7 +102,7 @@ def _result(
     finding: Finding, rule: Rule, index: int, is_failure: bool, base: Path
 ) -> dict[str, Any]:
     claim = finding.claim
-    details = [f"{name}: {text}." for name, text in sides(finding)]
+    details = [f"{name}: {text}." for name, text in sandwich(finding)]
     text = " ".join(
         [
             f"Claim {claim.id!r}: {headline(finding, rule)}.",

@@ -1,224 +1,293 @@
-"""A finding in words, as the page shows it: every text made printable, every number rounded safely.
-
-Nothing here is HTML. The template escapes what it is given.
-"""
+"""The words of a finding: outputs differ in their form, and take what they say from here."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, Decimal
 
-from rdpkit.verification.auditing.findings import Finding, Side
-from rdpkit.verification.claims.reading import Claim
-from rdpkit.verification.outputs.html.axis import Axis
-from rdpkit.verification.outputs.html.curves import DELTAS, ORDERS, Curves
+from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Side
+from rdpkit.verification.auditing.rules import Rule, slack
+from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.claims.printed_precision import agrees_rounded, rounded
 
 from rdpkit import BOUNDS
 from rdpkit.accountants.loss_distributions import SOURCES
 from rdpkit.text import printable, rounded_down, rounded_up
 
-_DIGITS = 6
+NOT_PRINTED = "not printed"
+"""What stands in the place of a number that the source of a claim does not print."""
+
+THEOREMS = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SOURCES
+"""Titles and sources of theorems, by the ids that findings name."""
+
 _LONGEST = 14
-_TITLES = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SOURCES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A number on the axis: what it is, where, and in digits."""
-
-    kind: str
-    place: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SideView:
-    """One side of a claim: the number, its theorem, and how far it can be trusted."""
+    """One side of a claim in words.
+
+    Parameters
+    ----------
+    kind : str
+        "published", "upper" or "lower".
+    text : str
+        The number, rounded so that it stays true.
+    bound : str
+        The theorem's id, or several with " + " between them.
+    order : str
+        The Renyi order; empty where the number is about none.
+    theorems : tuple of str
+        Title and source of each theorem.
+    enclosure : str
+        The interval that the number was taken from; empty where there is none.
+    assumptions : tuple of str
+        What must hold besides.
+    """
 
     kind: str
     text: str
     bound: str
-    sources: tuple[str, ...]
     order: str
+    theorems: tuple[str, ...]
     enclosure: str
     assumptions: tuple[str, ...]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimView:
-    """All that the page shows of one claim."""
-
-    number: int
-    id: str
-    source: str
-    mechanism: str
-    adjacency: str
-    about: str
-    claimed: str
-    soundness: str
-    reproduction: str
-    slack: str
-    slack_sort: float
-    marks: tuple[Mark, ...]
-    band: tuple[str, str] | None
-    spoken: str
-    parameters: tuple[tuple[str, str], ...]
-    sides: tuple[SideView, ...]
-    refutation: tuple[str, ...]
-    pair: tuple[str, ...]
-    scenarios: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    data: dict[str, Any] | None
+    def __str__(self) -> str:
+        order = f" at order {self.order}" if self.order else ""
+        return f"{self.text} by {self.bound}{order}"
 
 
-def numbers_of(finding: Finding) -> list[float]:
-    """The numbers that the axis must hold."""
-    found = [side.epsilon for _, side in _sides(finding)]
-    if finding.claim.epsilon is not None:
-        found.append(float(finding.claim.epsilon))
-    return found
+_KINDS = ("published", "upper", "lower")
 
 
-def claim_view(finding: Finding, number: int, axis: Axis, curves: Curves | None) -> ClaimView:
-    """One finding in words.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    number : int
-        Its place on the page.
-    axis : Axis
-        The axis of all claims.
-    curves : Curves or None
-        The drawings behind it.
-    """
-    claim = finding.claim
-    marks = [
-        Mark(kind=kind, place=axis.place(side.epsilon), text=_number(kind, side.epsilon))
-        for kind, side in _sides(finding)
-    ]
-    claimed = _claimed(claim.epsilon)
-    if claim.epsilon is not None:
-        marks.append(Mark(kind="claimed", place=axis.place(float(claim.epsilon)), text=claimed))
-    band = None
-    if finding.upper is not None:
-        low = 0.0 if finding.lower is None else finding.lower.epsilon
-        band = (axis.place(low), axis.place(finding.upper.epsilon))
-    return ClaimView(
-        number=number,
-        id=printable(claim.id),
-        source=printable(claim.source),
-        mechanism=printable(claim.mechanism),
-        adjacency=claim.adjacency.value,
-        about=_about(claim),
-        claimed=claimed,
-        soundness=finding.soundness.value,
-        reproduction=finding.reproduction.value,
-        slack="" if finding.slack is None else f"{finding.slack:.3g}",
-        slack_sort=-1.0 if finding.slack is None else min(finding.slack, 1e300),
-        marks=tuple(marks),
-        band=band,
-        spoken=", ".join(f"{mark.kind} {mark.text}" for mark in marks) or "no numbers",
-        parameters=_parameters(claim),
-        sides=tuple(_side(kind, side) for kind, side in _sides(finding)),
-        refutation=tuple(map(printable, finding.refutation)),
-        pair=tuple(map(printable, finding.pair)),
-        scenarios=tuple(
-            (printable(text), f"{_number('published', side.epsilon)} by {side.bound}")
-            for text, side in finding.scenarios
-        ),
-        notes=tuple(map(printable, finding.notes)),
-        data=None if curves is None else _data(finding, curves),
-    )
+def sides(finding: Finding, kinds: Iterable[str] = _KINDS) -> list[SideView]:
+    """The numbers of a finding that are known, in words."""
+    return [_side(kind, side) for kind, side in named_sides(finding, kinds)]
 
 
-def theorems(findings: list[Finding]) -> tuple[tuple[str, str], ...]:
-    """Every theorem that a number on the page rests on, with its source."""
-    names: dict[str, None] = {}
-    for finding in findings:
-        for _, side in _sides(finding):
-            names.update(dict.fromkeys(side.bound.split(" + ")))
-    return tuple((name, _TITLES[name]) for name in sorted(names) if name in _TITLES)
-
-
-def _sides(finding: Finding) -> list[tuple[str, Side]]:
-    named = (("lower", finding.lower), ("upper", finding.upper), ("published", finding.published))
+def named_sides(finding: Finding, kinds: Iterable[str] = _KINDS) -> list[tuple[str, Side]]:
+    """The sides of a finding that are known, with their names, in the order of ``kinds``."""
+    named = [(kind, getattr(finding, kind)) for kind in kinds]
     return [(kind, side) for kind, side in named if side is not None]
 
 
 def _side(kind: str, side: Side) -> SideView:
     enclosure = ""
     if side.enclosure is not None:
-        what = "certified" if side.rigorous else "floating-point"
-        enclosure = f"{what} interval [{side.enclosure[0]!r}, {side.enclosure[1]!r}]"
+        how = "certified" if side.rigorous else "floating-point"
+        enclosure = f"{how} interval [{side.enclosure[0]!r}, {side.enclosure[1]!r}]"
     return SideView(
         kind=kind,
-        text=_number(kind, side.epsilon),
+        text=number(kind, side.epsilon),
         bound=printable(side.bound),
-        sources=tuple(_TITLES[name] for name in side.bound.split(" + ") if name in _TITLES),
         order="" if side.order is None else f"{side.order:.6g}",
+        theorems=tuple(THEOREMS[name] for name in theorem_ids(side)),
         enclosure=enclosure,
         assumptions=tuple(map(printable, side.assumptions)),
     )
 
 
-def _number(kind: str, value: float) -> str:
-    if kind == "lower":
-        return rounded_down(value, digits=_DIGITS)
-    return rounded_up(value, digits=_DIGITS)
+def theorem_ids(side: Side) -> list[str]:
+    """The theorems that a number rests on, as far as they have a title."""
+    return [name for name in side.bound.split(" + ") if name in THEOREMS]
 
 
-def _claimed(epsilon: Decimal | None) -> str:
-    """The number as printed, unless that is too long for a line."""
-    if epsilon is None:
-        return "not given"
-    if not epsilon.is_finite():
+def number(kind: str, value: float, *, digits: int = 6) -> str:
+    """A number of a side, rounded down for a lower bound and else up."""
+    return (rounded_down if kind == "lower" else rounded_up)(value, digits=digits)
+
+
+def claimed(claim: Claim) -> str:
+    """The claimed number as printed, in at most a few characters."""
+    if claim.epsilon is None:
+        return NOT_PRINTED
+    if not claim.epsilon.is_finite():
         return "inf"
-    text = str(epsilon)
-    return text if len(text) <= _LONGEST else f"{epsilon:.6e}"
+    text = str(claim.epsilon)
+    return text if len(text) <= _LONGEST else f"{claim.epsilon:.6e}"
 
 
-def _about(claim: Claim) -> str:
-    parts = []
-    if claim.delta is not None:
-        parts.append(f"delta {claim.delta:g}")
-    if claim.order is not None:
-        parts.append(f"Renyi order {claim.order:g}")
-    return ", ".join(parts)
+def statement(claim: Claim) -> str:
+    """The whole claim: epsilon, delta, order and adjacency."""
+    delta = "" if claim.delta is None else f" at delta {claim.delta:g}"
+    order = "" if claim.order is None else f" at order {claim.order:g}"
+    return f"epsilon {claimed(claim)}{delta}{order} ({claim.adjacency.value})"
 
 
-def _parameters(claim: Claim) -> tuple[tuple[str, str], ...]:
+def parameters(claim: Claim) -> list[tuple[str, str]]:
+    """The parameters of the claim's event, each with its value."""
     if claim.event is None:
-        return tuple(("not given by the source", printable(item)) for item in claim.missing)
-    return tuple(
+        return []
+    return [
         (field.name, printable(str(getattr(claim.event, field.name))))
         for field in dataclasses.fields(claim.event)
         if field.compare
-    )
+    ]
 
 
-def _data(finding: Finding, curves: Curves) -> dict[str, Any]:
-    """What the page's script draws, as plain values."""
+def slack_words(finding: Finding) -> str:
+    """The claim over its best upper bound; empty where there is none."""
+    return "" if finding.slack is None else f"{finding.slack:.3g}"
+
+
+def counted(findings: Iterable[Finding], axis: str) -> str:
+    """How many findings have each verdict, of "reproduction" or of "soundness"."""
+    counts = Counter(getattr(finding, axis).value for finding in findings)
+    return ", ".join(f"{count} {name}" for name, count in counts.most_common())
+
+
+def headline(finding: Finding, rule: Rule) -> str:
+    """One sentence: what is wrong, with the numbers that show it."""
     claim = finding.claim
-    points = []
-    if claim.delta is not None:
-        for kind, side in _sides(finding):
-            if math.isfinite(side.epsilon):
-                points.append([kind, claim.delta, float(f"{side.epsilon:.6g}")])
-        if claim.epsilon is not None and claim.epsilon.is_finite():
-            points.append(["claimed", claim.delta, float(claim.epsilon)])
-    return {
-        "rdp": {
-            "x": [float(f"{order:.6g}") for order in ORDERS],
-            "series": [[one.label, one.kind, list(one.values)] for one in curves.rdp],
-        },
-        "profile": {
-            "x": [float(f"{delta:.6g}") for delta in DELTAS],
-            "series": [[one.label, one.kind, list(one.values)] for one in curves.profile],
-            "points": points,
-        },
-    }
+    said = statement(claim)
+    match rule:
+        case Rule.REFUTED:
+            if finding.lower is not None and _beyond(finding.lower, claim):
+                low = rounded_down(finding.lower.epsilon, digits=6)
+                return f"{said} is refuted: two neighbouring data sets attain at least {low}"
+            return f"{said} is refuted: {_last(finding)}"
+        case Rule.UNPROVEN:
+            if finding.upper is None:
+                return f"{said} is unproven: there is nothing to compute it from"
+            high = rounded_up(finding.upper.epsilon, digits=6)
+            return f"{said} is unproven: the best upper bound is {high}, by {finding.upper.bound}"
+        case Rule.DIFFERS:
+            assert finding.published is not None
+            gives = rounded_up(finding.published.epsilon, digits=6)
+            return f"{said} differs: the formula {finding.published.bound} gives {gives}"
+        case Rule.UNDERSPECIFIED:
+            return f"{said} is underspecified: {_missing(finding)}"
+        case Rule.SLACK:
+            assert finding.upper is not None
+            high = rounded_up(finding.upper.epsilon, digits=6)
+            return f"{said} is {slack(finding):.3g} times its best upper bound, {high}"
+
+
+def _missing(finding: Finding) -> str:
+    """What is not given, or why nothing was computed from what is."""
+    failed = [note for note in finding.notes if note.startswith(f"{NOT_COMPUTED}: ")]
+    known = (*finding.claim.missing, *failed)
+    return "; ".join(known) or "the library has no event for the mechanism"
+
+
+def _beyond(side: Side, claim: Claim) -> bool:
+    return claim.epsilon is not None and side.epsilon > float(claim.epsilon)
+
+
+def _last(finding: Finding) -> str:
+    return finding.refutation[-1] if finding.refutation else "see its notes"
+
+
+def advice(finding: Finding, rule: Rule) -> str:
+    """What the author of the claim can change."""
+    match rule:
+        case Rule.REFUTED | Rule.UNPROVEN:
+            if rule is Rule.REFUTED and not (
+                finding.lower is not None and _beyond(finding.lower, finding.claim)
+            ):
+                return "correct the code or the release that the claim points at, or the claim"
+            number = statable(finding)
+            if number is None:
+                return "give what is missing, or a mechanism and adjacency that a theorem is about"
+            return (
+                f"claim epsilon = {number}, or add noise: rdpkit calibrate finds how much is enough"
+            )
+        case Rule.DIFFERS:
+            assert finding.published is not None
+            assert finding.claim.epsilon is not None
+            gives = _stated(finding.published.epsilon, finding.claim.epsilon)
+            return (
+                f"print epsilon = {gives}, or correct the parameters, or name the bound and the "
+                "conversion that the number comes from"
+            )
+        case Rule.UNDERSPECIFIED:
+            return "give the missing parameters, and take them off the list"
+        case Rule.SLACK:
+            return f"claim epsilon = {statable(finding)}: the same release, stated better"
+
+
+def statable(finding: Finding) -> str | None:
+    """The smallest number that can be claimed, with as many digits as the claim has, or one more.
+
+    Returns
+    -------
+    str or None
+        None where no finite upper bound is known.
+    """
+    upper, printed = finding.upper, finding.claim.epsilon
+    if upper is None or printed is None or math.isinf(upper.epsilon):
+        return None
+    return _stated(upper.epsilon, printed)
+
+
+def _stated(value: float, printed: Decimal) -> str:
+    if math.isinf(value):
+        return "inf"
+    if not printed.is_finite() or printed == 0:
+        return rounded_up(value, digits=3)
+    up = rounded(value, printed, ROUND_CEILING)
+    # A coarse unit must not make a small number large.
+    if up > Decimal(value) * Decimal("1.05") and not agrees_rounded(value, printed):
+        return rounded_up(value, digits=3)
+    return f"{up:f}"
+
+
+def sandwich(finding: Finding) -> list[tuple[str, str]]:
+    """The claim and the numbers that it stands between, each with its name."""
+    return [
+        ("claimed", statement(finding.claim)),
+        *((side.kind, str(side)) for side in sides(finding)),
+    ]
+
+
+def report(finding: Finding, rules: Iterable[Rule]) -> list[str]:
+    """A failure in full, line by line: claimed, upper, lower, theorems, what to change."""
+    lines = []
+    rules = tuple(rules)
+    for rule in rules:
+        lines.append(headline(finding, rule))
+    lines += [f"  {name:10} {text}" for name, text in sandwich(finding)]
+    lines += [f"  refuted by {text}" for text in finding.refutation]
+    upper = finding.upper
+    if upper is not None:
+        lines += [f"  assumes    {text}" for text in upper.assumptions]
+    lines += [f"  note       {text}" for text in finding.notes]
+    lines += [
+        f"  change     {text}" for text in dict.fromkeys(advice(finding, rule) for rule in rules)
+    ]
+    return lines
+
+
+def report_of_code(claim: Claim, problems: Iterable[str]) -> list[str]:
+    """A failed test of code in full, line by line."""
+    return [
+        f"{statement(claim)} is not what the code keeps:",
+        *(f"  {text}" for text in problems),
+        "  change     the code, or the claim",
+    ]
+
+
+__all__ = [
+    "NOT_PRINTED",
+    "THEOREMS",
+    "SideView",
+    "advice",
+    "claimed",
+    "counted",
+    "headline",
+    "named_sides",
+    "number",
+    "parameters",
+    "report",
+    "report_of_code",
+    "sandwich",
+    "sides",
+    "slack_words",
+    "statable",
+    "statement",
+    "theorem_ids",
+]

@@ -8,7 +8,7 @@ import math
 import pytest
 from rdpkit.verification.auditing.baseline import compare, read_baseline, write_baseline
 from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness
-from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
+from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 
 from tests.verification.finding_examples import (
     finding,

@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from rdpkit.verification.auditing.audit import audit_one
-from rdpkit.verification.auditing.evidence import with_code, with_release
+from rdpkit.verification.auditing.driver import findings_about, with_release
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
+from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import load_files, loads
 from rdpkit.verification.cli.audit import audit
 
@@ -292,7 +292,7 @@ def test_code_that_no_theorem_is_about(module):
     )
     (claim,) = loads(content)
     assert (claim.event, claim.code.options.neighbours) == (None, "random")
-    finding = with_code(audit_one(claim), allow_code=True, jobs=1)
+    (finding,) = findings_about([claim], allow_code=True)
     assert finding.soundness is Soundness.REFUTED
     assert any("(0.1, 0.01)-DP" in line for line in finding.refutation)
 

@@ -7,7 +7,8 @@ from collections import Counter
 from decimal import Decimal
 
 import pytest
-from rdpkit.verification.auditing.audit import Reproduction, Soundness, audit
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.claims.reading import UNMODELLED, load_files, shipped_files
 
 from rdpkit import DPCDA, LDPDC, NDPDC, Adjacency, ClassWiseDPMix, DPMix, Gaussian

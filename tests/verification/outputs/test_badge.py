@@ -6,8 +6,9 @@ import json
 from xml.etree import ElementTree as Xml
 
 import pytest
-from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
-from rdpkit.verification.outputs import badge_json, badge_svg
+from rdpkit.verification.auditing.rules import DEFAULT, FailOn
+from rdpkit.verification.outputs import AuditResult
+from rdpkit.verification.outputs.badge import badge_json, badge_svg
 
 from tests.verification.finding_examples import finding, one_of_each, refuted, unproven
 
@@ -25,7 +26,7 @@ from tests.verification.finding_examples import finding, one_of_each, refuted, u
     ],
 )
 def test_words_and_colour(findings, words, message, colour):
-    found = json.loads(badge_json(findings, FailOn.parse(words)))
+    found = json.loads(badge_json(AuditResult(findings, FailOn.parse(words))))
     assert found == {
         "schemaVersion": 1,
         "label": "privacy claims",
@@ -36,7 +37,7 @@ def test_words_and_colour(findings, words, message, colour):
 
 
 def test_the_picture_says_the_same_to_a_screen_reader():
-    root = Xml.fromstring(badge_svg(one_of_each(), DEFAULT))
+    root = Xml.fromstring(badge_svg(AuditResult(one_of_each(), DEFAULT)))
     name = "{http://www.w3.org/2000/svg}"
     title = root.find(f"{name}title").text
     assert root.get("role") == "img"
@@ -49,6 +50,6 @@ def test_the_picture_says_the_same_to_a_screen_reader():
 
 
 def test_there_is_nothing_in_it_that_runs_or_loads():
-    text = badge_svg(one_of_each(), DEFAULT)
+    text = badge_svg(AuditResult(one_of_each(), DEFAULT))
     assert "script" not in text
     assert "href" not in text

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as Xml
 
-from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
-from rdpkit.verification.outputs import junit_xml
+from rdpkit.verification.auditing.rules import DEFAULT, FailOn
+from rdpkit.verification.outputs import AuditResult, junit
 
 from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
+
+
+def junit_xml(*result):
+    return junit.junit_xml(AuditResult(*result))
 
 
 def test_a_suite_a_file_and_a_case_a_claim():

@@ -7,11 +7,15 @@ import re
 
 import pytest
 from rdpkit.verification.auditing.baseline import Change, Comparison, Moved
-from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
-from rdpkit.verification.outputs import summary
+from rdpkit.verification.auditing.rules import DEFAULT, FailOn
+from rdpkit.verification.outputs import AuditResult, markdown
 from rdpkit.verification.outputs.markdown import escape
 
 from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
+
+
+def summary(*result):
+    return markdown.summary(AuditResult(*result))
 
 
 def rows(text):
@@ -83,9 +87,9 @@ def test_what_moved_is_a_table():
     text = summary(
         [finding()],
         DEFAULT,
-        comparison=Comparison(changes=(Change(id="<b>", moved=(moved,)),)),
+        Comparison(changes=(Change(id="<b>", moved=(moved,)),)),
     )
     assert "**Worse than the baseline.**" in text
     assert "| &#60;b&#62; | :x: upper | 1 | 2 |" in text
-    nothing = summary([finding()], DEFAULT, comparison=Comparison(changes=()))
+    nothing = summary([finding()], DEFAULT, Comparison(changes=()))
     assert "Not worse than the baseline." in nothing

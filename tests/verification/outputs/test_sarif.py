@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from rdpkit.verification.auditing.judgement import DEFAULT, FailOn
-from rdpkit.verification.outputs import sarif
+from rdpkit.verification.auditing.rules import DEFAULT, FailOn
+from rdpkit.verification.outputs import AuditResult
+from rdpkit.verification.outputs.sarif import sarif
 
 from tests.verification.finding_examples import (
     HOSTILE,
@@ -20,7 +21,7 @@ from tests.verification.finding_examples import (
 
 
 def log(findings, fail_on=DEFAULT, **options):
-    return json.loads(sarif(findings, fail_on, **options))
+    return json.loads(sarif(AuditResult(findings, fail_on), **options))
 
 
 def results(findings, fail_on=DEFAULT, **options):

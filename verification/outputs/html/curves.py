@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.claims.reading import Claim
+from rdpkit.verification.claims.claim import Claim
 
 from rdpkit import Adjacency, Event
 from rdpkit.accountants.pruning import Economical

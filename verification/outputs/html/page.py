@@ -18,8 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.outputs.html.axis import Axis
+from rdpkit.verification.outputs.html.claim_view import claim_view, numbers_of, theorems
 from rdpkit.verification.outputs.html.curves import Curves
-from rdpkit.verification.outputs.view import claim_view, numbers_of, theorems
 
 from rdpkit.text import printable
 

@@ -1,22 +1,24 @@
-"""What makes a check fail, and what a failure says."""
+"""The words of a finding: what is claimed, what is wrong with it, and what to change."""
 
 from __future__ import annotations
 
 import math
+from xml.etree import ElementTree as Xml
 
 import pytest
+from click.testing import CliRunner
 from rdpkit.verification.auditing.findings import Side, Soundness
-from rdpkit.verification.auditing.judgement import (
-    FailOn,
-    Rule,
-    advice,
-    broken_rules,
-    failures,
-    headline,
-    report,
-    statable,
-)
+from rdpkit.verification.auditing.rules import DEFAULT, Rule, broken_rules
+from rdpkit.verification.cli.audit import audit
+from rdpkit.verification.outputs import AuditResult
+from rdpkit.verification.outputs.html import Provenance, page
+from rdpkit.verification.outputs.junit import junit_xml
+from rdpkit.verification.outputs.markdown import summary
+from rdpkit.verification.outputs.sarif import sarif
+from rdpkit.verification.outputs.terminal import explanation
+from rdpkit.verification.outputs.view import NOT_PRINTED, advice, headline, report, statable
 
+from tests.verification.claim_files import text
 from tests.verification.finding_examples import (
     finding,
     one_of_each,
@@ -24,62 +26,6 @@ from tests.verification.finding_examples import (
     underspecified,
     unproven,
 )
-
-
-@pytest.mark.parametrize(
-    ("words", "rules", "above"),
-    [
-        ([], set(), math.inf),
-        (["nothing"], set(), math.inf),
-        (["refuted"], {Rule.REFUTED}, math.inf),
-        (["refuted, differs", "unproven"], {Rule.REFUTED, Rule.DIFFERS, Rule.UNPROVEN}, math.inf),
-        (["slack>1.5"], {Rule.SLACK}, 1.5),
-        (["slack>2,slack>1.25"], {Rule.SLACK}, 1.25),
-    ],
-)
-def test_rules_are_read(words, rules, above):
-    assert FailOn.parse(words) == FailOn(rules=frozenset(rules), slack_above=above)
-
-
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("sound", "Expected fail-on to be refuted, unproven, differs, .* got 'sound'"),
-        ("slack", "got 'slack'"),
-        ("slack>", "got 'slack>'"),
-        ("slack>x", "got 'slack>x'"),
-        ("", "got ''"),
-        ("slack>0.5", "Expected slack>N with N >= 1 in fail-on, got 'slack>0.5'"),
-        ("slack>nan", "N >= 1"),
-        ("slack>inf", "N >= 1"),
-        ("nothing,refuted", "Expected nothing alone"),
-    ],
-)
-def test_a_wrong_rule_is_refused(word, message):
-    with pytest.raises(ValueError, match=message):
-        FailOn.parse([word])
-
-
-def test_which_rules_are_broken():
-    assert [broken_rules(one) for one in one_of_each()] == [
-        (),
-        (Rule.REFUTED, Rule.DIFFERS),
-        (Rule.UNPROVEN,),
-        (Rule.UNPROVEN, Rule.UNDERSPECIFIED),
-    ]
-
-
-def test_slack_is_a_rule_only_where_it_is_asked_for():
-    assert failures(finding(slack=3.0), FailOn.parse(["refuted"])) == ()
-    assert failures(finding(slack=3.0), FailOn.parse(["slack>2.9"])) == (Rule.SLACK,)
-    assert failures(finding(slack=3.0), FailOn.parse(["slack>3"])) == ()
-
-
-def test_something_claimed_where_nothing_is_lost_is_slack_without_end():
-    upper = Side(bound="x", epsilon=0.0)
-    assert failures(finding(slack=None, upper=upper), FailOn.parse(["slack>100"])) == (Rule.SLACK,)
-    nothing = finding(slack=None, upper=upper, epsilon="0")
-    assert failures(nothing, FailOn.parse(["slack>1"])) == ()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +64,7 @@ def test_every_rule_has_words_for_every_finding_that_breaks_it(one):
 def test_what_is_claimed_falsely_of_code_or_a_release_is_told_by_its_refutation():
     one = finding(soundness=Soundness.REFUTED, refutation=("array 'features' has changed",))
     assert "refuted: array 'features' has changed" in headline(one, Rule.REFUTED)
-    assert "correct what the claim points at" in advice(one, Rule.REFUTED)
+    assert "correct the code or the release that the claim points at" in advice(one, Rule.REFUTED)
 
 
 def test_a_report_has_all_of_it():
@@ -140,3 +86,20 @@ def test_a_report_has_all_of_it():
 
 def test_an_underspecified_claim_lists_what_is_missing():
     assert headline(underspecified(), Rule.UNDERSPECIFIED).endswith("is underspecified: sigma")
+
+
+def test_a_number_that_is_not_printed_has_one_name_in_every_output(tmp_path):
+    findings = [underspecified()]
+    result = AuditResult(findings, DEFAULT)
+    made = Provenance(title="t", made="now", files=(), versions={"rdpkit": "0"}, settings={})
+    (tmp_path / "a.toml").write_text(
+        text(mechanism='"unmodelled"', parameters=None, epsilon=None, missing='["sigma"]')
+    )
+    printed = CliRunner().invoke(audit, [str(tmp_path / "a.toml")]).stdout
+    assert NOT_PRINTED in printed
+    assert f"epsilon {NOT_PRINTED}" in "\n".join(explanation(findings[0]))
+    assert f"<dd>{NOT_PRINTED} at" in page(findings, [None], made)
+    assert f"| {NOT_PRINTED} |" in summary(result)
+    assert f"epsilon {NOT_PRINTED}" in "".join(Xml.fromstring(junit_xml(result)).itertext())
+    assert f"epsilon {NOT_PRINTED}" in sarif(result)
+    assert f"epsilon {NOT_PRINTED}" in report(findings[0], [Rule.UNDERSPECIFIED])[0]

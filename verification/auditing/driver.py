@@ -1,0 +1,175 @@
+"""One audit of claims, for the command line, the report and the pytest plugin.
+
+Every claim is recomputed, the release that it points at is compared with its manifest, and the code
+that it points at is tested where the user allows it. Findings come one by one. What runs code is
+imported only when a claim points at code that may be run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.cache import AuditCache
+from rdpkit.verification.auditing.findings import Finding, refuted_by, with_notes
+from rdpkit.verification.auditing.verdict import Bounds
+from rdpkit.verification.claims.claim import Claim, named
+
+if TYPE_CHECKING:
+    from rdpkit.verification.auditing.tested_code import CodeOutcome
+    from rdpkit.verification.blackbox.verification_result import VerificationStep
+
+NOT_RUN = "the code {!r} was not run: allow it with --allow-code"
+
+
+def findings_about(
+    claims: Iterable[Claim],
+    *,
+    bounds: str = Bounds.ALL,
+    jobs: int | None = 1,
+    cache: AuditCache | str | Path | None = None,
+    allow_code: bool = False,
+    on_step: Callable[[Claim, VerificationStep], None] | None = None,
+) -> Iterator[Finding]:
+    """Audit claims together with the releases and the code that they point at, in their order.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        What to audit.
+    bounds : {"all", "needed", "rdp"}
+        Which bounds to compute, see :class:`rdpkit.verification.auditing.verdict.Bounds`.
+    jobs : int or None
+        Processes to share the work between, as in joblib.
+    cache : AuditCache, str or Path, optional
+        Where computed findings are kept. What releases and code show is checked every time.
+    allow_code : bool
+        Whether the code that claims point at may be imported and run. If not, a note says that it
+        was not.
+    on_step : callable, optional
+        Called with a claim and with how far the test of its code is.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not accepted, a manifest cannot be read, or code cannot be run; the
+        message names the file and the claim.
+    ArithmeticError
+        If a number cannot be computed; it is never replaced by a guess.
+    """
+    claims = list(claims)
+    computed: Iterable[Finding] = audit(claims, workers=jobs, bounds=bounds, cache=cache)
+    if allow_code and any(claim.code is not None for claim in claims):
+        # Tests of code take long. All that theorems say is in the cache before the first of them.
+        computed = list(computed)
+    for finding in computed:
+        with named(finding.claim):
+            found = with_release(finding)
+        if finding.claim.code is not None:
+            found = _with_code(found, allow_code=allow_code, jobs=jobs, on_step=on_step)
+        yield found
+
+
+def code_outcome(
+    claim: Claim,
+    *,
+    jobs: int | None = None,
+    on_step: Callable[[Claim, VerificationStep], None] | None = None,
+) -> CodeOutcome:
+    """Run the code that a claim points at, as :func:`findings_about` does where it is allowed.
+
+    Guarantee
+    ---------
+    If the code is what the claim says, there are problems with at most the probability
+    ``false_alarm_rate`` of its test.
+
+    Parameters
+    ----------
+    claim : Claim
+        With code.
+    jobs : int, optional
+        Processes for the runs of the code.
+    on_step : callable, optional
+        As for :func:`findings_about`.
+
+    Raises
+    ------
+    ValueError
+        If the code cannot be imported, raises, or there is no worst-case pair; the message names
+        the file and the claim.
+    """
+    # Imported here because it loads estimators, classifiers and everything that runs code.
+    from rdpkit.verification.auditing.tested_code import run_code  # noqa: PLC0415
+
+    def progress(step: VerificationStep) -> None:
+        if on_step is not None:
+            on_step(claim, step)
+
+    with named(claim):
+        return run_code(claim, jobs=jobs, progress=progress)
+
+
+def _with_code(
+    finding: Finding,
+    *,
+    allow_code: bool,
+    jobs: int | None,
+    on_step: Callable[[Claim, VerificationStep], None] | None,
+) -> Finding:
+    """The finding, refuted if the code that the claim points at leaks more than it may."""
+    assert finding.claim.code is not None
+    if not allow_code:
+        return with_notes(finding, NOT_RUN.format(finding.claim.code.callable))
+    outcome = code_outcome(finding.claim, jobs=jobs, on_step=on_step)
+    if outcome.problems:
+        return refuted_by(finding, outcome.problems)
+    return with_notes(finding, outcome.summary)
+
+
+def with_release(finding: Finding) -> Finding:
+    """The finding, refuted if the release is not the one that its manifest describes.
+
+    Parameters
+    ----------
+    finding : Finding
+        About a claim; without a release it stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If the manifest cannot be read.
+    OSError
+        If a file cannot be read.
+    """
+    path = finding.claim.release
+    if path is None:
+        return finding
+    try:
+        # Only where a release is named.
+        from rdpkit.mechanisms.releases.manifest import load_manifest  # noqa: PLC0415
+        from rdpkit.mechanisms.releases.release import check_arrays  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"{path}: the arrays of a release cannot be checked here: {error}; "
+            "pip install 'rdpkit[mechanisms]', or the missing library alone."
+        ) from None
+
+    manifest = load_manifest(path)
+    problems = [f"{Path(path).name}: {problem}" for problem in check_arrays(path)]
+    if manifest.event != finding.claim.event:
+        problems.append(f"{Path(path).name}: the manifest has changed since the claim was read")
+    if not manifest.private:
+        why = (
+            "its noise comes from a seed, and can be taken off"
+            if manifest.reproducible_noise
+            else "see its notes"
+        )
+        problems.append(f"{Path(path).name}: the manifest says that it is not private: {why}")
+    if not problems:
+        return with_notes(finding, "the arrays are those of the manifest")
+    return refuted_by(finding, problems)
+
+
+__all__ = ["NOT_RUN", "code_outcome", "findings_about", "with_release"]

@@ -1,0 +1,106 @@
+"""The code that a claim points at, run on neighbouring data sets and held against the claim.
+
+Theorems say whether a mechanism with these parameters keeps its promise. Whether a piece of code is
+that mechanism is another question, which is asked here. This module imports all that tests of code
+need, so it is imported only when code is about to be run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from rdpkit.verification.blackbox.candidate_pairs import pairs_to_test
+from rdpkit.verification.blackbox.targets import target
+from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, dp_claim, event_claim
+from rdpkit.verification.blackbox.verification_result import VerificationStep
+from rdpkit.verification.blackbox.verify import verify
+from rdpkit.verification.claims.claim import Claim
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CodeOutcome:
+    """What came out of a test of code.
+
+    Parameters
+    ----------
+    problems : tuple of str
+        What refutes the claim: nothing if it is not rejected.
+    summary : str
+        What was tested, and how, with the seed that repeats it.
+    """
+
+    problems: tuple[str, ...]
+    summary: str
+
+
+def run_code(
+    claim: Claim,
+    *,
+    jobs: int | None = None,
+    progress: Callable[[VerificationStep], None] | None = None,
+) -> CodeOutcome:
+    """Run the code that a claim points at, on neighbouring data sets.
+
+    Guarantee
+    ---------
+    If the code is what the claim says, there are problems with at most the probability
+    ``false_alarm_rate`` of its test.
+
+    Parameters
+    ----------
+    claim : Claim
+        With code.
+    jobs : int, optional
+        Processes, as for :func:`rdpkit.verification.blackbox.verify.verify`.
+    progress : callable, optional
+        As for :func:`rdpkit.verification.blackbox.verify.verify`.
+
+    Raises
+    ------
+    ValueError
+        If the code cannot be imported, raises, or there is no such pair of data sets.
+    """
+    test = claim.code
+    assert test is not None
+    options = test.options.seeded()
+    tested = _tested(claim)
+    own = target(test.callable).own
+    pairs = pairs_to_test(
+        options,
+        adjacency=claim.adjacency,
+        event=claim.event,
+        delta=claim.delta,
+        own=own.neighbours if own is not None and options.neighbours == "own" else None,
+    )
+    result = verify(
+        test.callable, claim=tested, neighbours=pairs, options=options, jobs=jobs, progress=progress
+    )
+    summary = (
+        f"code {test.callable}: {result.verdict}, tested as {tested.describe()}, in {result.runs} "
+        f"runs with false-alarm rate {options.false_alarm_rate:g} and seed {result.seed}"
+    )
+    problems = [f"code {test.callable}: {one.kind.value}: {one.message}" for one in result.mistakes]
+    if result.rejected:
+        problems += [*result.pair, f"score: {result.score}", summary]
+    elif not problems:
+        summary = "; ".join([f"{summary}, which proves nothing", *result.notes])
+    return CodeOutcome(
+        problems=tuple(" ".join(text.split()) for text in problems),
+        summary=" ".join(summary.split()),
+    )
+
+
+def _tested(claim: Claim) -> ClaimUnderTest:
+    """What the code is held against: the event, which says more than one number, if there is one.
+
+    The number itself is a theorem's business.
+    """
+    if claim.event is not None:
+        return event_claim(claim.event, adjacency=claim.adjacency)
+    assert claim.epsilon is not None
+    assert claim.delta is not None
+    return dp_claim(epsilon=float(claim.epsilon), delta=claim.delta, adjacency=claim.adjacency)
+
+
+__all__ = ["CodeOutcome", "run_code"]

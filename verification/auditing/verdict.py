@@ -1,0 +1,286 @@
+"""The verdict on one claim: does the published formula give the number, and is the number true?"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from decimal import ROUND_HALF_EVEN, Decimal
+from enum import StrEnum
+
+import numpy as np
+from rdpkit.verification.auditing.findings import (
+    Finding,
+    Reproduction,
+    Side,
+    Soundness,
+    without_numbers,
+)
+from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.claims.printed_precision import agrees, agrees_rounded, rounded
+
+from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee
+from rdpkit.accountants.losses.steps import Alternative
+from rdpkit.analysis import (
+    BEST,
+    BEST_RDP,
+    certified_rdp,
+    epsilon,
+    lower_bound,
+    published_bounds,
+    published_rdp,
+    upper_rdp,
+)
+from rdpkit.conversions import EPSILON
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.pairs.neighbouring import pair_of
+from rdpkit.pairs.synthesis import WeightedRows, attained_pair
+
+# A lower bound from floating-point sums refutes a claim only if it exceeds it by this part of it.
+_MARGIN = 1e-6
+
+_ONLY_RDP = (
+    "only Renyi divergences were asked for: a privacy loss distribution may prove the claim or "
+    "refute it"
+)
+
+
+class Bounds(StrEnum):
+    """Which bounds an audit computes.
+
+    ``ALL``: every one, so that each claim stands between a lower and the best upper bound.
+    ``NEEDED``: certified Renyi bounds, and privacy loss distributions for the claims that those do
+    not prove. ``RDP``: certified Renyi bounds alone, which prove claims and refute none.
+    """
+
+    ALL = "all"
+    NEEDED = "needed"
+    RDP = "rdp"
+
+
+def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
+    """Audit one claim.
+
+    Parameters
+    ----------
+    claim : Claim
+        What to audit.
+    bounds : {"all", "needed", "rdp"}
+        Which bounds to compute, see :class:`Bounds`.
+    """
+    notes = list(claim.notes)
+    if claim.missing or claim.event is None:
+        scenarios = tuple(_scenarios(claim))
+        notes += ["not given by the source: " + item for item in claim.missing]
+        notes += [
+            f"scenario: {text}: {side.bound} gives {side.epsilon:.6g}" for text, side in scenarios
+        ]
+        return without_numbers(claim, notes, scenarios)
+    assert claim.epsilon is not None
+    event = claim.event
+    claimed = float(claim.epsilon)
+    published = _published(claim, event, claim.delta)
+    everything = bounds == Bounds.ALL
+    route = BEST if everything else BEST_RDP
+    upper = _upper(event, claim.delta, claim.order, claim.adjacency, route)
+    if bounds == Bounds.NEEDED and upper.epsilon > claimed:
+        everything = True
+        upper = _upper(event, claim.delta, claim.order, claim.adjacency, BEST)
+    lower, pair, refutation = _lower(claim, event, claimed) if everything else (None, (), ())
+    _check_sandwich(upper, lower)
+    reproduction = (
+        Reproduction.EXACT if agrees(published.epsilon, claim.epsilon) else (Reproduction.DIFFERS)
+    )
+    notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
+    slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
+    if _is_proven(upper, claimed):
+        soundness = Soundness.SOUND
+    elif refutation:
+        soundness = Soundness.REFUTED
+    else:
+        soundness = Soundness.UNPROVEN
+        notes += _unproven_notes(event, upper, claim.epsilon)
+        if bounds == Bounds.RDP:
+            notes.append(_ONLY_RDP)
+    return Finding(
+        claim=claim,
+        published=published,
+        upper=upper,
+        lower=lower,
+        reproduction=reproduction,
+        soundness=soundness,
+        slack=slack,
+        scenarios=(),
+        notes=tuple(notes),
+        refutation=refutation,
+        pair=pair,
+    )
+
+
+# Two roundings of eight units in the last place, to either side.
+_ROUNDING = 1e-14
+_Words = tuple[str, ...]
+
+
+def _is_proven(upper: Side, claimed: float) -> bool:
+    """Whether a proven upper bound is at most the claim.
+
+    Both are taken as the nearest floats: a printed 0.04 is not refused for the 8e-19 between the
+    two. Nor is a claim inside of an enclosure that is only as wide as parameters are rounded: it is
+    the theorem's own number.
+    """
+    if math.isinf(claimed):
+        return True
+    if not upper.rigorous or upper.enclosure is None:
+        return upper.epsilon == 0.0
+    low, high = upper.enclosure
+    return upper.epsilon <= claimed or (low <= claimed and high <= low * (1.0 + _ROUNDING))
+
+
+def _check_sandwich(upper: Side, lower: Side | None) -> None:
+    """A lower bound above an upper one proves that one of them is false: no verdict then."""
+    if lower is not None and lower.epsilon > upper.epsilon:
+        raise ArithmeticError(
+            f"the lower bound {lower.bound} says {lower.epsilon!r} where the upper bound "
+            f"{upper.bound} says {upper.epsilon!r}: one of them is false; please report this"
+        )
+
+
+def _lower(claim: Claim, event: Event, claimed: float) -> tuple[Side | None, _Words, _Words]:
+    """What two neighbouring data sets attain, which they are, and what that refutes."""
+    if claim.delta is None:
+        return _lower_at_one_order(claim, event)
+    try:
+        attained, alternative = _attained(event, claim.adjacency, claim.delta)
+        side = _side(attained)
+    except NoLossDistributionError:
+        return None, (), ()
+    try:
+        pair = tuple(pair_of(event, claim.adjacency, attained, alternative).describe())
+    except NoLossDistributionError:
+        pair = ("the pairs of the event's parts, together",)
+    if not attained.epsilon > claimed * (1.0 + _MARGIN):
+        return side, pair, ()
+    at_claim = lower_bound(event, adjacency=claim.adjacency, epsilon=claimed)[0].delta
+    refutation = (
+        *pair,
+        f"delta at the claimed epsilon {claim.epsilon} is at least {at_claim:.4g}, "
+        f"{at_claim / claim.delta:.3g} times the claimed {claim.delta:g}",
+    )
+    return side, pair, refutation
+
+
+def _lower_at_one_order(claim: Claim, event: Event) -> tuple[Side | None, _Words, _Words]:
+    if not isinstance(event, GaussianSynthesis) or claim.order is None:
+        return None, (), ()
+    try:
+        found = attained_pair(event, claim.order, claim.adjacency)
+    except ValueError:
+        return None, (), ()  # no data set of the pair's form meets the eigenvalue condition
+    value = event.outputs * found.divergence
+    # The mechanism cuts its output to the cube, which may lose some of this: no refutation.
+    side = Side(
+        bound="synthesis-pair",
+        epsilon=value,
+        order=claim.order,
+        assumptions=("the output is released before it is cut to the cube",),
+    )
+    return side, (f"D : {_rows(found.first)}", f"D': {_rows(found.second)}"), ()
+
+
+def _rows(data: WeightedRows) -> str:
+    return "; ".join(f"{count} x {row}" for row, count in zip(data.rows, data.counts, strict=True))
+
+
+def _unproven_notes(event: Event, upper: Side, printed: Decimal) -> Iterator[str]:
+    if math.isinf(upper.epsilon):
+        yield "no sound bound is known: " + ("; ".join(event.assumptions()) or "no theorem applies")
+    elif agrees_rounded(upper.epsilon, printed):
+        yield (
+            f"the best upper bound, {upper.epsilon:.8g}, exceeds the claim by less than its last "
+            "printed digit: rounded up, the claim would be proven"
+        )
+
+
+def _reproduction_notes(
+    computed: float, printed: Decimal, reproduction: Reproduction
+) -> Iterator[str]:
+    if reproduction is Reproduction.DIFFERS:
+        yield f"the published formula gives {computed:.8g}, not {printed}"
+    elif math.isfinite(computed) and rounded(computed, printed, ROUND_HALF_EVEN) > printed:
+        yield (f"printed {printed}, rounded down: the published formula gives {computed:.8g}")
+
+
+def _scenarios(claim: Claim) -> Iterator[tuple[str, Side]]:
+    for scenario in claim.scenarios:
+        if scenario.delta is None and claim.order is None:
+            continue
+        yield scenario.description, _published(claim, scenario.event, scenario.delta)
+
+
+def _published(claim: Claim, event: Event, delta: float | None) -> Side:
+    """The number by the formula that the claim's source uses."""
+    candidates = published_bounds(event, claim.adjacency)
+    # Without a published formula the claim is compared with the Renyi accountant's number.
+    bound = claim.bound or (candidates[0] if candidates else BEST_RDP)
+    if claim.order is None:
+        assert delta is not None
+        found = _epsilon(event, delta, claim.adjacency, bound, claim.conversion)
+        return _side(found)
+    if bound in candidates:
+        rdp = published_rdp(event, order=claim.order, adjacency=claim.adjacency, bound=bound)
+    else:
+        rdp, bound = upper_rdp(event, order=claim.order, adjacency=claim.adjacency)
+    if delta is None:
+        return Side(bound=bound, epsilon=rdp, order=claim.order)
+    return Side(bound=bound, epsilon=_at_one_order(claim, rdp, delta), order=claim.order)
+
+
+def _at_one_order(claim: Claim, rdp: float, delta: float) -> float:
+    convert = EPSILON[claim.conversion or "mironov2017"]
+    assert claim.order is not None
+    return float(convert(np.array([claim.order]), np.array([rdp]), delta)[0])
+
+
+def _upper(
+    event: Event, delta: float | None, order: float | None, adjacency: Adjacency, bound: str
+) -> Side:
+    """The best sound number for what is claimed; ``bound`` says from what."""
+    if delta is not None:
+        return _side(_epsilon(event, delta, adjacency, bound, None))
+    assert order is not None
+    value, bound, enclosure = certified_rdp(event, order=order, adjacency=adjacency)
+    return Side(
+        bound=bound,
+        epsilon=value,
+        order=order,
+        enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
+        rigorous=enclosure is not None,
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _attained(event: Event, adjacency: Adjacency, delta: float) -> tuple[Guarantee, Alternative]:
+    return lower_bound(event, adjacency=adjacency, delta=delta)
+
+
+@functools.lru_cache(maxsize=4096)
+def _epsilon(
+    event: Event, delta: float, adjacency: Adjacency, bound: str, conversion: str | None
+) -> Guarantee:
+    return epsilon(event, delta=delta, adjacency=adjacency, bound=bound, conversion=conversion)
+
+
+def _side(guarantee: Guarantee) -> Side:
+    enclosure = guarantee.enclosure
+    return Side(
+        bound=guarantee.bound,
+        epsilon=guarantee.epsilon,
+        order=guarantee.order,
+        enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
+        rigorous=enclosure is not None and enclosure.rigorous,
+        assumptions=guarantee.assumptions,
+    )
+
+
+__all__ = ["Bounds", "audit_one"]

@@ -1,0 +1,87 @@
+"""What ``rdpkit audit`` and ``rdpkit report`` share: options, warnings and progress."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from rdpkit.verification.auditing.cache import AuditCache
+from rdpkit.verification.auditing.driver import findings_about
+from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.verdict import Bounds
+from rdpkit.verification.claims.claim import Claim
+
+from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.text import printable
+
+if TYPE_CHECKING:
+    from rdpkit.verification.blackbox.verification_result import VerificationStep
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+file_type = click.Path(path_type=Path, dir_okay=False)
+
+_OPTIONS = (
+    click.argument("files", nargs=-1, type=click.Path(path_type=Path)),
+    click.option(
+        "--bounds",
+        type=click.Choice([member.value for member in Bounds]),
+        default=Bounds.ALL.value,
+        show_default=True,
+        help="Which bounds to compute: all; needed, privacy loss distributions only where "
+        "certified Renyi bounds do not prove the claim; rdp, those alone, which refute nothing.",
+    ),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=lambda: os.cpu_count() or 1,
+        show_default="all cores",
+        help="Processes to share the work between.",
+    ),
+    threads_option,
+    click.option(
+        "--cache",
+        type=file_type,
+        help="Keep findings in this file, and take those from it that are still true.",
+    ),
+    click.option(
+        "--allow-code",
+        is_flag=True,
+        help="Run the code that claims point at, module:callable; it is never run otherwise.",
+    ),
+)
+
+
+def audit_options(command: Command) -> Command:
+    """Give a command the argument and the options of an audit."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def audited(
+    claims: Sequence[Claim], *, bounds: str, jobs: int, cache: Path | None, allow_code: bool
+) -> list[Finding]:
+    """Audit claims with progress on a terminal; what is damaged in the cache is a warning."""
+    kept = None if cache is None else AuditCache(cache)
+    for problem in () if kept is None else kept.damaged:
+        click.echo(printable(f"Warning: {problem}: computed again."), err=True)
+    findings: list[Finding] = []
+    with work_shown() as work:
+
+        def on_step(claim: Claim, step: VerificationStep) -> None:
+            note = f"{claim.id}: {step.stage}, {step.runs} runs of the code"
+            work.show("auditing", len(findings), len(claims), note)
+
+        for finding in findings_about(
+            claims, bounds=bounds, jobs=jobs, cache=kept, allow_code=allow_code, on_step=on_step
+        ):
+            findings.append(finding)
+            work.show("auditing", len(findings), len(claims), finding.claim.id)
+    return findings
+
+
+__all__ = ["audit_options", "audited", "file_type"]
