@@ -57,6 +57,9 @@ EVENTS = {
     ),
 }
 TARGET = {"target_epsilon": 1.0, "delta": 1e-5}
+# Certified loss distributions take fifteen times as long, and are asked for where they matter.
+QUICK = {"target_epsilon": 1.0, "delta": 1e-5, "bound": "best-rdp"}
+BOUNDS = ["best-rdp", pytest.param("best", marks=pytest.mark.slow)]
 
 
 def test_every_mechanism_that_mixes_is_here():
@@ -65,10 +68,10 @@ def test_every_mechanism_that_mixes_is_here():
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_the_best_is_the_best_and_meets_the_target(name):
-    found = rdpkit.plan(EVENTS[name], **TARGET, adjacency=ADD, orders_of_mixture=[2, 8, 32, 128])
+    found = rdpkit.plan(EVENTS[name], **TARGET, adjacency=ADD, orders_of_mixture=[2, 32, 128])
     assert found.guarantee.epsilon <= 1.0
     assert found.guarantee.enclosure.rigorous
-    assert len(found.choices) == 4
+    assert len(found.choices) == 3
     assert found.best.score == max(choice.score for choice in found.choices)
     assert all(choice.epsilon <= 1.0 for choice in found.choices)
     # The event is that of the best choice, and its epsilon is what the library says of it.
@@ -83,7 +86,7 @@ def test_the_best_is_the_best_and_meets_the_target(name):
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_objectives_are_what_they_say(name, objective):
     found = rdpkit.plan(
-        EVENTS[name], **TARGET, adjacency=ADD, objective=objective, orders_of_mixture=[4, 40]
+        EVENTS[name], **QUICK, adjacency=ADD, objective=objective, orders_of_mixture=[4, 40]
     )
     for choice in found.choices:
         l = choice.order_of_mixture
@@ -104,23 +107,26 @@ def test_objectives_are_what_they_say(name, objective):
         assert choice.score == getattr(choice, objective.replace("-", "_"))
 
 
-def test_the_search_ends_at_a_choice_that_its_neighbours_do_not_beat():
-    found = rdpkit.plan(CDA, **TARGET, adjacency=ADD)
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_the_search_ends_at_a_choice_that_its_neighbours_do_not_beat(bound):
+    ask = {**TARGET, "adjacency": ADD, "bound": bound}
+    found = rdpkit.plan(CDA, **ask)
     scores = {choice.order_of_mixture: choice.score for choice in found.choices}
     best = found.best.order_of_mixture
     assert scores[best] == max(scores.values())
     assert {best - 1, best + 1} <= set(scores)
     assert 1 < best < 900
     # And it is the best of a finer list around it.
-    near = rdpkit.plan(CDA, **TARGET, adjacency=ADD, orders_of_mixture=range(best - 3, best + 4))
+    near = rdpkit.plan(CDA, **ask, orders_of_mixture=range(best - 3, best + 4))
     assert near.best.order_of_mixture == best
 
 
-def test_less_averaging_is_not_always_better():
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_less_averaging_is_not_always_better(bound):
     """The answer to the open question is in the interior, and moves down with more releases."""
+    ask = {**TARGET, "adjacency": ADD, "bound": bound}
     few, many = (
-        rdpkit.plan(CDA, **TARGET, adjacency=ADD, releases=[count]).best.order_of_mixture
-        for count in (20, 500)
+        rdpkit.plan(CDA, **ask, releases=[count]).best.order_of_mixture for count in (20, 500)
     )
     assert 1 < many < few < 900
 
@@ -128,7 +134,7 @@ def test_less_averaging_is_not_always_better():
 def test_releases_and_totals():
     found = rdpkit.plan(
         CDA,
-        **TARGET,
+        **QUICK,
         adjacency=ADD,
         objective="total-variation",
         orders_of_mixture=[4, 16, 64],
@@ -153,7 +159,7 @@ def test_labels_of_dpmix_get_the_share_that_is_best():
         shares = sorted({weight, 0.05, 0.35, 0.65})
         found = rdpkit.plan(
             DPMIX,
-            **TARGET,
+            **QUICK,
             adjacency=ADD,
             orders_of_mixture=[16],
             label_shares=shares,
@@ -167,7 +173,7 @@ def test_labels_of_dpmix_get_the_share_that_is_best():
 
 
 def test_labels_that_are_known_get_no_noise_unless_a_published_theorem_counts_it():
-    sound = rdpkit.plan(CDA, **TARGET, adjacency=ADD, orders_of_mixture=[16])
+    sound = rdpkit.plan(CDA, **QUICK, adjacency=ADD, orders_of_mixture=[16])
     assert sound.event.label_noise == 0.0
     published = rdpkit.plan(
         CDA,
@@ -182,7 +188,7 @@ def test_labels_that_are_known_get_no_noise_unless_a_published_theorem_counts_it
 
 
 def test_choices_out_of_reach_are_rows_with_a_reason():
-    found = rdpkit.plan(CDA, **TARGET, adjacency=ADD, orders_of_mixture=[16, 900])
+    found = rdpkit.plan(CDA, **QUICK, adjacency=ADD, orders_of_mixture=[16, 900])
     last = found.choices[-1]
     assert (last.order_of_mixture, last.noise, last.score) == (900, math.inf, 0.0)
     assert "infinite however large" in last.reason
@@ -191,7 +197,7 @@ def test_choices_out_of_reach_are_rows_with_a_reason():
 
 
 def test_tables():
-    found = rdpkit.plan(CDA, **TARGET, adjacency=ADD, orders_of_mixture=[16, 900])
+    found = rdpkit.plan(CDA, **QUICK, adjacency=ADD, orders_of_mixture=[16, 900])
     columns = found.columns()
     assert columns["order_of_mixture"].tolist() == [16.0, 900.0]
     assert np.isnan(columns["label_share"]).all()
@@ -207,7 +213,7 @@ def test_tables():
 def test_progress_is_told():
     told = []
     found = rdpkit.plan(
-        CDA, **TARGET, adjacency=ADD, progress=lambda done, total: told.append((done, total))
+        CDA, **QUICK, adjacency=ADD, progress=lambda done, total: told.append((done, total))
     )
     assert [done for done, _ in told] == list(range(1, len(found.choices) + 1))
     assert all(done <= total for done, total in told)
