@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rdpkit.bounds.base import Kind
-from rdpkit.guarantee import Guarantee
+if TYPE_CHECKING:
+    from rdpkit.guarantee import Guarantee
 
 # Numbers with more digits than this before the point are written with an exponent.
 _LONGEST = 12
@@ -53,7 +54,7 @@ def _rounded(value: float, digits: int, mode: str) -> str:
 
 def guarantee_lines(guarantee: Guarantee) -> list[str]:
     """A guarantee in words."""
-    rounded = rounded_down if guarantee.kind is Kind.LOWER else rounded_up
+    rounded = rounded_down if guarantee.kind.value == "lower" else rounded_up
     lines = [
         f"epsilon    {rounded(guarantee.epsilon)}",
         f"delta      {rounded(guarantee.delta)}",
@@ -65,3 +66,14 @@ def guarantee_lines(guarantee: Guarantee) -> list[str]:
     lines.extend(f"assumes    {text}" for text in guarantee.assumptions)
     lines.extend(f"note       {text}" for text in guarantee.notes)
     return lines
+
+
+def with_guarantee(
+    lines: list[str], guarantee: Guarantee, notes: Iterable[str], width: int
+) -> list[str]:
+    """Lines of a name and a value, followed by a guarantee and notes in columns of that width."""
+    found = list(lines)
+    for line in guarantee_lines(guarantee):
+        name, _, rest = line.partition(" ")
+        found.append(f"{name:{width}} {rest.strip()}")
+    return found + [f"{'note':{width}} {text}" for text in notes]

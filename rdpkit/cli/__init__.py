@@ -1,51 +1,116 @@
-"""The command line: one group; commands of the upper layers join through entry points."""
+"""The command line: one group, whose commands are imported when they are asked for."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rdpkit import __version__
-from rdpkit.cli.calibrate import calibrate
-from rdpkit.cli.guarantees import compare, delta, epsilon
-from rdpkit.cli.plan import plan
-from rdpkit.cli.sweep import sweep
 
-GROUP = "rdpkit.commands"
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+# Other distributions, and the upper layers of this one, register commands under this name.
+_ENTRY_POINTS = "rdpkit.commands"
+_BUILT_IN = {
+    "calibrate": "rdpkit.cli.calibrate",
+    "compare": "rdpkit.cli.guarantees",
+    "delta": "rdpkit.cli.guarantees",
+    "epsilon": "rdpkit.cli.guarantees",
+    "plan": "rdpkit.cli.plan",
+    "sweep": "rdpkit.cli.sweep",
+}
 
 
-class _Commands(click.Group):
-    """Built-in commands, and those that other layers register under ``rdpkit.commands``."""
+class Commands(click.Group):
+    """Commands that are imported when they are asked for; every error has the same form."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands."""
-        return sorted({*super().list_commands(ctx), *(e.name for e in entry_points(group=GROUP))})
+        return sorted({*_BUILT_IN, *(entry.name for entry in _registered())})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported only now."""
-        built_in = super().get_command(ctx, cmd_name)
-        if built_in is not None:
-            return built_in
-        for entry in entry_points(group=GROUP):
-            if entry.name == cmd_name:
-                loaded: click.Command = entry.load()
-                return loaded
-        return None
+        """The command of that name, imported now; without its libraries one that says so."""
+        try:
+            return _load(cmd_name)
+        except ModuleNotFoundError as error:
+            from rdpkit.cli.output import without_library  # noqa: PLC0415 - only for errors
+
+            return without_library(cmd_name, error)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As in click, with the nearest name where there is no command of that name."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from rdpkit._validate import did_you_mean  # noqa: PLC0415 - only for errors
+
+            known = self.list_commands(ctx)
+            raise click.UsageError(
+                f"No such command {args[0]!r}.{did_you_mean(args[0], known)} "
+                f"The commands are {', '.join(known)}."
+            )
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As in click, with errors in the form of this program."""
+        with _errors_of_one_form(ctx):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, with errors in the form of this program."""
+        with _errors_of_one_form(ctx):
+            return super().invoke(ctx)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@contextmanager
+def _errors_of_one_form(ctx: click.Context) -> Iterator[None]:
+    try:
+        yield
+    except (click.Abort, click.exceptions.Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        from rdpkit.cli.output import reported  # noqa: PLC0415 - only for errors
+
+        raise reported(error, ctx) from error
+
+
+def _registered() -> list[EntryPoint]:
+    """Commands of the upper layers and of other distributions."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - it reads every distribution
+
+    return list(entry_points(group=_ENTRY_POINTS))
+
+
+def _load(name: str) -> click.Command | None:
+    if name in _BUILT_IN:
+        found: click.Command = getattr(import_module(_BUILT_IN[name]), name)
+        return found
+    for entry in _registered():
+        if entry.name == name:
+            loaded: click.Command = entry.load()
+            return loaded
+    return None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rdpkit")
+@click.option(
+    "--debug",
+    is_flag=True,
+    envvar="RDPKIT_DEBUG",
+    expose_value=False,
+    callback=lambda ctx, option, value: ctx.meta.__setitem__("rdpkit.debug", value),
+    help="Show where in the program an error came from. The environment variable RDPKIT_DEBUG=1 "
+    "does the same.",
+)
 def main() -> None:
     """Privacy accounting: is this claim true, and how much better could it be said?
 
-    Exit status: 0 fine, 1 the check failed, 2 bad usage or bad input.
+    Exit status: 0 everything is fine, 1 a check failed, 2 bad usage or bad input, 70 the program
+    failed.
     """
-
-
-main.add_command(epsilon)
-main.add_command(delta)
-main.add_command(compare)
-main.add_command(calibrate)
-main.add_command(plan)
-main.add_command(sweep)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import click
@@ -11,20 +10,21 @@ import click
 from rdpkit.calibration import Calibration, CalibrationError
 from rdpkit.calibration import calibrate as find
 from rdpkit.calibration.parameters import Value
-from rdpkit.cli.event_commands import (
-    METAVAR,
-    AboutAnEvent,
+from rdpkit.cli.event_commands import EventCommands, made_of_events, with_adjacency
+from rdpkit.cli.event_options import (
+    adjacency_option,
     conversion_option,
     delta_option,
-    options_of,
+    event_options,
+    format_choice,
+    has_options,
+    target_epsilon_option,
 )
-from rdpkit.cli.partial_events import check_nothing_missing, filled, named
-from rdpkit.events import MECHANISMS, Event, event_from_parameters
-from rdpkit.tables import event_in_file, read_toml
-from rdpkit.text import as_json, guarantee_lines, printable, rounded_down
-
-# Status 1 is a check that failed: the target is out of reach.
-_OUT_OF_REACH = 1
+from rdpkit.cli.output import OUT_OF_REACH, CommandError
+from rdpkit.cli.placeholders import any_of, check_nothing_missing, with_placeholders
+from rdpkit.events import MECHANISMS, Event
+from rdpkit.tables import event_from_table, event_in_file, read_toml
+from rdpkit.text import as_json, printable, rounded_down, with_guarantee
 
 
 def _parameters(
@@ -48,42 +48,36 @@ def _parameters(
         ) from None
 
 
-class _Calibrated(AboutAnEvent):
-    """Events of which the parameter that is calibrated may be left out."""
+def _options(event_type: type[Event]) -> list[click.Option]:
+    """The options of a mechanism, none of them required, and how often it is repeated."""
+    count = click.Option(
+        ["--count"],
+        type=int,
+        help="How many times the event is released on the same data.  [default: 1]",
+    )
+    return [*event_options(event_type, required=False), count]
 
-    def options_of(self, name: str) -> list[click.Option] | None:
-        """The options for a mechanism, none of them required, and how often it is repeated."""
-        options = options_of(MECHANISMS[name])
-        if options is None:
-            return None
-        for option in options:
-            option.required = option.name == "adjacency"
-        count = click.Option(
-            ["--count"], type=int, help="Releases, one after the other.  [default: one]"
-        )
-        return [*options, count]
 
-    def event(self, name: str, given: dict[str, Any], values: dict[str, Any]) -> Event:
-        """The event, with something in the place of what is calibrated."""
-        asked = values["parameter"]
-        wanted = named([asked] if isinstance(asked, str) else list(asked))
-        if name not in MECHANISMS:
-            return event_in_file(name, filled(read_toml(name), wanted))
-        count = given.pop("count", None)
-        table = filled({"mechanism": name, **given}, wanted)
-        if isinstance(asked, tuple):
-            # Their ratio is that of the values given.
-            table = {"mechanism": name, **given}
-        mechanism = str(table.pop("mechanism"))
-        check_nothing_missing(mechanism, table)
-        if count is None and not wanted("count"):
-            return event_from_parameters(mechanism, table)
-        inner = {"mechanism": mechanism, **table}
-        return event_from_parameters("repeated", {"event": inner, "count": count or 1})
+def _event(
+    source: str, given: dict[str, Any], *, searched: str | Collection[str], adjacency: str
+) -> Event:
+    """The event, with placeholders for the parameters that are searched for."""
+    wanted = any_of([searched] if isinstance(searched, str) else list(searched))
+    if source not in MECHANISMS:
+        return event_in_file(source, with_placeholders(read_toml(source), wanted))
+    count = given.pop("count", None)
+    table = {"mechanism": source, **with_adjacency(source, given, adjacency)}
+    # A tuple of names asks for the ratio of the values that were given, so none may be left out.
+    if not isinstance(searched, tuple):
+        table = with_placeholders(table, wanted)
+    check_nothing_missing(source, table)
+    if count is None and not wanted("count"):
+        return event_from_table(table)
+    return event_from_table({"mechanism": "repeated", "event": table, "count": count or 1})
 
 
 def _shown(value: Value) -> str:
-    """All digits: a rounded value may miss the target."""
+    """All digits, because a rounded value may miss the target."""
     return ", ".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
 
 
@@ -99,29 +93,32 @@ def _lines(found: Calibration) -> list[str]:
         f"{'misses':{width}} {listed(found.misses or {}) or 'none in the range'}",
         f"{'certified':{width}} {'yes' if found.certified else 'no'}",
     ]
-    for line in guarantee_lines(found.guarantee):
-        name, _, rest = line.partition(" ")
-        lines.append(f"{name:{width}} {rest.strip()}")
-    lines += [f"{'note':{width}} {text}" for text in found.notes]
-    return lines
+    return with_guarantee(lines, found.guarantee, found.notes, width)
 
 
-def _answer(event: Event, *, output_format: str, **question: Any) -> None:
+def _run(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    parameter: str | tuple[str, ...] | dict[str, float],
+    output_format: str,
+    **question: Any,
+) -> None:
+    event = _event(source, given, searched=parameter, adjacency=adjacency)
     try:
-        found = find(event, **question)
+        found = find(event, parameter=parameter, adjacency=adjacency, **question)
     except CalibrationError as error:
-        click.echo(printable(f"Error: {' '.join(str(error).split())}"), err=True)
-        sys.exit(_OUT_OF_REACH)
+        raise CommandError(str(error), status=OUT_OF_REACH) from None
     if output_format == "json":
         click.echo(as_json(found.as_dict()))
     else:
         click.echo("\n".join(printable(line) for line in _lines(found)))
 
 
-calibrate = _Calibrated(
-    name="calibrate",
-    answer=_answer,
-    extra=[
+def _shared_options() -> list[click.Option]:
+    return [
+        adjacency_option(),
         click.Option(
             ["--parameter"],
             required=True,
@@ -132,32 +129,42 @@ calibrate = _Calibrated(
             "events[0].count). NAME,NAME keeps the ratio of the values given, and "
             "NAME=1,NAME=2 states one. A value need not be given for it.",
         ),
-        click.Option(
-            ["--target-epsilon"], type=float, required=True, help="At most this, in nats."
-        ),
+        target_epsilon_option(),
         delta_option(),
         click.Option(
             ["--bound"],
             default="best",
             show_default=True,
-            help="best: the least noise. best-rdp: by Renyi divergences alone, faster. Or "
-            "the id of an upper or published bound.",
+            help="The theorem to use. best: the one that needs the least noise. best-rdp: Renyi "
+            "divergences alone, which is faster. Or the id of an upper or a published bound.",
         ),
         conversion_option(),
         click.Option(
             ["--tolerance"],
             type=float,
-            help="For numbers, how close what meets and what misses are.  [default: 1e-6, and "
-            "1e-4 by loss distributions]",
+            help="For parameters that are no integers, how close the answer is to a value that "
+            "misses the target, relative to its size.  [default: 1e-6, and 1e-4 by loss "
+            "distributions]",
         ),
         click.Option(
             ["--prefer"],
             type=click.Choice(["smallest", "largest"]),
-            help="Of the sizes of a sample whose mean is released.  [default: smallest]",
+            help="Which size to choose for a sample whose mean is released, because several may "
+            "meet the target.  [default: smallest]",
         ),
-    ],
+        format_choice("text", "json"),
+    ]
+
+
+calibrate = EventCommands(
+    name="calibrate",
+    mechanisms=[key for key, event_type in MECHANISMS.items() if has_options(event_type)],
+    event_options=_options,
+    shared_options=_shared_options,
+    run=_run,
+    refusal=made_of_events,
     help="The value of a parameter that meets a target, with a certificate. EVENT is a mechanism, "
-    "or a TOML file that describes one; what is chosen may be left out.\n\nExit status: 0 fine, 1 "
-    "the target is out of reach, 2 bad usage or bad input.",
-    subcommand_metavar=METAVAR,
+    "or a TOML file that describes one; the parameter that is chosen may be left out.\n\nExit "
+    "status: 0 fine, 1 the target is out of reach, 2 bad usage or bad input.",
+    example="--parameter noise_std  --target-epsilon 1  --adjacency replace-one  --delta 1e-5",
 )

@@ -1,195 +1,165 @@
-"""Commands about one event: by its mechanism, with options, or by a TOML file that describes it."""
+"""Commands about one event, named by its mechanism with options, or by a TOML file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Collection
 from typing import Any
 
 import click
 
-from rdpkit.adjacency import Adjacency
+from rdpkit._validate import did_you_mean
+from rdpkit.cli.docstrings import Description, described, example_values
+from rdpkit.cli.event_options import dashed
 from rdpkit.cli.output import one_line_errors
-from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
-from rdpkit.tables import read_event
+from rdpkit.events import MECHANISMS, Event, event_from_parameters
+from rdpkit.tables import mechanism_name, read_event
 
-Answer = Callable[..., None]
-
-
-def _integer_list(ctx: click.Context, option: click.Parameter, value: str | None) -> Any:
-    if value is None:
-        return None
-    try:
-        found = [int(item) for item in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a list of integers like 10,20,30") from None
-    return found
+Options = Callable[[], list[click.Option]]
 
 
-def _integer_or_list(ctx: click.Context, option: click.Parameter, value: str | None) -> Any:
-    """One integer for all classes, or one for each."""
-    found = _integer_list(ctx, option, value)
-    return found[0] if found is not None and len(found) == 1 else found
-
-
-def _number_list(ctx: click.Context, option: click.Parameter, value: str | None) -> Any:
-    if value is None:
-        return None
-    try:
-        return [float(item) for item in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a list of numbers like 1.5,2,4") from None
-
-
-def _option(parameter: Parameter) -> click.Option | None:
-    """The option for one parameter; None for nested events, which need a file."""
-    name = "--" + parameter.name.replace("_", "-")
-    common: dict[str, Any] = {"required": parameter.required, "help": parameter.describe()}
-    match parameter.kind:
-        case "integer":
-            return click.Option([name], type=int, **common)
-        case "number":
-            return click.Option([name], type=float, **common)
-        case "integers":
-            read = _integer_or_list if parameter.one_for_all else _integer_list
-            return click.Option([name], callback=read, metavar="N,N,...", **common)
-        case "numbers":
-            return click.Option([name], callback=_number_list, metavar="X,X,...", **common)
-        case "choice":
-            return click.Option([name], type=click.Choice(parameter.choices), **common)
-        case "flag":
-            return click.Option([name], is_flag=True, help=parameter.describe())
-        case _:
-            return None
-
-
-def options_of(event_type: type[Event]) -> list[click.Option] | None:
-    """An option for every parameter; None if some of them are events."""
-    found = [_option(parameter) for parameter in parameters_of(event_type)]
-    options = [option for option in found if option is not None]
-    return options if len(options) == len(found) else None
-
-
-class AboutAnEvent(click.Group):
-    """A command whose subcommands are the mechanisms, and any TOML file.
+class EventCommands(click.Group):
+    """A command whose subcommands are mechanisms, and any TOML file that describes an event.
 
     Parameters
     ----------
-    answer : callable
-        Called with the event and the other options.
-    extra : list of click.Option
-        Options beside the event's own and ``--adjacency``.
-    formats : tuple of str
-        What ``--format`` accepts.
+    mechanisms : collection of str
+        Those that options can describe, as the library spells them.
+    event_options : callable
+        The options that describe the event of a mechanism.
+    file_options : callable
+        Options that only files have.
+    shared_options : callable
+        Options of every subcommand.
+    run : callable
+        ``run(source, given, **values)``: ``source`` is a mechanism as the library spells it, or
+        the name of a file, ``given`` are the parameters of the event that options gave, and
+        ``values`` are the shared options and those of files.
+    refusal : callable
+        What to say about a mechanism that options cannot describe.
+    example : str
+        Options that make an example of the event's own ones complete.
     """
 
     def __init__(
         self,
         *,
-        answer: Answer,
-        extra: list[click.Option],
-        formats: tuple[str, ...] = ("text", "json"),
-        **kwargs: Any,
+        mechanisms: Collection[str],
+        event_options: Callable[[type[Event]], list[click.Option]],
+        shared_options: Options,
+        run: Callable[..., None],
+        refusal: Callable[[str], str],
+        file_options: Options = list,
+        example: str = "",
+        **rest: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._answer = answer
-        self._extra = extra
-        self._formats = formats
-
-    def options_of(self, name: str) -> list[click.Option] | None:
-        """The options for a mechanism; None if it needs a file."""
-        return options_of(MECHANISMS[name])
-
-    def without_options(self, name: str) -> str:
-        """What to say about a mechanism that options cannot describe."""
-        return (
-            f"{name} is made of other events: describe it in a TOML file and name the file instead."
-        )
-
-    def event(self, name: str, given: dict[str, Any], values: dict[str, Any]) -> Event:
-        """The event that a mechanism's options, or a file, describe; ``values`` are the others."""
-        return event_from_parameters(name, given) if name in MECHANISMS else read_event(name)
+        super().__init__(subcommand_metavar="EVENT [OPTIONS]", **rest)
+        self._mechanisms = mechanisms
+        self._event_options = event_options
+        self._file_options = file_options
+        self._shared_options = shared_options
+        self._run = run
+        self._refusal = refusal
+        self._example = example
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Mechanisms that options can describe."""
-        return [name for name in MECHANISMS if self.options_of(name) is not None]
+        return [dashed(name) for name in self._mechanisms]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command for a mechanism or a file."""
-        if cmd_name in MECHANISMS:
-            options = self.options_of(cmd_name)
-            if options is None:
-                raise click.UsageError(self.without_options(cmd_name))
-            return self._command(
-                cmd_name, options, self._shared("adjacency" in {o.name for o in options})
-            )
         if cmd_name.endswith(".toml"):
-            return self._command(cmd_name, [], self._shared(taken=False))
-        return None
+            options = [*self._file_options(), *self._shared_options()]
+            return self._command(cmd_name, [], options, f"The event that {cmd_name} describes.")
+        name = mechanism_name(cmd_name)
+        if name not in MECHANISMS:
+            return None
+        if name not in self._mechanisms:
+            raise click.UsageError(self._refusal(name))
+        own = self._event_options(MECHANISMS[name])
+        description = described(MECHANISMS[name])
+        text = "\n\n".join(description.paragraphs) + self._example_of(name, description, ctx)
+        return self._command(name, own, self._shared_options(), text, description.summary)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As in click, with an error that lists the mechanisms."""
-        if args and self.get_command(ctx, args[0]) is None:
+        """As in click, with an error that lists the mechanisms and suggests the nearest."""
+        if args and mechanism_name(args[0]) in MECHANISMS:
+            args = [dashed(args[0]), *args[1:]]
+        elif args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
             raise click.UsageError(
-                f"Expected EVENT to be a TOML file or one of {', '.join(self.list_commands(ctx))}, "
-                f"got {args[0]!r}."
+                f"Expected EVENT to be a TOML file or one of {', '.join(known)}, "
+                f"got {args[0]!r}.{did_you_mean(dashed(args[0]), known)}"
             )
         return super().resolve_command(ctx, args)
 
     def _command(
-        self, name: str, options: list[click.Option], shared: list[click.Option]
+        self,
+        source: str,
+        own: list[click.Option],
+        shared: list[click.Option],
+        text: str,
+        summary: str = "",
     ) -> click.Command:
-        own = {option.name for option in options}
+        names = {option.name for option in own}
 
         @one_line_errors
         def callback(**values: Any) -> None:
-            given = {
-                key: values.pop(key) for key in list(values) if key in own and key != "adjacency"
-            }
-            if "adjacency" in own:
-                given["adjacency"] = values["adjacency"]
-            parameters = {key: value for key, value in given.items() if value is not None}
-            self._answer(self.event(name, parameters, values), **values)
+            given = {key: values.pop(key) for key in list(values) if key in names}
+            given = {key: value for key, value in given.items() if value is not None}
+            self._run(source, given, **values)
 
         return click.Command(
-            name,
+            dashed(source) if source in MECHANISMS else source,
             callback=callback,
-            params=[*options, *shared],
-            help=f"The event {name}." if name in MECHANISMS else f"The event in {name}.",
+            params=[*own, *shared],
+            help=text,
+            short_help=summary or text,
         )
 
-    def _shared(self, taken: bool) -> list[click.Option]:
-        adjacency = click.Option(
-            ["--adjacency"],
-            type=click.Choice([member.value for member in Adjacency]),
-            required=True,
-            help="The neighbouring relation; there is no default.",
-        )
-        form = click.Option(
-            ["--format", "output_format"],
-            type=click.Choice(self._formats),
-            default="text",
-            show_default=True,
-            help="text for people, " + " or ".join(self._formats[1:]) + " for programs.",
-        )
-        return [*([] if taken else [adjacency]), *self._extra, form]
+    def _example_of(self, name: str, description: Description, ctx: click.Context) -> str:
+        """A command line made of the example in the docstring; empty if there is none."""
+        values = example_values(description, MECHANISMS[name].__name__)
+        if values is None or not self._example:
+            return ""
+        words = [f"{ctx.command_path} {dashed(name)}"]
+        for key, value in values.items():
+            shown = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            if value is True:
+                words.append(f"--{dashed(key)}")
+            elif value is not False and value is not None and key != "adjacency":
+                words.append(f"--{dashed(key)} {shlex.quote(shown)}")
+        lines, width = [""], 72
+        for word in [*words, *self._example.split("  ")]:
+            if len(lines[-1]) + len(word) > width:
+                lines[-1] += " \\"
+                lines.append("   ")
+            lines[-1] += f" {word}" if lines[-1] else word
+        return "\n\nExample:\n\n\b\n" + "\n".join(lines)
 
 
-def delta_option() -> click.Option:
-    """The option ``--delta``."""
-    return click.Option(["--delta"], type=float, required=True, help="In (0, 1).")
+def event_of(source: str, given: dict[str, Any], adjacency: str) -> Event:
+    """The event that a mechanism and its options, or a file, describe."""
+    if source not in MECHANISMS:
+        return read_event(source)
+    return event_from_parameters(source, with_adjacency(source, given, adjacency))
 
 
-def conversion_option() -> click.Option:
-    """The option ``--conversion``."""
-    return click.Option(
-        ["--conversion"],
-        type=click.Choice(["mironov2017", "balle2020", "optimal"]),
-        help="From RDP to (epsilon, delta); by default optimal, and the paper's own for a "
-        "published bound.",
+def with_adjacency(mechanism: str, given: dict[str, Any], adjacency: str) -> dict[str, Any]:
+    """The parameters of an event; a few mechanisms have the adjacency among them."""
+    if "adjacency" in MECHANISMS[mechanism].__dataclass_fields__:
+        return {**given, "adjacency": adjacency}
+    return given
+
+
+def made_of_events(name: str) -> str:
+    """What to say about a mechanism that is made of other events."""
+    return (
+        f"{dashed(name)} is made of other events: describe it in a TOML file and name the file "
+        "instead."
     )
 
 
-METAVAR = "EVENT [OPTIONS]"
-"""How a command's subcommands are shown in its help."""
+__all__ = ["EventCommands", "event_of", "made_of_events", "with_adjacency"]

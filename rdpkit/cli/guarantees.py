@@ -6,14 +6,22 @@ top-level keys are ``mechanism`` and its parameters (nested events are tables).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
-from rich.console import Console
-from rich.table import Table
 
 from rdpkit import analysis
-from rdpkit.bounds.base import Kind
-from rdpkit.cli.event_commands import METAVAR, AboutAnEvent, conversion_option, delta_option
-from rdpkit.events import Event
+from rdpkit.cli.event_commands import EventCommands, event_of, made_of_events
+from rdpkit.cli.event_options import (
+    adjacency_option,
+    conversion_option,
+    delta_option,
+    event_options,
+    format_choice,
+    has_options,
+)
+from rdpkit.events import MECHANISMS
 from rdpkit.guarantee import Guarantee
 from rdpkit.text import as_json, guarantee_lines, rounded_down, rounded_up
 
@@ -23,56 +31,45 @@ def _bound_option() -> click.Option:
         ["--bound"],
         default=analysis.BEST,
         show_default=True,
-        help="Id of a bound, or best: the smallest sound upper bound.",
+        help="The theorem to use, by the id that 'rdpkit compare' shows. best: the one with the "
+        "smallest proven upper bound.",
     )
 
 
-def _print(guarantee: Guarantee, output_format: str) -> None:
-    if output_format == "json":
-        click.echo(as_json(guarantee.as_dict()))
-    else:
-        click.echo("\n".join(guarantee_lines(guarantee)))
+def _epsilon_option() -> click.Option:
+    return click.Option(
+        ["--epsilon"],
+        type=float,
+        required=True,
+        help="The privacy loss, in nats, at least 0, for example 1.0.",
+    )
 
 
-def _answer_epsilon(
-    event: Event,
-    *,
-    adjacency: str,
-    delta: float,
-    bound: str,
-    conversion: str | None,
-    output_format: str,
+def _answer_with(question: Callable[..., Guarantee]) -> Callable[..., None]:
+    """A command that asks one question and prints the guarantee."""
+
+    def run(
+        source: str, given: dict[str, Any], *, adjacency: str, output_format: str, **values: Any
+    ) -> None:
+        found = question(event_of(source, given, adjacency), adjacency=adjacency, **values)
+        if output_format == "json":
+            click.echo(as_json(found.as_dict()))
+        else:
+            click.echo("\n".join(guarantee_lines(found)))
+
+    return run
+
+
+def _compare(
+    source: str, given: dict[str, Any], *, adjacency: str, delta: float, output_format: str
 ) -> None:
-    _print(
-        analysis.epsilon(
-            event, delta=delta, adjacency=adjacency, bound=bound, conversion=conversion
-        ),
-        output_format,
-    )
-
-
-def _answer_delta(
-    event: Event,
-    *,
-    adjacency: str,
-    epsilon: float,
-    bound: str,
-    conversion: str | None,
-    output_format: str,
-) -> None:
-    _print(
-        analysis.delta(
-            event, epsilon=epsilon, adjacency=adjacency, bound=bound, conversion=conversion
-        ),
-        output_format,
-    )
-
-
-def _answer_compare(event: Event, *, adjacency: str, delta: float, output_format: str) -> None:
-    found = analysis.compare(event, delta=delta, adjacency=adjacency)
+    found = analysis.compare(event_of(source, given, adjacency), delta=delta, adjacency=adjacency)
     if output_format == "json":
         click.echo(as_json({"bounds": [g.as_dict() for g in found]}))
         return
+    from rich.console import Console  # noqa: PLC0415 - only for tables
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(title=f"epsilon at delta = {delta:g}, {adjacency}", title_justify="left")
     for heading in ("bound", "kind", "epsilon", "order", "conversion"):
         table.add_column(heading, justify="right" if heading in ("epsilon", "order") else "left")
@@ -80,7 +77,7 @@ def _answer_compare(event: Event, *, adjacency: str, delta: float, output_format
         table.add_row(
             g.bound,
             g.kind.value,
-            rounded_down(g.epsilon) if g.kind is Kind.LOWER else rounded_up(g.epsilon),
+            rounded_down(g.epsilon) if g.kind.value == "lower" else rounded_up(g.epsilon),
             "" if g.order is None else f"{g.order:.5g}",
             g.conversion or "",
         )
@@ -90,30 +87,43 @@ def _answer_compare(event: Event, *, adjacency: str, delta: float, output_format
         console.print(f"assumes: {text}", markup=False, highlight=False)
 
 
-epsilon = AboutAnEvent(
-    name="epsilon",
-    answer=_answer_epsilon,
-    extra=[delta_option(), _bound_option(), conversion_option()],
-    help="Epsilon at a delta. EVENT is a mechanism, or a TOML file that describes one.",
-    subcommand_metavar=METAVAR,
+def _about_one_event(
+    name: str, run: Callable[..., None], options: Callable[[], list[click.Option]], **texts: Any
+) -> EventCommands:
+    return EventCommands(
+        name=name,
+        mechanisms=[key for key, event_type in MECHANISMS.items() if has_options(event_type)],
+        event_options=event_options,
+        shared_options=lambda: [adjacency_option(), *options(), format_choice("text", "json")],
+        run=run,
+        refusal=made_of_events,
+        **texts,
+    )
+
+
+epsilon = _about_one_event(
+    "epsilon",
+    _answer_with(analysis.epsilon),
+    lambda: [delta_option(), _bound_option(), conversion_option()],
+    help="The privacy loss epsilon of an event at a given delta. EVENT is a mechanism, or a TOML "
+    "file that describes one.",
+    example="--adjacency replace-one  --delta 1e-5",
 )
 
-delta = AboutAnEvent(
-    name="delta",
-    answer=_answer_delta,
-    extra=[
-        click.Option(["--epsilon"], type=float, required=True, help="At least 0."),
-        _bound_option(),
-        conversion_option(),
-    ],
-    help="Delta at an epsilon. EVENT is a mechanism, or a TOML file that describes one.",
-    subcommand_metavar=METAVAR,
+delta = _about_one_event(
+    "delta",
+    _answer_with(analysis.delta),
+    lambda: [_epsilon_option(), _bound_option(), conversion_option()],
+    help="The delta of an event at a given epsilon. EVENT is a mechanism, or a TOML file that "
+    "describes one.",
+    example="--adjacency replace-one  --epsilon 1",
 )
 
-compare = AboutAnEvent(
-    name="compare",
-    answer=_answer_compare,
-    extra=[delta_option()],
-    help="Every bound side by side. EVENT is a mechanism, or a TOML file that describes one.",
-    subcommand_metavar=METAVAR,
+compare = _about_one_event(
+    "compare",
+    _compare,
+    lambda: [delta_option()],
+    help="All bounds on the epsilon of an event, in one table. EVENT is a mechanism, or a TOML "
+    "file that describes one.",
+    example="--adjacency replace-one  --delta 1e-5",
 )

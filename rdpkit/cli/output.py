@@ -1,10 +1,11 @@
-"""What every command shares: the choice of a format, and errors in one line."""
+"""What every command shares: the choice of a format, and one form for all errors."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import IO, Any, ParamSpec, TypeVar
 
 import click
 
@@ -12,6 +13,25 @@ from rdpkit.text import printable
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+GROUP = "rdpkit.commands"
+"""The entry points under which other distributions, and the upper layers, register commands."""
+
+OUT_OF_REACH = 1
+"""Exit status for a check that failed, such as a target that cannot be met."""
+
+BAD_INPUT = 2
+"""Exit status for bad usage and bad input."""
+
+OUR_FAILURE = 70
+"""Exit status for a failure of the program itself (EX_SOFTWARE of sysexits.h)."""
+
+_REPORT = (
+    "This is not a mistake in your input: please report it, together with what "
+    "'rdpkit --debug' and the rest of your command print."
+)
+# Distributions whose modules have other names.
+_DISTRIBUTIONS = {"PIL": "pillow", "flint": "python-flint", "sklearn": "scikit-learn"}
 
 format_option = click.option(
     "--format",
@@ -23,24 +43,141 @@ format_option = click.option(
 )
 
 
-class BadInput(click.ClickException):
-    """Bad usage or bad input: one line, exit status 2."""
+class CommandError(click.ClickException):
+    """An error of a command: one line that begins with "Error:", and perhaps a line of advice."""
 
-    exit_code = 2
+    def __init__(self, message: str, *, status: int = BAD_INPUT, advice: str = "") -> None:
+        super().__init__(message)
+        self.exit_code = status  # type: ignore[misc]
+        self.advice = advice
 
     def format_message(self) -> str:
         """The message on one line."""
         return printable(" ".join(str(self.message).split()))
 
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the error, and the advice."""
+        click.echo(f"Error: {self.format_message()}", file=file, err=file is None)
+        if self.advice:
+            click.echo(printable(self.advice), file=file, err=file is None)
+
+
+class BadInput(CommandError):  # noqa: N818 - what is bad is the input
+    """Bad usage or bad input: one line, exit status 2."""
+
 
 def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn the errors that bad input causes into one line and exit status 2."""
+    """Turn the errors that bad input causes, and failed computations, into one line.
+
+    With ``rdpkit --debug`` errors are passed on, so that their traceback is shown.
+    """
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
+        except BrokenPipeError:
+            raise
         except (ValueError, ArithmeticError, OSError) as error:
-            raise BadInput(str(error) or type(error).__name__) from None
+            if _debugging(click.get_current_context(silent=True)):
+                raise
+            raise _command_error(error) from None
 
     return wrapped
+
+
+def reported(error: Exception, ctx: click.Context) -> click.ClickException:
+    """The error as it is shown to people; with ``--debug`` its traceback is printed now.
+
+    Parameters
+    ----------
+    error : Exception
+        Anything that a command raised.
+    ctx : click.Context
+        The context of the program.
+    """
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error
+    if _debugging(ctx):
+        import traceback  # noqa: PLC0415 - only here
+
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    if isinstance(error, click.UsageError):
+        return BadInput(error.format_message(), advice=_where_to_read(error.ctx))
+    if isinstance(error, click.ClickException):
+        return error
+    if isinstance(error, ModuleNotFoundError):
+        return _missing(error, ctx.invoked_subcommand or "")
+    return _command_error(error)
+
+
+def without_library(name: str, error: ModuleNotFoundError) -> click.Command:
+    """A command that cannot be imported: it says which extra it needs."""
+    missing = _missing(error, name)
+
+    @click.command(
+        name,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True},
+        help=missing.format_message(),
+        short_help=f"(not installed: {missing.format_message().rpartition(': ')[2]})",
+    )
+    @click.argument("rest", nargs=-1, type=click.UNPROCESSED)
+    def command(rest: tuple[str, ...]) -> None:
+        raise missing
+
+    return command
+
+
+def _command_error(error: Exception) -> CommandError:
+    words = str(error) or type(error).__name__
+    if isinstance(error, ArithmeticError):
+        return CommandError(
+            f"rdpkit could not prove a number: {words} {_REPORT}", status=OUR_FAILURE
+        )
+    if isinstance(error, (ValueError, OSError)):
+        return BadInput(words)
+    return _failure(error)
+
+
+def _failure(error: Exception) -> CommandError:
+    return CommandError(
+        f"rdpkit failed with {type(error).__name__}: {error}. {_REPORT}", status=OUR_FAILURE
+    )
+
+
+def _missing(error: ModuleNotFoundError, command: str) -> CommandError:
+    """Which library a command needs, and which extra installs it."""
+    module = (error.name or "").partition(".")[0]
+    if module in ("", "rdpkit"):
+        return _failure(error)
+    library = _DISTRIBUTIONS.get(module, module.replace("_", "-"))
+    extra = _extra_with(library, command)
+    return BadInput(
+        f"rdpkit {command} needs {library}: pip install "
+        + (f"'rdpkit[{extra}]'" if extra else library)
+    )
+
+
+def _extra_with(library: str, command: str) -> str | None:
+    """The extra that installs a library; of several the one that is named after the layer."""
+    # Reading the metadata takes long, and only errors need it.
+    from importlib.metadata import PackageNotFoundError, entry_points, requires  # noqa: PLC0415
+
+    try:
+        requirements = requires("rdpkit") or []
+    except PackageNotFoundError:
+        return None
+    found = (re.match(r"""([\w.-]+).*extra\s*==\s*['"]([\w-]+)""", text) for text in requirements)
+    extras = [m[2] for m in found if m and m[1].lower() == library.lower() and m[2] != "dev"]
+    homes = [entry.value.split(".") for entry in entry_points(group=GROUP, name=command)]
+    of_layer = [extra for extra in extras if any(extra in home for home in homes)]
+    return next(iter(of_layer + extras), None)
+
+
+def _where_to_read(ctx: click.Context | None) -> str:
+    return "" if ctx is None else f"Try '{ctx.command_path} --help' for help."
+
+
+def _debugging(ctx: click.Context | None) -> bool:
+    return ctx is not None and bool(ctx.meta.get("rdpkit.debug"))

@@ -13,36 +13,26 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rdpkit.calibration import UnreachableTargetError
-from rdpkit.cli.event_commands import (
-    METAVAR,
-    AboutAnEvent,
+from rdpkit.cli.event_commands import EventCommands, with_adjacency
+from rdpkit.cli.event_options import (
+    ListType,
+    adjacency_option,
+    dashed,
     delta_option,
-    options_of,
+    event_options,
+    format_choice,
+    target_epsilon_option,
 )
-from rdpkit.cli.partial_events import check_nothing_missing, filled
-from rdpkit.events import MECHANISMS, Event, event_from_parameters
+from rdpkit.cli.output import OUT_OF_REACH, CommandError
+from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
+from rdpkit.events import MECHANISMS, Event
 from rdpkit.events.mixing import Mixing
 from rdpkit.planning import OBJECTIVES, Plan
 from rdpkit.planning import plan as find
-from rdpkit.tables import event_in_file, read_toml
-from rdpkit.text import as_json, guarantee_lines, printable
+from rdpkit.tables import event_from_table, event_in_file, mechanism_name, read_toml
+from rdpkit.text import as_json, printable, with_guarantee
 
-# Status 1 is a check that failed: the target is out of reach.
-_OUT_OF_REACH = 1
-
-
-def _integers(ctx: click.Context, option: click.Parameter, value: str | None) -> list[int] | None:
-    try:
-        return None if value is None else [int(item) for item in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a list of integers like 10,20,30") from None
-
-
-def _numbers(ctx: click.Context, option: click.Parameter, value: str | None) -> list[float] | None:
-    try:
-        return None if value is None else [float(item) for item in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a list of numbers like 0.2,0.5") from None
+_PLANNED = [name for name, kind in MECHANISMS.items() if kind.mixing is not None]
 
 
 def _chosen(mixing: Mixing) -> set[str]:
@@ -51,44 +41,40 @@ def _chosen(mixing: Mixing) -> set[str]:
     return names | ({mixing.label_noise} if mixing.label_noise else set())
 
 
-class _Planned(AboutAnEvent):
-    """Events that can be planned, of which what is chosen may be left out."""
+def _options(event_type: type[Event]) -> list[click.Option]:
+    """The options of a mechanism, none of them required."""
+    # The list of releases to try takes the place of the one number.
+    found = event_options(event_type, required=False)
+    return [option for option in found if option.name != "releases"]
 
-    def options_of(self, name: str) -> list[click.Option] | None:
-        """The options for a mechanism, those that are chosen not required."""
-        if MECHANISMS[name].mixing is None:
-            return None
-        options = options_of(MECHANISMS[name])
-        assert options is not None
-        for option in options:
-            option.required = False
-        # The list of releases to try takes the place of the one number.
-        return [option for option in options if option.name != "releases"]
 
-    def without_options(self, name: str) -> str:
-        """What to say about a mechanism that cannot be planned."""
-        known = ", ".join(name for name, kind in MECHANISMS.items() if kind.mixing is not None)
-        return f"Expected EVENT to be one of {known}, which can be planned, got {name!r}."
+def _refusal(name: str) -> str:
+    known = ", ".join(map(dashed, _PLANNED))
+    return f"Expected EVENT to be one of {known}, which can be planned, got {dashed(name)!r}."
 
-    def event(self, name: str, given: dict[str, Any], values: dict[str, Any]) -> Event:
-        """The event, with something in the place of what is chosen."""
-        table = read_toml(name) if name not in MECHANISMS else {"mechanism": name, **given}
-        kind = MECHANISMS.get(str(table.get("mechanism")))
-        if kind is not None and kind.mixing is None:
-            raise ValueError(self.without_options(kind.mechanism))
-        if kind is not None and kind.mixing is not None:
-            chosen = _chosen(kind.mixing)
-            releases = kind.mixing.releases
-            if values["releases"] is None and releases not in table:
-                own = releases.replace("_", "-")
-                choice = "" if own == "releases" else f" or '--{own}'"
-                raise click.UsageError(f"Missing option '--releases'{choice}.")
-            table = filled(table, lambda path: path in chosen)
-        if name not in MECHANISMS:
-            return event_in_file(name, table)
-        mechanism = str(table.pop("mechanism"))
-        check_nothing_missing(mechanism, table)
-        return event_from_parameters(mechanism, table)
+
+def _event(
+    source: str, given: dict[str, Any], *, releases: list[int] | None, adjacency: str
+) -> Event:
+    """The event, with placeholders for what the plan chooses."""
+    if source in MECHANISMS:
+        table = {"mechanism": source, **with_adjacency(source, given, adjacency)}
+    else:
+        table = read_toml(source)
+    kind = MECHANISMS.get(mechanism_name(str(table.get("mechanism"))))
+    if kind is not None and kind.mixing is None:
+        raise ValueError(_refusal(kind.mechanism))
+    if kind is not None and kind.mixing is not None:
+        chosen = _chosen(kind.mixing)
+        own = kind.mixing.releases
+        if releases is None and own not in table:
+            choice = "" if own == "releases" else f" or '--{dashed(own)}'"
+            raise click.UsageError(f"Missing option '--releases'{choice}.")
+        table = with_placeholders(table, lambda path: path in chosen)
+    if source not in MECHANISMS:
+        return event_in_file(source, table)
+    check_nothing_missing(source, table)
+    return event_from_table(table)
 
 
 @contextmanager
@@ -118,10 +104,7 @@ def _print(found: Plan) -> None:
     if best.label_noise is not None:
         lines.append(f"{'label noise':{width}} {best.label_noise!r}")
     lines.append(f"{found.objective:{width}} {best.score:.6g} ({OBJECTIVES[found.objective]})")
-    for line in guarantee_lines(found.guarantee):
-        name, _, rest = line.partition(" ")
-        lines.append(f"{name:{width}} {rest.strip()}")
-    lines += [f"{'note':{width}} {text}" for text in found.notes]
+    lines = with_guarantee(lines, found.guarantee, found.notes, width)
     click.echo("\n".join(printable(line) for line in lines))
     click.echo()
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -143,13 +126,21 @@ def _print(found: Plan) -> None:
     console.print(table)
 
 
-def _answer(event: Event, *, output_format: str, **question: Any) -> None:
+def _run(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    releases: list[int] | None,
+    output_format: str,
+    **question: Any,
+) -> None:
+    event = _event(source, given, releases=releases, adjacency=adjacency)
     try:
         with _progress() as tell:
-            found = find(event, **question, progress=tell)
+            found = find(event, adjacency=adjacency, releases=releases, **question, progress=tell)
     except UnreachableTargetError as error:
-        click.echo(printable(f"Error: {' '.join(str(error).split())}"), err=True)
-        sys.exit(_OUT_OF_REACH)
+        raise CommandError(str(error), status=OUT_OF_REACH) from None
     if output_format == "json":
         click.echo(as_json(found.as_dict()))
     elif output_format == "csv":
@@ -158,14 +149,10 @@ def _answer(event: Event, *, output_format: str, **question: Any) -> None:
         _print(found)
 
 
-plan = _Planned(
-    name="plan",
-    answer=_answer,
-    formats=("text", "json", "csv"),
-    extra=[
-        click.Option(
-            ["--target-epsilon"], type=float, required=True, help="At most this, in nats."
-        ),
+def _shared_options() -> list[click.Option]:
+    return [
+        adjacency_option(),
+        target_epsilon_option(),
         delta_option(),
         click.Option(
             ["--objective"],
@@ -177,21 +164,18 @@ plan = _Planned(
         ),
         click.Option(
             ["--orders-of-mixture"],
-            callback=_integers,
-            metavar="N,N,...",
+            type=ListType(int),
             help="Records in a release, to be tried.  [default: a search for the best]",
         ),
         click.Option(
             ["--releases"],
-            callback=_integers,
-            metavar="N,N,...",
+            type=ListType(int),
             help="Numbers of releases to be tried, of each class where they are per class.  "
             "[default: the event's own]",
         ),
         click.Option(
             ["--label-shares"],
-            callback=_numbers,
-            metavar="X,X,...",
+            type=ListType(float),
             help="For dpmix, parts of the budget for labels, to be tried.  [default: the best for "
             "--label-weight]",
         ),
@@ -205,10 +189,19 @@ plan = _Planned(
         click.Option(
             ["--bound"], default="best", show_default=True, help="As for rdpkit calibrate."
         ),
-    ],
-    help="The order of mixture, releases and noise of the highest signal-to-noise ratio that a "
-    "target allows, certified. EVENT is a mechanism, or a TOML file that describes one; what is "
-    "chosen may be left out.\n\nExit status: 0 fine, 1 the target is out of reach, 2 bad usage or "
-    "bad input.",
-    subcommand_metavar=METAVAR,
+        format_choice("text", "json", "csv"),
+    ]
+
+
+plan = EventCommands(
+    name="plan",
+    mechanisms=_PLANNED,
+    event_options=_options,
+    shared_options=_shared_options,
+    run=_run,
+    refusal=_refusal,
+    help="The order of mixture, the number of releases and the noise that give the highest "
+    "signal-to-noise ratio within a target epsilon, certified. EVENT is a mechanism, or a TOML "
+    "file that describes one; what is chosen may be left out.\n\nExit status: 0 fine, 1 the "
+    "target is out of reach, 2 bad usage or bad input.",
 )

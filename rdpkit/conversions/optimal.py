@@ -35,9 +35,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 
 from rdpkit.conversions import balle2020
+from rdpkit.numerics.special import expit, log_expit
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, log_ndtr
+
+from rdpkit.numerics.special import erfcx, log_ndtr
 
 Array = NDArray[np.float64]
 

@@ -22,9 +22,9 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
 
 from rdpkit.numerics import sampled_gaussian_block as block
+from rdpkit.numerics.special import gammaln, logsumexp
 
 Array = NDArray[np.float64]
 

@@ -15,12 +15,14 @@ Both parts are sums of positive numbers.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+
+from rdpkit.numerics.special import gammaln
 
 Array = NDArray[np.float64]
 
@@ -43,7 +45,6 @@ _REACH = 9.0
 _LONG, _SHORT = 24, 12
 _NEAR = {_LONG: 2.0, _SHORT: 0.25}
 _POWERS = np.arange(2.0, 2.0 + _LONG)
-_FACTORIALS = np.exp(gammaln(_POWERS + 1.0))
 _SIGNS = (-1.0) ** _POWERS
 # Nodes, and what they cost in exponentials, above which an order is better off with its own cells.
 _LONG_LINE = 2_000
@@ -53,6 +54,12 @@ _LOOKED_AT = 400.0
 _ENTRIES = 300_000
 # Far nodes below e^-600 of the near ones' scale are left out: at most 1e-50 of the sum.
 _NEGLIGIBLE = -600.0
+
+
+@functools.cache
+def _factorials() -> Array:
+    """The factorials of the powers, computed when they are first needed."""
+    return np.asarray(np.exp(gammaln(_POWERS + 1.0)))
 
 
 def compatible(orders: Array) -> NDArray[np.bool_]:
@@ -302,7 +309,7 @@ def _near_sum(b: Array, weights: Array, u: Array, reach: Array, count: int) -> A
         filled += new
         if filled < count:
             u2 = u2 * u2
-    moments = (powers.sum(axis=2) / _FACTORIALS[:count, None]).T
+    moments = (powers.sum(axis=2) / _factorials()[:count, None]).T
     common = (moments * _SIGNS[:count] * reach ** _POWERS[:count]).sum(axis=1)
     y = b * reach
     # (p, k, moments): y^2, y^3, ...

@@ -41,6 +41,14 @@ def test_bad_input_is_one_line_and_status_2(arguments, message):
         (["epsilon", *GAUSSIAN, *ADD], "Missing option '--delta'"),
         (["delta", *GAUSSIAN, *ADD], "Missing option '--epsilon'"),
         (["epsilon", *GAUSSIAN, "--adjacency", "bounded", "--delta", "0.1"], "'bounded' is not"),
+        (
+            ["epsilon", *GAUSSIAN, "--adjacency", "replce", "--delta", "0.1"],
+            "Did you mean 'replace'?",
+        ),
+        (["epsilon", *GAUSSIAN, "--noise-sd", "1"], "Did you mean '--noise-std'?"),
+        (["epsilon", "poisson-sampled-gausian"], "Did you mean 'poisson-sampled-gaussian'?"),
+        (["calibrat"], "Did you mean 'calibrate'?"),
+        (["--debgu"], "Did you mean '--debug'?"),
         (["epsilon", *GAUSSIAN, "--sigma", "1"], "No such option"),
         (["epsilon", "dpmix", "--releases", "1.5"], "'1.5' is not a valid integer"),
         (["epsilon", "dpcda", "--class-sizes", "1,x"], "'1,x' is not a list of integers"),
@@ -53,6 +61,7 @@ def test_bad_usage_is_status_2(arguments, message):
     done = run(*arguments)
     assert done.exit_code == 2
     assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
     assert message in done.stderr
 
 
@@ -101,8 +110,10 @@ def test_a_directory_is_no_file(tmp_path):
 )
 def test_extreme_parameters_are_answered_or_refused_in_one_line(arguments):
     done = run(*arguments, *ADD)
-    assert done.exit_code in (0, 2)
+    # A number that cannot be proven is a failure of the program, not a mistake in the input.
+    assert done.exit_code in (0, 2, 70)
     assert done.stderr.count("\n") == (1 if done.exit_code else 0)
+    assert ("This is not a mistake in your input" in done.stderr) == (done.exit_code == 70)
 
 
 def test_a_number_of_too_many_digits_names_the_file(tmp_path):
@@ -111,3 +122,64 @@ def test_a_number_of_too_many_digits_names_the_file(tmp_path):
     done = run("epsilon", path, "--delta", "1e-5", *ADD)
     assert done.exit_code == 2
     assert str(path) in done.stderr
+
+
+def failing(monkeypatch, error):
+    """What the program prints when a computation raises."""
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("rdpkit.cli.event_commands.event_from_parameters", fail)
+    return lambda *options: run(*options, "epsilon", *GAUSSIAN, "--delta", "1e-5", *ADD)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ArithmeticError("A bound came out NaN."), "could not prove a number: A bound came out"),
+        (TypeError("no such thing"), "rdpkit failed with TypeError: no such thing"),
+    ],
+)
+def test_a_failure_of_the_program_is_not_reported_as_a_mistake_of_the_user(
+    monkeypatch, error, message
+):
+    done = failing(monkeypatch, error)()
+    assert done.exit_code == 70
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: rdpkit ")
+    assert message in done.stderr
+    assert "This is not a mistake in your input: please report it" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("environment", [{}, {"RDPKIT_DEBUG": "1"}])
+def test_debug_shows_the_traceback(monkeypatch, environment):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    done = failing(monkeypatch, ValueError("wrong"))(*([] if environment else ["--debug"]))
+    assert done.exit_code == 2
+    assert "Traceback (most recent call last)" in done.stderr
+    assert done.stderr.endswith("Error: wrong\n")
+
+
+def test_a_missing_library_is_named_with_its_extra(monkeypatch):
+    missing = ModuleNotFoundError("No module named 'sklearn.svm'", name="sklearn.svm")
+    done = failing(monkeypatch, missing)()
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: rdpkit epsilon needs scikit-learn: pip install 'rdpkit[")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
+    def load(name):
+        raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
+
+    monkeypatch.setattr("rdpkit.cli._load", load)
+    for arguments in (["report"], ["report", "--help"], ["report", "x", "--option"]):
+        done = run(*arguments)
+        assert done.exit_code == 2
+        assert done.stderr == (
+            "Error: rdpkit report needs jinja2: pip install 'rdpkit[verification]'\n"
+        )
+    assert "pip install 'rdpkit[verification]'" in run("--help").output

@@ -32,7 +32,7 @@ def write(path, name, **extra):
 def test_every_mechanism_has_a_command_or_is_made_of_others():
     assert EVENTS.keys() | {"composed", "repeated", "parallel"} == MECHANISMS.keys()
     listed = run("epsilon", "--help").output
-    assert all(name in listed for name in EVENTS)
+    assert all(name.replace("_", "-") in listed for name in EVENTS)
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -137,3 +137,27 @@ def test_one_number_of_samples_is_for_every_class():
 def test_a_delta_too_small_for_a_float_is_not_zero(epsilon):
     found = answer("delta", *GAUSSIAN, "--epsilon", epsilon, *ADD)
     assert found["delta"] > 0.0
+
+
+def test_names_are_spelled_with_dashes_and_underscores_are_accepted():
+    question = ["--delta", "1e-5"]
+    one = answer("epsilon", *GAUSSIAN, *question, "--adjacency", "replace_one")
+    for adjacency in ("replace-one", "replace"):
+        assert answer("epsilon", *GAUSSIAN, *question, "--adjacency", adjacency) == one
+    for adjacency in ("add-or-remove-one", "add-remove"):
+        other = answer("epsilon", *GAUSSIAN, *question, "--adjacency", adjacency)
+        assert other["adjacency"] == "add_or_remove_one"
+    name, *words = options("poisson_sampled_gaussian")
+    both = [answer("epsilon", n, *words, *question, *ADD) for n in (name, name.replace("_", "-"))]
+    assert both[0] == both[1]
+    assert name.replace("_", "-") in run("epsilon", name, "--help").output
+
+
+def test_help_comes_from_the_docstring():
+    shown = " ".join(run("epsilon", "gaussian", "--help").output.split())
+    for text in (
+        "The sum of the records' vectors plus N(0, noise_std^2 I)",
+        "Standard deviation of the noise in each coordinate",
+        "Largest L2 norm of one record's vector",
+    ):
+        assert text in shown

@@ -102,7 +102,7 @@ def test_out_of_reach_is_status_1():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["gaussian"], "Expected EVENT to be one of dpmix, class_wise_dpmix, dpcda, ldpdc, ndpdc"),
+        (["gaussian"], "Expected EVENT to be one of dpmix, class-wise-dpmix, dpcda, ldpdc, ndpdc"),
         (["laplace"], "Expected EVENT to be a TOML file or one of dpmix"),
         ([*CDA, "--releases", "5", "--orders-of-mixture", "x"], "'x' is not a list of integers"),
         ([*CDA, "--releases", "5", "--orders-of-mixture", "601"], "Expected orders_of_mixture"),

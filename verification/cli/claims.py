@@ -15,14 +15,12 @@ from rdpkit.verification.claims.reading import load_files, loads
 from rdpkit.verification.claims.schema import schema_text
 
 import rdpkit
-from rdpkit import Adjacency, Event, event_from_parameters
-from rdpkit.cli.event_commands import options_of
+from rdpkit import Event, event_from_parameters
+from rdpkit.cli.event_options import ADJACENCY, MECHANISM
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
 from rdpkit.files import write_whole
 from rdpkit.text import as_json, printable, rounded_up
-
-_ASKED = tuple(name for name, event in MECHANISMS.items() if options_of(event) is not None)
 
 
 @click.group()
@@ -31,7 +29,7 @@ def claims() -> None:
 
 
 @claims.command()
-@click.argument("mechanism", required=False, type=click.Choice(_ASKED))
+@click.argument("mechanism", required=False, type=MECHANISM)
 @click.option(
     "--set",
     "given",
@@ -42,7 +40,7 @@ def claims() -> None:
 )
 @click.option(
     "--adjacency",
-    type=click.Choice([member.value for member in Adjacency]),
+    type=ADJACENCY,
     help="The neighbouring relation; asked for if it is not given.",
 )
 @click.option("--delta", type=float, help="In (0, 1); asked for if it is not given.")
@@ -78,15 +76,13 @@ def new(
     The file is one that rdpkit audit proves, unless you claim less than can be proven.
     """
     if mechanism is None:
-        mechanism = click.prompt("Mechanism", type=click.Choice(_ASKED))
+        mechanism = click.prompt("Mechanism", type=MECHANISM)
         assert mechanism is not None
     path = output or Path(f"{mechanism}.claims.toml")
     if path.exists() and not force:
         raise ValueError(f"{path} is there already; --force writes over it.")
     if adjacency is None:
-        adjacency = click.prompt(
-            "Adjacency", type=click.Choice([member.value for member in Adjacency])
-        )
+        adjacency = click.prompt("Adjacency", type=ADJACENCY)
         assert adjacency is not None
     values = _values(mechanism, given, adjacency)
     if delta is None:

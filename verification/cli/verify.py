@@ -22,6 +22,7 @@ from rdpkit.verification.blackbox.options import (
 )
 
 from rdpkit.adjacency import Adjacency
+from rdpkit.cli.event_options import ADJACENCY
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.text import as_json, printable
@@ -85,7 +86,7 @@ def _default_of(option: Option) -> str:
 @click.option("--delta", type=float, help="The claim, or a part of it; in [0, 1).")
 @click.option(
     "--adjacency",
-    type=click.Choice([member.value for member in Adjacency]),
+    type=ADJACENCY,
     help="The neighbouring relation of the claim; there is no default.",
 )
 @click.option(

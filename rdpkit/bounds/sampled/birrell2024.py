@@ -39,7 +39,6 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
@@ -48,6 +47,7 @@ from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda
 from rdpkit.numerics.balls import to_relative_accuracy
 from rdpkit.numerics.sampled_gaussian import log_expm1, log_row_sums, rdp_from_log_excess
+from rdpkit.numerics.special import gammaln
 
 EXPANSIONS = (3, 4, 5, 6, 8, 10, 12, 16)
 """The lengths m of the expansion that are tried; any of them gives a bound."""

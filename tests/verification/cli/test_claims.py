@@ -95,7 +95,7 @@ def test_names_are_written_as_they_are(run, name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["no-such"], "is not one of 'gaussian'"),
+        (["no-such"], "is not one of gaussian"),
         ([*GAUSSIAN, "--set", "sigma=1"], "Expected --set to be NAME=VALUE with NAME one of"),
         ([*GAUSSIAN, "--set", "noise_std"], "Expected --set to be NAME=VALUE"),
         ([*GAUSSIAN, "--set", "noise_std=x"], "Expected noise_std to be a number, got 'x'"),

@@ -1,4 +1,4 @@
-"""Descriptions of events in which the parameters that are searched for may be left out."""
+"""Placeholders for parameters that are searched for, and that a description may leave out."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from rdpkit.calibration.parameters import stands_for
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
 
 Wanted = Callable[[str], bool]
-"""Whether the parameter at a path is one that is searched for."""
+"""Whether the parameter at a path is searched for."""
 
-# What fits whatever the other parameters are, and is of a usual size.
+# Values of a usual size that events accept whatever their other parameters are.
 _FITTING: Mapping[str, Any] = {
     "sampling_probability": 0.5,
     "min_eigenvalue": 0.5,
     "population_size": _validate.LARGEST_INTEGER,
     "records": 10**6,
 }
-_BY_KIND: Mapping[str, Any] = {"number": 1.0, "integer": 1}
+_FITTING_KIND: Mapping[str, Any] = {"number": 1.0, "integer": 1}
 
 
-def named(names: list[str]) -> Wanted:
-    """The paths that one of the names stands for."""
+def any_of(names: list[str]) -> Wanted:
+    """The parameters that one of the names stands for."""
     return lambda path: any(stands_for(name, path) for name in names)
 
 
-def filled(table: Mapping[str, Any], wanted: Wanted, prefix: str = "") -> dict[str, Any]:
-    """The table of an event, with something for every parameter that is wanted and not there.
+def with_placeholders(table: Mapping[str, Any], wanted: Wanted, prefix: str = "") -> dict[str, Any]:
+    """The table of an event, with a value in every place that is searched for and left empty.
 
     Parameters
     ----------
     table : mapping
-        As in a TOML file: ``mechanism`` and its parameters, events being tables themselves. What
-        is wrong with it is left for others to say.
+        As in a TOML file: ``mechanism`` and its parameters, where events are tables themselves.
+        Mistakes in it are kept; whoever builds the event reports them.
     wanted : callable
-        Which parameters may be left out.
+        Which parameters are searched for.
     prefix : str
         The path of the table.
     """
@@ -50,10 +50,12 @@ def filled(table: Mapping[str, Any], wanted: Wanted, prefix: str = "") -> dict[s
         path = prefix + parameter.name
         inner = table.get(parameter.name)
         if parameter.kind == "event" and isinstance(inner, Mapping):
-            result[parameter.name] = filled(inner, wanted, f"{path}.")
+            result[parameter.name] = with_placeholders(inner, wanted, f"{path}.")
         elif parameter.kind == "events" and isinstance(inner, list):
             result[parameter.name] = [
-                filled(part, wanted, f"{path}[{i}].") if isinstance(part, Mapping) else part
+                with_placeholders(part, wanted, f"{path}[{i}].")
+                if isinstance(part, Mapping)
+                else part
                 for i, part in enumerate(inner)
             ]
         elif inner is None and parameter.required and wanted(path):
@@ -70,16 +72,16 @@ def _fitting(parameter: Parameter, table: Mapping[str, Any]) -> Any:
         return max(1.0, diameter) if isinstance(diameter, (int, float)) else 1.0
     if parameter.kind == "integers":
         return 1 if parameter.one_for_all else None
-    return _FITTING.get(parameter.name, _BY_KIND.get(parameter.kind))
+    return _FITTING.get(parameter.name, _FITTING_KIND.get(parameter.kind))
 
 
 def check_nothing_missing(mechanism: str, given: Mapping[str, Any]) -> None:
-    """Whether a mechanism has all that it requires.
+    """Check that options gave everything that a mechanism requires.
 
     Raises
     ------
     click.UsageError
-        If not; it names the first option that is missing.
+        If not; the message names the first option that is missing.
     """
     for parameter in parameters_of(MECHANISMS[mechanism]):
         if parameter.required and parameter.name not in given:

@@ -1,0 +1,98 @@
+"""Help texts from the docstrings of events, which are written in the form of numpydoc."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_HEADING = re.compile(r"^(\S[^\n]*)\n-{3,}[ ]*$", re.MULTILINE)
+_ENTRY = re.compile(r"^(\w+(?:,[ ]*\w+)*)[ ]*(?::[^\n]*)?$", re.MULTILINE)
+_ROLE = re.compile(r":[\w:]+:`~?([^`]*)`")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a docstring says.
+
+    Parameters
+    ----------
+    paragraphs : tuple of str
+        The text before the first section; the first paragraph is the summary.
+    parameters : mapping of str to str
+        The text about each parameter, in one line.
+    examples : str
+        The section of that name, as it stands.
+    """
+
+    paragraphs: tuple[str, ...]
+    parameters: Mapping[str, str]
+    examples: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence."""
+        return first_sentence(self.paragraphs[0]) if self.paragraphs else ""
+
+
+def described(documented: object) -> Description:
+    """What the docstring of a class or a function says; sections that are missing are empty."""
+    text = inspect.getdoc(documented) or ""
+    pieces = _HEADING.split(text)
+    sections = dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    return Description(
+        paragraphs=tuple(map(plain, filter(None, re.split(r"\n\s*\n", pieces[0].strip())))),
+        parameters=_entries(sections.get("Parameters", "")),
+        examples=sections.get("Examples", "").strip(),
+    )
+
+
+def plain(text: str) -> str:
+    """Text of a docstring without its markup, in one line."""
+    return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
+
+
+def first_sentence(text: str) -> str:
+    """The text up to the first full stop that ends a sentence."""
+    return re.split(r"(?<=\.)\s+(?=[A-Z])", text.strip(), maxsplit=1)[0]
+
+
+def example_values(description: Description, constructor: str) -> dict[str, object] | None:
+    """The arguments of the first call of a constructor in the examples; None if there is none.
+
+    Parameters
+    ----------
+    description : Description
+        Of the class.
+    constructor : str
+        The name of the class. Its arguments are used if all are named and written as literals.
+    """
+    lines = (line[4:] for line in description.examples.splitlines() if line[:4] in (">>> ", "... "))
+    try:
+        tree = ast.parse("\n".join(lines))
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or node.args or not node.keywords:
+            continue
+        if ast.unparse(node.func).rpartition(".")[2] != constructor:
+            continue
+        try:
+            return {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+        except ValueError:
+            continue
+    return None
+
+
+def _entries(section: str) -> dict[str, str]:
+    pieces = _ENTRY.split("\n" + section.strip("\n"))
+    return {
+        name.strip(): plain(text)
+        for names, text in zip(pieces[1::2], pieces[2::2], strict=True)
+        for name in names.split(",")
+    }
+
+
+__all__ = ["Description", "described", "example_values", "first_sentence", "plain"]

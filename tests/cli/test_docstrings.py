@@ -1,0 +1,72 @@
+"""What the help takes from docstrings, whatever is missing in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from rdpkit.cli.docstrings import described, example_values
+from rdpkit.events import MECHANISMS, parameters_of
+
+TEXT = """The sum is released. Noise is added.
+
+With sigma: ``z = sigma / s``, see :class:`~rdpkit.Gaussian`.
+
+Parameters
+----------
+one : float
+    In the units
+    of the sum.
+two, three : int
+    Both at least 1.
+
+Raises
+------
+ValueError
+    Always.
+
+Examples
+--------
+>>> event = rdpkit.Documented(one=1.5, two=[1, 2],
+...                           three=True)
+>>> event.one
+1.5
+"""
+
+
+def documented(text):
+    return type("X", (), {"__doc__": text or None})
+
+
+def test_sections():
+    found = described(documented(TEXT))
+    assert found.summary == "The sum is released."
+    assert found.paragraphs[1] == "With sigma: z = sigma / s, see rdpkit.Gaussian."
+    assert found.parameters == {
+        "one": "In the units of the sum.",
+        "two": "Both at least 1.",
+        "three": "Both at least 1.",
+    }
+    assert example_values(found, "Documented") == {"one": 1.5, "two": [1, 2], "three": True}
+    assert example_values(found, "Other") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Only a summary", "A.\n\nExamples\n--------\n>>> (", "A.\n\nExamples\n--------\n>>> X(1)"],
+)
+def test_what_is_missing_is_empty(text):
+    found = described(documented(text))
+    assert found.parameters == {}
+    assert example_values(found, "X") is None
+
+
+def test_arguments_that_are_computed_make_no_example():
+    text = "A.\n\nExamples\n--------\n>>> X(a=[1] * 3)"
+    assert example_values(described(documented(text)), "X") is None
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_parameter_of_every_event_is_described(name):
+    found = described(MECHANISMS[name])
+    assert found.summary.endswith(".")
+    assert {p.name for p in parameters_of(MECHANISMS[name])} <= found.parameters.keys()
