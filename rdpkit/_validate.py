@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.records import did_you_mean
+
 Array = NDArray[np.float64]
 
 LARGEST_INTEGER = 10**15
@@ -27,14 +29,6 @@ def fail(name: str, condition: str, value: Any) -> ValueError:
     if len(shown) > 200:
         shown = shown[:197] + "..."
     return ValueError(f"Expected {name} {condition}, got {shown}.")
-
-
-def did_you_mean(name: Any, known: Iterable[str]) -> str:
-    """A question to put behind an error about an unknown name; empty if no known name is near."""
-    from difflib import get_close_matches  # noqa: PLC0415 - needed only for errors
-
-    near = get_close_matches(str(name), list(known), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _number(name: str, value: Any, condition: str) -> float:

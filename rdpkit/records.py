@@ -8,7 +8,6 @@ are each one error that names the key, the value and what is accepted.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
@@ -72,9 +71,11 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def suggestion(name: object, known: Iterable[str]) -> str:
-    """A question with the nearest known name, to end an error with; empty if none is near."""
-    near = difflib.get_close_matches(str(name), [str(one) for one in known], n=1)
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """A question to put behind an error about an unknown name; empty if no known name is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - needed only for errors
+
+    near = get_close_matches(str(name), [str(one) for one in known], n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
@@ -96,7 +97,7 @@ def read_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, A
     for name in table:
         if name not in keys:
             raise ValueError(
-                f"unknown key {name!r}; accepted are {', '.join(keys)}.{suggestion(name, keys)}"
+                f"unknown key {name!r}; accepted are {', '.join(keys)}.{did_you_mean(name, keys)}"
             )
     return {
         name: key.kind.read(name, table.get(name)) if name in table or key.needed else key.default
@@ -180,7 +181,7 @@ def choice(options: Iterable[str], build: Callable[[str], Any] = str) -> Kind:
         if not isinstance(value, str) or value not in accepted:
             condition = "to be one of " + ", ".join(map(repr, accepted))
             error = refused(name, condition, value)
-            raise ValueError(f"{error}{suggestion(value, accepted)}")
+            raise ValueError(f"{error}{did_you_mean(value, accepted)}")
         return build(value)
 
     return Kind(read, {"enum": list(accepted)})
@@ -315,6 +316,7 @@ __all__ = [
     "Kind",
     "as_plain",
     "choice",
+    "did_you_mean",
     "flag",
     "integer",
     "many",
@@ -326,7 +328,6 @@ __all__ = [
     "row",
     "shown",
     "string",
-    "suggestion",
     "table",
     "table_schema",
     "text",

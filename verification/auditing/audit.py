@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rdpkit.verification.auditing.cache import AuditCache, DamagedCacheWarning
-from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, without_numbers
-from rdpkit.verification.auditing.verdict import Bounds, audit_one
+from rdpkit.verification.auditing.findings import NOT_COMPUTED, Bounds, Finding, without_numbers
+from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
 
 from rdpkit import _validate, supervisor
@@ -37,7 +37,7 @@ def audit(
         happens in this one. None: what joblib's context says (``joblib.parallel_config``, with
         which a Dask or Ray cluster takes over), and without one this process.
     bounds : {"all", "needed", "rdp"}
-        Which bounds to compute, see :class:`rdpkit.verification.auditing.verdict.Bounds`.
+        Which bounds to compute, see :class:`rdpkit.verification.auditing.findings.Bounds`.
     cache : AuditCache, str or Path, optional
         Where each finding is kept as soon as it is computed, and looked up before anything is
         computed, so that an audit that was killed goes on where it was. A path is opened here, and

@@ -1,10 +1,11 @@
 """Findings on the disk: what was computed once is not computed again, and damage is noticed.
 
-The file is lines of text that are only ever added, one a finding: a mark, a checksum, and the
-finding as JSON. A process that is killed loses the line that it was writing, which the checksum
-tells, and nothing else. A finding is filed under a hash of all that it depends on: the claim's
-content (not the file that it is in), the bounds that were asked for, the versions of the libraries,
-and the source code itself. So there is nothing to invalidate; a cache can be deleted at any time.
+The file has one line for each finding: a mark, a checksum, and the finding as JSON. Lines are added
+and never changed. A process that is killed loses at most the line that it was writing, because the
+checksum of a part of a line does not match. A finding is filed under a hash of all that it depends
+on: the claim's content (not the file that it is in), the bounds that were asked for, the versions
+of the libraries, and the source code itself. Nothing ever has to be invalidated, and a cache can be
+deleted at any time.
 """
 
 from __future__ import annotations

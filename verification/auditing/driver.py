@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.cache import AuditCache
-from rdpkit.verification.auditing.findings import Finding, refuted_by, with_notes
-from rdpkit.verification.auditing.verdict import Bounds
+from rdpkit.verification.auditing.findings import Bounds, Finding, refuted_by, with_notes
 from rdpkit.verification.claims.claim import Claim, named
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def findings_about(
     claims : iterable of Claim
         What to audit.
     bounds : {"all", "needed", "rdp"}
-        Which bounds to compute, see :class:`rdpkit.verification.auditing.verdict.Bounds`.
+        Which bounds to compute, see :class:`rdpkit.verification.auditing.findings.Bounds`.
     jobs : int or None
         Processes to share the work between, as in joblib.
     cache : AuditCache, str or Path, optional
@@ -147,7 +146,7 @@ def with_release(finding: Finding) -> Finding:
     if path is None:
         return finding
     try:
-        # Only where a release is named.
+        # Imported here because most claims name no release.
         from rdpkit.mechanisms.releases.manifest import load_manifest  # noqa: PLC0415
         from rdpkit.mechanisms.releases.release import check_arrays  # noqa: PLC0415
     except ModuleNotFoundError as error:

@@ -13,6 +13,19 @@ from rdpkit.verification.claims.claim import Claim
 from rdpkit.guarantee import plain
 
 
+class Bounds(StrEnum):
+    """Which bounds an audit computes.
+
+    ``ALL``: every one, so that each claim stands between a lower and the best upper bound.
+    ``NEEDED``: certified Renyi bounds, and privacy loss distributions for the claims that those do
+    not prove. ``RDP``: certified Renyi bounds alone, which prove claims and refute none.
+    """
+
+    ALL = "all"
+    NEEDED = "needed"
+    RDP = "rdp"
+
+
 class Reproduction(StrEnum):
     """Whether the published formula with the stated parameters gives the claimed number."""
 

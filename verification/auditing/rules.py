@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 
-from rdpkit.records import suggestion
+from rdpkit.records import did_you_mean
 
 NOTHING = "nothing"
 _SLACK = "slack>"
@@ -80,7 +80,7 @@ DEFAULT = FailOn(rules=frozenset({Rule.REFUTED, Rule.DIFFERS}))
 def _unknown(part: str) -> ValueError:
     return ValueError(
         "Expected fail-on to be refuted, unproven, differs, underspecified, slack>N or nothing, "
-        f"got {part!r:.80}.{suggestion(part, [*Rule, NOTHING])}"
+        f"got {part!r:.80}.{did_you_mean(part, [*Rule, NOTHING])}"
     )
 
 
@@ -120,7 +120,7 @@ def slack(finding: Finding) -> float:
     """By what factor a claim exceeds its best upper bound; 0 where nobody can tell."""
     if finding.slack is not None:
         return finding.slack
-    # Nothing is lost, and something was claimed: a slack without end.
+    # A release that loses nothing, of which some loss was claimed, has an infinite slack.
     nothing = finding.upper is not None and finding.upper.epsilon == 0.0
     claimed = finding.claim.epsilon
     return math.inf if nothing and claimed is not None and claimed > 0 else 0.0

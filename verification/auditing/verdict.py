@@ -6,10 +6,10 @@ import functools
 import math
 from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN, Decimal
-from enum import StrEnum
 
 import numpy as np
 from rdpkit.verification.auditing.findings import (
+    Bounds,
     Finding,
     Reproduction,
     Side,
@@ -36,26 +36,13 @@ from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.pairs.neighbouring import pair_of
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
 
-# A lower bound from floating-point sums refutes a claim only if it exceeds it by this part of it.
+# Lower bounds are floating-point sums. One refutes a claim if it exceeds it by more than this part.
 _MARGIN = 1e-6
 
 _ONLY_RDP = (
     "only Renyi divergences were asked for: a privacy loss distribution may prove the claim or "
     "refute it"
 )
-
-
-class Bounds(StrEnum):
-    """Which bounds an audit computes.
-
-    ``ALL``: every one, so that each claim stands between a lower and the best upper bound.
-    ``NEEDED``: certified Renyi bounds, and privacy loss distributions for the claims that those do
-    not prove. ``RDP``: certified Renyi bounds alone, which prove claims and refute none.
-    """
-
-    ALL = "all"
-    NEEDED = "needed"
-    RDP = "rdp"
 
 
 def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
@@ -117,7 +104,8 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     )
 
 
-# Two roundings of eight units in the last place, to either side.
+# The relative width of an enclosure that comes from rounding parameters to floats: eight units in
+# the last place, twice, on either side.
 _ROUNDING = 1e-14
 _Words = tuple[str, ...]
 
@@ -125,9 +113,9 @@ _Words = tuple[str, ...]
 def _is_proven(upper: Side, claimed: float) -> bool:
     """Whether a proven upper bound is at most the claim.
 
-    Both are taken as the nearest floats: a printed 0.04 is not refused for the 8e-19 between the
-    two. Nor is a claim inside of an enclosure that is only as wide as parameters are rounded: it is
-    the theorem's own number.
+    The claim is compared as the nearest float: a printed 0.04 is not refused because the float is
+    8e-19 away from it. A claim inside an enclosure that is no wider than the rounding of parameters
+    makes it is proven as well, because it is the theorem's own number.
     """
     if math.isinf(claimed):
         return True
@@ -283,4 +271,4 @@ def _side(guarantee: Guarantee) -> Side:
     )
 
 
-__all__ = ["Bounds", "audit_one"]
+__all__ = ["audit_one"]

@@ -15,7 +15,7 @@ import rdpkit
 _LIBRARIES = ("numpy", "scipy", "python-flint", "dp-accounting")
 # The modules of this layer that decide about claims.
 _DECIDING = ("rdpkit.verification.auditing", "rdpkit.verification.claims")
-# Folders within rdpkit that decide nothing, or are other layers, which an installation puts there.
+# Folders inside rdpkit on which no finding depends: commands, and the layers installed there.
 _NOT_DECIDING = ("cli", "mechanisms", "verification")
 
 

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from rdpkit.records import Kind, choice, integer, number, refused, suggestion
+from rdpkit.records import Kind, choice, did_you_mean, integer, number, refused
 
 SAMPLES = 200_000
 TIME_BUDGET = 60.0
@@ -30,7 +30,7 @@ def _read_neighbours(name: str, value: Any) -> str:
     if isinstance(value, str) and (value in NEIGHBOURS or value.endswith(".npz")):
         return value
     accepted = f"to be {', '.join(NEIGHBOURS)} or a file FILE.npz"
-    raise ValueError(f"{refused(name, accepted, value)}{suggestion(value, NEIGHBOURS)}")
+    raise ValueError(f"{refused(name, accepted, value)}{did_you_mean(value, NEIGHBOURS)}")
 
 
 def _read_scores(name: str, value: Any) -> tuple[str, ...]:

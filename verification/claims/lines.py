@@ -1,11 +1,11 @@
-"""At which lines of a TOML file its claims begin."""
+"""The lines of a TOML file at which its claims begin."""
 
 from __future__ import annotations
 
 import re
 
 _HEADER = re.compile(r"""[ \t]*\[\[[ \t]*(?:claim|"claim"|'claim')[ \t]*\]\]""")
-# What may hide a header, or the start of another string, from what is read line by line.
+# Comments and strings: what looks like a header inside one of them is no header.
 _TOKEN = re.compile(
     r"#[^\n]*"
     r'|"""(?:[^\\]|\\.)*?"{3,5}'

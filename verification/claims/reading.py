@@ -29,7 +29,7 @@ from rdpkit.verification.claims.lines import claim_lines
 
 from rdpkit import Event, event_from_parameters
 from rdpkit.events import MECHANISMS, check_given_parameters
-from rdpkit.records import read_table, refused, shown, suggestion
+from rdpkit.records import did_you_mean, read_table, refused, shown
 from rdpkit.text import rounded_up
 
 __all__ = [
@@ -152,7 +152,7 @@ def claim_of_release(path: Path) -> Claim:
     OSError
         If it cannot be read.
     """
-    # Only where a release is named: reading claims needs no mechanism.
+    # Imported here because most claims name no release.
     from rdpkit.mechanisms.releases.manifest import load_manifest  # noqa: PLC0415
 
     manifest = load_manifest(path)
@@ -222,7 +222,7 @@ def _release(table: Mapping[str, Any], name: str, folder: Path | None) -> tuple[
     if folder is None or Path(name).is_absolute():
         raise refused("release", "to be a path relative to the claims file", name)
     path = folder / name
-    # Only where a release is named: reading claims needs no mechanism.
+    # Imported here because most claims name no release.
     from rdpkit.mechanisms.releases.manifest import load_manifest  # noqa: PLC0415
 
     try:
@@ -277,7 +277,7 @@ def _what_was_released(
     if mechanism not in MECHANISMS:
         known = (*sorted(MECHANISMS), UNMODELLED)
         error = refused("mechanism", "to be one of " + ", ".join(map(repr, known)), mechanism)
-        raise ValueError(f"{error}{suggestion(mechanism, known)}")
+        raise ValueError(f"{error}{did_you_mean(mechanism, known)}")
     parameters = _floats(claim["parameters"])
     if not missing:
         if tables:

@@ -14,11 +14,11 @@ from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failure
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.reading import load_files, shipped_files
 from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
-from rdpkit.verification.outputs import AuditResult, Output, known_outputs, output_for
+from rdpkit.verification.outputs import AuditResult, known_outputs, output_for
 
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.files import write_whole
-from rdpkit.records import suggestion
+from rdpkit.records import did_you_mean
 from rdpkit.text import as_json, printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -112,8 +112,8 @@ def audit(
     rules = fail_on or (DEFAULT if files else FailOn.parse([NOTHING]))
     comparison = None if before is None else compare(findings, before, rules)
     result = AuditResult(findings, rules, comparison)
-    for path, output in to_write:
-        write_whole(path, output.text(result))
+    for path, content in to_write:
+        write_whole(path, content(result))
     if new_baseline is not None:
         write_baseline(new_baseline, findings, rules)
     if output_format == "json":
@@ -128,12 +128,15 @@ def audit(
         sys.exit(1)
 
 
-def _to_write(options: dict[str, Any]) -> list[tuple[Path, Output]]:
-    """The files that outputs were asked for; their options are taken out of the others."""
+def _to_write(options: dict[str, Any]) -> list[tuple[Path, Callable[[AuditResult], str]]]:
+    """The files that outputs were asked for, each with the function that makes its content.
+
+    The options of outputs are taken out of the others.
+    """
     found = []
     for name in known_outputs():
         for path in options.pop(_parameter(name)):
-            found.append((path, output_for(name, path)))
+            found.append((path, output_for(name, path).load()))
     return found
 
 
@@ -160,7 +163,7 @@ def _entry(finding: Finding, rules: FailOn) -> dict[str, Any]:
 def _only(claims: list[Claim], identifier: str) -> list[Claim]:
     found = [claim for claim in claims if claim.id == identifier]
     if not found:
-        near = suggestion(identifier, [claim.id for claim in claims])
+        near = did_you_mean(identifier, [claim.id for claim in claims])
         raise ValueError(f"Expected --explain to be the id of a claim, got {identifier!r}.{near}")
     return found
 

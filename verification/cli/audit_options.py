@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rdpkit.verification.auditing.cache import AuditCache
-from rdpkit.verification.auditing.driver import findings_about
-from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.verdict import Bounds
+from rdpkit.verification.auditing.findings import Bounds, Finding
 from rdpkit.verification.claims.claim import Claim
 
 from rdpkit.cli.progress import threads_option, work_shown
@@ -66,6 +63,10 @@ def audited(
     claims: Sequence[Claim], *, bounds: str, jobs: int, cache: Path | None, allow_code: bool
 ) -> list[Finding]:
     """Audit claims with progress on a terminal; what is damaged in the cache is a warning."""
+    # Imported here so that --help does not wait for the accountants.
+    from rdpkit.verification.auditing.cache import AuditCache  # noqa: PLC0415
+    from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
+
     kept = None if cache is None else AuditCache(cache)
     for problem in () if kept is None else kept.damaged:
         click.echo(printable(f"Warning: {problem}: computed again."), err=True)

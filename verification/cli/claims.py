@@ -105,7 +105,7 @@ def new(
         identifier=identifier or path.name.removesuffix(".toml").removesuffix(".claims"),
         source=source or "this repository",
     )
-    # What is written is what can be read, or nothing is written.
+    # Nothing is written that could not be read again.
     loads(content, origin=str(path))
     write_whole(path, content.encode())
     click.echo(f"{printable(str(path))}: epsilon {epsilon} at delta {delta:g}")
@@ -270,7 +270,7 @@ def _toml(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    # A JSON string is a TOML string, but for DEL.
+    # Every JSON string is a TOML string, except that TOML does not allow DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

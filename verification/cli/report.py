@@ -61,8 +61,8 @@ def report(
     """Audit claims, and write one page of HTML about them that needs no network.
 
     FILES are claims in TOML, or manifests of releases in JSON; with none, the claims of the papers,
-    which are shipped. The page shows what was found and judges nothing: the exit status is 0
-    whatever the verdicts are, and rdpkit audit fails where a claim does.
+    which are shipped. The exit status is 0 whatever the verdicts are; rdpkit audit is the
+    command that fails where a claim does.
 
     Exit status: 0 fine, 2 bad usage or bad input.
     """
@@ -70,7 +70,7 @@ def report(
         raise ValueError("Expected jinja2 to be installed: pip install 'rdpkit[verification]'.")
     if not output.parent.is_dir():
         raise ValueError(f"Expected --output in a folder that exists, got {str(output)!r}.")
-    # Only where it is needed: the page is made with a library that not everybody has.
+    # Imported here because the page is made with a library that not everybody has.
     from rdpkit.verification.outputs.html import SourceFile, page  # noqa: PLC0415
 
     read = list(files or shipped_files())
@@ -95,7 +95,7 @@ def report(
 
 
 def _provenance(title: str, bounds: str, files: list[SourceFile]) -> Provenance:
-    from rdpkit.verification.outputs.html import Provenance  # noqa: PLC0415 - only where it is needed
+    from rdpkit.verification.outputs.html import Provenance  # noqa: PLC0415 - as above
 
     # With SOURCE_DATE_EPOCH the same claims give the same page, byte by byte.
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
@@ -111,7 +111,7 @@ def _provenance(title: str, bounds: str, files: list[SourceFile]) -> Provenance:
 
 def _drawn(findings: list[Finding], jobs: int) -> list[Curves | None]:
     """The curves behind every claim, in the order of the findings."""
-    from rdpkit.verification.outputs.html import curves  # noqa: PLC0415 - only where it is needed
+    from rdpkit.verification.outputs.html import curves  # noqa: PLC0415 - as above
 
     claims = [finding.claim for finding in findings]
     found: list[Curves | None] = []

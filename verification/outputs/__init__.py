@@ -11,7 +11,7 @@ Whatever a claims file holds is shown as text: nothing of it is markup, a link o
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -66,10 +66,22 @@ class Output:
     help: str
     suffix: str = ""
 
-    def text(self, result: AuditResult) -> str:
-        """The content of the file."""
-        written: str = pkgutil.resolve_name(self.function)(result)
-        return written
+    def load(self) -> Callable[[AuditResult], str]:
+        """The function that makes the text of the file.
+
+        Raises
+        ------
+        ValueError
+            If it cannot be imported.
+        """
+        try:
+            function: Callable[[AuditResult], str] = pkgutil.resolve_name(self.function)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(
+                f"The output --{self.name} cannot be loaded from {self.function!r}: {error}. "
+                "Repair or uninstall the package that adds it."
+            ) from None
+        return function
 
 
 _HERE = "rdpkit.verification.outputs"

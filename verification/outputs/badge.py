@@ -9,7 +9,7 @@ from rdpkit.verification.auditing.rules import Rule, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
 
 LABEL = "privacy claims"
-# Width of a character in pixels at 11 px; textLength fits the text into what this gives.
+# An average character of 11 px is this wide; textLength stretches the text to the sum.
 _CHARACTER = 6.6
 _COLOURS = {"brightgreen": "#2c7a1f", "yellow": "#8a6100", "red": "#b3261e", "lightgrey": "#5f6368"}
 _WORST = (Rule.REFUTED, Rule.DIFFERS, Rule.UNPROVEN, Rule.UNDERSPECIFIED, Rule.SLACK)

@@ -17,7 +17,7 @@ from rdpkit.verification.outputs.view import (
     slack_words,
 )
 
-# A step's summary holds a mebibyte; a reader fewer rows.
+# The summary of a step may have one mebibyte, and nobody reads that many rows.
 _ROWS = 300
 _DETAILS = 30
 _LONGEST = 300
@@ -115,7 +115,7 @@ def escape(text: str) -> str:
     if len(one_line) > _LONGEST:
         one_line = one_line[: _LONGEST - 3] + "..."
     entities = _MARKUP.sub(lambda match: f"&#{ord(match.group())};", one_line)
-    # Addresses become links without any markup.
+    # Renderers make a link of a bare address.
     return re.sub(r"(?i)www\.", lambda match: match.group()[:3] + "&#46;", entities)
 
 

@@ -230,7 +230,7 @@ def _stated(value: float, printed: Decimal) -> str:
     if not printed.is_finite() or printed == 0:
         return rounded_up(value, digits=3)
     up = rounded(value, printed, ROUND_CEILING)
-    # A coarse unit must not make a small number large.
+    # Rounding a small number up to a coarse unit would overstate it.
     if up > Decimal(value) * Decimal("1.05") and not agrees_rounded(value, printed):
         return rounded_up(value, digits=3)
     return f"{up:f}"

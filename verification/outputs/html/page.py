@@ -1,8 +1,8 @@
 """The page itself: one file of HTML that holds its styles, its scripts and all that they show.
 
-What a claims file says may be hostile. Three things keep it from running: the template escapes
-every text, data for scripts is JSON in which no tag can end, and the page's own content security
-policy lets only the scripts run whose hashes it lists, and nothing be loaded from anywhere.
+A claims file may be hostile. Three things keep its content from running: the template escapes every
+text, data for scripts is JSON in which no tag can end, and the page's content security policy runs
+only the scripts whose hashes it lists and loads nothing from anywhere.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def _static(name: str) -> str:
     text = (resources.files("rdpkit.verification.outputs.html") / "static" / name).read_text(
         encoding="utf-8"
     )
-    # Browsers hash what they parsed: no end tag within, and no ends of lines that they change.
+    # Browsers hash the text after parsing it, so it must have neither an end tag nor line ends that
+    # parsing changes.
     if "</s" in text.lower() or "\r" in text:
         raise ValueError(f"{name} cannot stand in a page as it is.")
     return text
