@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.records import did_you_mean
+from rdpkit import records
 
 Array = NDArray[np.float64]
 
 LARGEST_INTEGER = 10**15
+did_you_mean = records.did_you_mean
 _SMALLEST_NOISE, _LARGEST_NOISE = 1e-100, 1e100
 
 
