@@ -11,7 +11,6 @@ Every command that works for long goes through this module, so that all of them 
 from __future__ import annotations
 
 import functools
-import multiprocessing
 import os
 import signal
 import sys
@@ -21,8 +20,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any, TypeVar
-
-from rdpkit import _validate
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -88,7 +85,11 @@ def interruptible() -> Iterator[None]:
 
 def stop_workers() -> None:
     """Kill every process that this one has started; what they were working on is lost."""
-    for child in multiprocessing.active_children():
+    if "multiprocessing" not in sys.modules:
+        return
+    from multiprocessing import active_children  # noqa: PLC0415 - most commands start no process
+
+    for child in active_children():
         child.kill()
 
 
@@ -225,6 +226,8 @@ def limit_threads(threads: int | None) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if threads is None:
         return
+    from rdpkit import _validate  # noqa: PLC0415 - it loads numpy, which not every command needs
+
     count = _validate.integer("threads", threads, minimum=1)
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = str(count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -28,6 +29,18 @@ _BUILT_IN = {
 
 class Commands(click.Group):
     """Commands that are imported when they are asked for; every error has the same form."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program; a signal ends it with the exit status that shells expect."""
+        # Only where a command is run: its module knows processes, which --version does not need.
+        from rdpkit.supervisor import Interrupted, interruptible  # noqa: PLC0415
+
+        try:
+            with interruptible():
+                return super().main(*args, **kwargs)
+        except Interrupted as signal:
+            click.echo(f"rdpkit: stopped by {signal}.", err=True)
+            sys.exit(signal.status)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands."""

@@ -1,11 +1,9 @@
 """Findings on the disk: what was computed once is not computed again, and damage is noticed.
 
-The file has one line for each finding: a mark, a checksum, and the finding as JSON. Lines are added
-and never changed. A process that is killed loses at most the line that it was writing, because the
-checksum of a part of a line does not match. A finding is filed under a hash of all that it depends
-on: the claim's content (not the file that it is in), the bounds that were asked for, the versions
-of the libraries, and the source code itself. Nothing ever has to be invalidated, and a cache can be
-deleted at any time.
+The file is a :class:`rdpkit.journal.Journal` with one entry a finding. A finding is filed under a
+hash of all that it depends on: the claim's content (not the file that it is in), the bounds that
+were asked for, the versions of the libraries, and the source code itself. Nothing ever has to be
+invalidated, and a cache can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -14,12 +12,10 @@ import dataclasses
 import hashlib
 import json
 import math
-import os
-import time
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
@@ -27,11 +23,8 @@ from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Claim
 
 from rdpkit import records
+from rdpkit.journal import Journal
 from rdpkit.records import Key, read_table
-
-_MARK = b"rdpkit-audit-1 "
-_DIGITS = 64
-_SECONDS_BETWEEN_STORES = 1.0
 
 
 class DamagedCacheWarning(UserWarning):
@@ -55,26 +48,21 @@ class AuditCache:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        # Where lines start and end: the findings themselves stay on the disk.
-        self._places: dict[str, tuple[int, int]] = {}
-        self._damaged: list[str] = []
-        self._torn = False
-        self._stored_at = time.monotonic()
-        self._read()
+        self._journal = Journal(path, mark="rdpkit-audit-2", kind="claim")
+        self.path = self._journal.path
 
     def __len__(self) -> int:
         """Findings that can be looked up, of all versions."""
-        return len(self._places)
+        return len(self._journal)
 
     @property
     def damaged(self) -> tuple[str, ...]:
         """What is not as it was written: the file, the line, and the claim where it can be told."""
-        return tuple(self._damaged)
+        return self._journal.damaged
 
     def has(self, claim: Claim, *, bounds: str) -> bool:
         """Whether a finding about this claim is there."""
-        return _key(claim, bounds) in self._places
+        return _key(claim, bounds) in self._journal
 
     def get(self, claim: Claim, *, bounds: str) -> Finding | None:
         """The finding about this claim, or None if there is none that can be read.
@@ -86,25 +74,17 @@ class AuditCache:
         bounds : str
             Which bounds were asked for.
         """
-        place = self._places.get(_key(claim, bounds))
-        if place is None:
+        key = _key(claim, bounds)
+        if key not in self._journal:
             return None
-        start, end = place
-        with self.path.open("rb") as file:
-            file.seek(start)
-            line = file.read(end - start)
         try:
-            return Finding(claim=claim, **read_table(_payload(line)["finding"], _FINDING))
+            return Finding(claim=claim, **read_table(self._journal.get(key), _FINDING))
         except (ValueError, KeyError, TypeError):
-            self._damaged.append(f"{self.path}: the entry of claim {claim.id!r} is damaged")
+            self._journal.report_damage(claim.id)
             return None
 
     def put(self, finding: Finding, *, bounds: str) -> None:
-        """Add a finding, with one write: it is there as a whole or noticed not to be.
-
-        It has left this process when this returns, so that a kill loses nothing of it. The disk is
-        made to store what was added once a second and by :meth:`sync`, because that takes longer
-        than many findings do.
+        """Add a finding; a kill after this call loses nothing of it.
 
         Parameters
         ----------
@@ -118,71 +98,12 @@ class AuditCache:
         OSError
             If it cannot be written.
         """
-        key = _key(finding.claim, bounds)
-        payload = json.dumps(
-            {"key": key, "id": finding.claim.id, "finding": _plain(finding)},
-            allow_nan=False,
-            separators=(",", ":"),
-        ).encode()
-        line = _MARK + hashlib.sha256(payload).hexdigest().encode() + b" " + payload + b"\n"
-        written = b"\n" + line if self._torn else line
-        with self.path.open("ab", buffering=0) as file:
-            if file.write(written) != len(written):
-                raise OSError(f"{self.path}: the disk is full.")
-            end = file.tell()
-            if time.monotonic() - self._stored_at > _SECONDS_BETWEEN_STORES:
-                self._store(file)
-        self._torn = False
-        self._places[key] = (end - len(line), end)
+        claim = finding.claim
+        self._journal.add(_key(claim, bounds), _plain(finding), name=claim.id)
 
     def sync(self) -> None:
         """Wait until the disk holds all findings, so that not even a power cut loses one."""
-        if self.path.exists():
-            with self.path.open("ab") as file:
-                self._store(file)
-
-    def _store(self, file: IO[bytes]) -> None:
-        os.fsync(file.fileno())
-        self._stored_at = time.monotonic()
-
-    def _read(self) -> None:
-        try:
-            file = self.path.open("rb")
-        except FileNotFoundError:
-            return
-        ours = False
-        with file:
-            start = 0
-            for number, line in enumerate(file, start=1):
-                end = start + len(line)
-                if line.strip():
-                    ours = ours or line.startswith(_MARK) or _MARK.startswith(line)
-                    self._take(line, number, (start, end))
-                self._torn = not line.endswith(b"\n")
-                start = end
-        if start and not ours:
-            raise ValueError(
-                f"Expected cache to be a file that an audit wrote, or none, got {str(self.path)!r}."
-            )
-
-    def _take(self, line: bytes, number: int, place: tuple[int, int]) -> None:
-        try:
-            self._places[_payload(line)["key"]] = place
-        except (ValueError, KeyError, TypeError):
-            # The claim's name, if that much is left of it. A line without end was being written.
-            name = line.partition(b'"id":"')[2].partition(b'"')[0].decode(errors="replace")
-            about = f" (claim {name!r})" if name else ""
-            what = "is damaged" if line.endswith(b"\n") else "was not written to its end"
-            self._damaged.append(f"{self.path}, line {number}{about} {what}")
-
-
-def _payload(line: bytes) -> Any:
-    """What a line holds; a ValueError if it is not what was written."""
-    body = line.rstrip(b"\n")
-    digits, content = body[len(_MARK) : len(_MARK) + _DIGITS], body[len(_MARK) + _DIGITS + 1 :]
-    if not body.startswith(_MARK) or hashlib.sha256(content).hexdigest().encode() != digits:
-        raise ValueError("The checksum does not match.")
-    return json.loads(content)
+        self._journal.sync()
 
 
 def _key(claim: Claim, bounds: str) -> str:

@@ -146,7 +146,7 @@ def test_an_entry_that_changes_while_the_audit_runs_is_computed_again(tmp_path, 
 def test_a_file_that_is_no_cache_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "claims.toml"
     path.write_text(text())
-    with pytest.raises(ValueError, match="Expected cache to be a file that an audit wrote"):
+    with pytest.raises(ValueError, match="to be a file that rdpkit wrote for its claims"):
         audit(CLAIMS, bounds="rdp", cache=path)
     assert path.read_text() == text()
 

@@ -111,7 +111,7 @@ def test_a_baseline_may_be_read_and_written_in_one_run(run, tmp_path):
         (["--baseline", "none.json"], "none.json"),
         (["--baseline", "a.claims.toml"], "a.claims.toml: not a baseline in JSON"),
         (["--sarif", "no/folder/s.json"], "no/folder"),
-        (["--cache", "a.claims.toml"], "Expected cache to be a file that an audit wrote"),
+        (["--cache", "a.claims.toml"], "to be a file that rdpkit wrote for its claims"),
         (["--bounds", "some"], "'some' is not one of"),
     ],
 )
