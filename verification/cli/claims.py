@@ -16,10 +16,11 @@ from rdpkit.verification.claims.schema import schema_text
 
 import rdpkit
 from rdpkit import Event, event_from_parameters
-from rdpkit.cli.event_options import ADJACENCY, MECHANISM
+from rdpkit.cli.event_options import ADJACENCY, MECHANISM, adjacency_option, event_options
 from rdpkit.cli.output import format_option, one_line_errors
-from rdpkit.events import MECHANISMS, Parameter, parameters_of
+from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.files import write_whole
+from rdpkit.records import did_you_mean
 from rdpkit.text import as_json, printable, rounded_up
 
 
@@ -158,49 +159,31 @@ def schema(*, output: Path | None) -> None:
 
 def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str, Any]:
     """The parameters that were given, and answers for those that are needed besides."""
-    known = {parameter.name: parameter for parameter in parameters_of(MECHANISMS[mechanism])}
-    values = {}
+    parameters = {parameter.name: parameter for parameter in parameters_of(MECHANISMS[mechanism])}
+    options = {option.name: option for option in event_options(MECHANISMS[mechanism])}
+    if "adjacency" in parameters:
+        options["adjacency"] = adjacency_option()
+    values: dict[str, Any] = {}
     for item in given:
         name, separator, text = item.partition("=")
-        if not separator or name not in known:
+        if not separator or name not in parameters:
             raise ValueError(
-                f"Expected --set to be NAME=VALUE with NAME one of {', '.join(known)}, "
-                f"got {item!r:.80}."
+                f"Expected --set to be NAME=VALUE with NAME one of {', '.join(parameters)}, "
+                f"got {item!r:.80}.{did_you_mean(name, parameters)}"
             )
-        values[name] = _value(known[name], text)
-    for name, parameter in known.items():
+        try:
+            values[name] = options[name].type.convert(text, options[name], None)
+        except click.BadParameter:
+            accepted = parameters[name].describe()
+            raise ValueError(f"Expected {name} to be {accepted}, got {text!r:.80}.") from None
+    for name, parameter in parameters.items():
         if parameter.required and name == "adjacency":
-            # Some events are about one relation: that of the claim.
+            # An event that is about one relation is about that of the claim.
             values.setdefault(name, adjacency)
         elif parameter.required and name not in values:
-            text = click.prompt(f"{name} ({parameter.describe()})", type=str)
-            values[name] = _value(parameter, text)
-    return {name: values[name] for name in known if name in values}
-
-
-def _value(parameter: Parameter, text: str) -> Any:
-    """What a person writes for a parameter; events themselves judge its value."""
-    parts = [part.strip() for part in text.strip().strip("[]").split(",") if part.strip()]
-    try:
-        match parameter.kind:
-            case "integer":
-                return int(text)
-            case "number":
-                return float(text)
-            case "integers":
-                integers = [int(part) for part in parts]
-                one = len(integers) == 1 and parameter.one_for_all and "[" not in text
-                return integers[0] if one else integers
-            case "numbers":
-                return [float(part) for part in parts]
-            case "flag":
-                return {"true": True, "false": False}[text.strip().lower()]
-            case _:
-                return text.strip()
-    except (ValueError, KeyError):
-        raise ValueError(
-            f"Expected {parameter.name} to be {parameter.describe()}, got {text!r:.80}."
-        ) from None
+            question = f"{name} ({parameter.describe()})"
+            values[name] = click.prompt(question, type=options[name].type)
+    return {name: values[name] for name in parameters if name in values}
 
 
 def _file(
@@ -218,35 +201,46 @@ def _file(
         for p in parameters_of(type(event))
         if p.name not in values
     ]
-    lines = [
-        "# Privacy claims of this repository: one [[claim]] a published budget.",
-        "# `rdpkit audit` recomputes them; in pytest every claim is a test.",
-        f"format = {FORMAT}",
-        "",
-        "[[claim]]",
-        f"id = {_text(identifier)}",
-        "# Where the number is printed.",
-        f"source = {_text(source)}",
-        f"mechanism = {_text(event.mechanism)}",
-        "# Whether neighbours differ by one record more, or by one replaced: there is no default.",
-        f"adjacency = {_text(adjacency)}",
-        "# The number with the digits that you print: 1.10 and 1.1 differ in precision.",
-        f"epsilon = {_number(epsilon)}",
-        f"delta = {delta!r}",
-        "# The best upper bound; name a formula instead if the number comes from one.",
-        'bound = "best"',
-        "",
-        "[claim.parameters]",
-        *(f"{name} = {_toml(value)}" for name, value in values.items()),
-        *optional,
-        "",
-        "# The code that makes the release can be tested as well, with `--allow-code`:",
-        "# [claim.code]",
-        '# callable = "package.module:function"  # called as function(dataset, rng)',
-        "# dimension = 2                         # features of a record",
-        "# time_budget = 60                      # seconds",
-    ]
-    return "\n".join(lines) + "\n"
+    given = [f"{name} = {_toml(value)}" for name, value in values.items()]
+    return _TEMPLATE.format(
+        format=FORMAT,
+        id=_text(identifier),
+        source=_text(source),
+        mechanism=_text(event.mechanism),
+        adjacency=_text(adjacency),
+        epsilon=_number(epsilon),
+        delta=repr(delta),
+        parameters="\n".join([*given, *optional]),
+    )
+
+
+_TEMPLATE = """\
+# Privacy claims of this repository: one [[claim]] a published budget.
+# `rdpkit audit` recomputes them; in pytest every claim is a test.
+format = {format}
+
+[[claim]]
+id = {id}
+# Where the number is printed.
+source = {source}
+mechanism = {mechanism}
+# Whether neighbours differ by one record more, or by one replaced: there is no default.
+adjacency = {adjacency}
+# The number with the digits that you print: 1.10 and 1.1 differ in precision.
+epsilon = {epsilon}
+delta = {delta}
+# The best upper bound; name a formula instead if the number comes from one.
+bound = "best"
+
+[claim.parameters]
+{parameters}
+
+# The code that makes the release can be tested as well, with `--allow-code`:
+# [claim.code]
+# callable = "package.module:function"  # called as function(dataset, rng)
+# dimension = 2                         # features of a record
+# time_budget = 60                      # seconds
+"""
 
 
 def _number(text: str) -> str:
