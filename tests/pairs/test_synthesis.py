@@ -10,7 +10,7 @@ import pytest
 
 from rdpkit import gaussian_renyi_divergence, gaussian_synthesis_rdp
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.synthesis.by_theorem import BOUNDS
+from rdpkit.bounds.synthesis import BOUNDS
 from rdpkit.events import GaussianSynthesis
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
 

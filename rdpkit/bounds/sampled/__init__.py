@@ -1,1 +1,31 @@
 """Theorems about Gaussians on samples: Poisson samples, and samples of a fixed size."""
+
+from __future__ import annotations
+
+from rdpkit.bounds.base import RdpBound
+from rdpkit.bounds.sampled import (
+    birrell2024,
+    mironov2019,
+    no_amplification,
+    poisson_replace,
+    profile_sampling,
+    swap_coupling,
+    wang2019,
+    wang2019_thm9,
+    wang2019_thm27,
+)
+
+BOUNDS: tuple[RdpBound, ...] = (
+    mironov2019.BOUND,
+    poisson_replace.BOUND,
+    profile_sampling.POISSON,
+    no_amplification.POISSON,
+    wang2019_thm9.BOUND,
+    wang2019_thm27.BOUND,
+    wang2019.BOUND,
+    birrell2024.BOUND,
+    profile_sampling.FIXED_SIZE,
+    swap_coupling.BOUND,
+    no_amplification.FIXED_SIZE,
+)
+"""The theorems of this folder; a new one needs a line here, and nothing else."""

@@ -9,27 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import RdpBound
-from rdpkit.bounds.sampled import (
-    birrell2024,
-    no_amplification,
-    profile_sampling,
-    swap_coupling,
-    wang2019,
-    wang2019_thm9,
-    wang2019_thm27,
-)
+from rdpkit.bounds import sampled
 from rdpkit.events import FixedSizeSampledGaussian
 
-BOUNDS: tuple[RdpBound, ...] = (
-    wang2019_thm9.BOUND,
-    wang2019_thm27.BOUND,
-    wang2019.BOUND,
-    birrell2024.BOUND,
-    profile_sampling.FIXED_SIZE,
-    swap_coupling.BOUND,
-    no_amplification.FIXED_SIZE,
-)
+BOUNDS = tuple(b for b in sampled.BOUNDS if b.event_type is FixedSizeSampledGaussian)
 
 
 def fixed_size_gaussian_rdp(

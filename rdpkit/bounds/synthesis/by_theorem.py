@@ -7,24 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import RdpBound
-from rdpkit.bounds.synthesis import direct as synthesis_direct
-from rdpkit.bounds.synthesis import exact as synthesis_exact
-from rdpkit.bounds.synthesis import miura2023_cor32, miura2023_thm31
+from rdpkit.bounds.base import Kind
+from rdpkit.bounds.synthesis import BOUNDS, direct, exact
 from rdpkit.events import GaussianSynthesis
 
-BOUNDS: tuple[RdpBound, ...] = (
-    miura2023_thm31.PUBLISHED,
-    miura2023_thm31.UPPER,
-    miura2023_cor32.PUBLISHED,
-    miura2023_cor32.UPPER,
-    synthesis_direct.BOUND,
-    synthesis_exact.BOUND,
-)
-
-_NAMED = {bound.id: bound for bound in (miura2023_thm31.PUBLISHED, miura2023_cor32.PUBLISHED)}
-_DIRECT = (synthesis_direct.BOUND, synthesis_exact.BOUND)
-_SOUND = (miura2023_thm31.UPPER, miura2023_cor32.UPPER, *_DIRECT)
+_PUBLISHED = {bound.id: bound for bound in BOUNDS if bound.kind is Kind.PUBLISHED}
+_DIRECT = (direct.BOUND, exact.BOUND)
+_SOUND = tuple(bound for bound in BOUNDS if bound.kind is Kind.UPPER)
 
 
 def gaussian_synthesis_rdp(
@@ -103,7 +92,7 @@ def gaussian_synthesis_rdp(
     """
     checked = _validate.orders("orders", orders)
     relation = Adjacency.parse(adjacency)
-    _validate.choice("theorem", theorem, ("best", "direct", *_NAMED))
+    _validate.choice("theorem", theorem, ("best", "direct", *_PUBLISHED))
     _validate.integer("n", n, minimum=2)
     _validate.integer("d", d)
     event = GaussianSynthesis(records=n, outputs=1, dimension=d, min_eigenvalue=min_eigenvalue)
@@ -114,7 +103,7 @@ def gaussian_synthesis_rdp(
             if bound.applies(event, relation)
         ]
         return np.asarray(np.minimum.reduce(found))
-    bound = _NAMED[theorem]
+    bound = _PUBLISHED[theorem]
     if relation not in bound.adjacencies:
         raise _validate.fail(
             "adjacency",
