@@ -27,6 +27,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS, OrderRange
 from rdpkit.bounds.base import Kind, RdpBound
 from rdpkit.conversions import DELTA, EPSILON
+from rdpkit.conversions import balls as conversion_balls
 from rdpkit.conversions.largest_rdp import (
     LARGEST_EPSILON,
     SMALLEST_DELTA,
@@ -35,7 +36,6 @@ from rdpkit.conversions.largest_rdp import (
 )
 from rdpkit.events import CustomRdp, Event
 from rdpkit.guarantee import Enclosure, Guarantee
-from rdpkit.numerics import conversion_balls
 from rdpkit.numerics.balls import float_above, float_below
 
 Array = NDArray[np.float64]

@@ -5,10 +5,11 @@ Every folder lists its own theorems in ``BOUNDS``; this module joins the lists.
 
 from __future__ import annotations
 
+from rdpkit import extensions
 from rdpkit.bounds import custom_profile, custom_rdp, gaussian, papers, sampled, synthesis
 from rdpkit.bounds.base import Kind, OrderRange, RdpBound
 
-BOUNDS: tuple[RdpBound, ...] = (
+_OWN: tuple[RdpBound, ...] = (
     gaussian.BOUND,
     *sampled.BOUNDS,
     custom_rdp.BOUND,
@@ -16,6 +17,25 @@ BOUNDS: tuple[RdpBound, ...] = (
     *papers.BOUNDS,
     *synthesis.BOUNDS,
 )
-"""Every bound that the library knows: the accountants, the audit and the commands read this."""
+
+
+def _with_those_of_packages() -> tuple[RdpBound, ...]:
+    """Rdpkit's own theorems, then those that packages add under ``rdpkit.bounds``."""
+    found = {(bound.id, bound.event_type): bound for bound in _OWN}
+    for name, value in extensions.extensions(extensions.BOUNDS).items():
+        for bound in value if isinstance(value, (tuple, list)) else (value,):
+            if not isinstance(bound, RdpBound):
+                reason = f"expected an RdpBound, or a tuple of them, got {bound!r}"
+            elif (bound.id, bound.event_type) in found:
+                reason = f"a theorem about the same event has the id {bound.id!r} already"
+            else:
+                found[bound.id, bound.event_type] = bound
+                continue
+            raise extensions.problem(extensions.BOUNDS, name, reason)
+    return tuple(found.values())
+
+
+BOUNDS = _with_those_of_packages()
+"""Every bound that is known: the accountants, the audit and the commands read this."""
 
 __all__ = ["BOUNDS", "Kind", "OrderRange", "RdpBound"]

@@ -93,7 +93,7 @@ def _both_sides(orders: Array, rdp: Array, delta: float) -> tuple[_Bracket, _Bra
 def best_point(order: float, rdp: float, delta: float) -> tuple[float, float, bool]:
     """A pair near the maximum at one order: p, log q, and whether its reflection is meant.
 
-    A proposal, for a certificate to check; see :mod:`rdpkit.numerics.conversion_balls`.
+    A proposal, for a certificate to check; see :mod:`rdpkit.conversions.balls`.
     """
     a, r = np.array([order]), np.array([rdp])
     near, far = _both_sides(a, r, delta)

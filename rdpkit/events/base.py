@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.data_sets import Neighbours
+from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
 from rdpkit.events.losses import Losses, NoLossDistributionError
 from rdpkit.events.mixing import Mixing
@@ -72,7 +72,7 @@ class Event:
             f"No privacy loss distribution is known for the mechanism {self.mechanism!r}."
         )
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """The neighbouring data sets that attain the lower bound.
 
         Parameters

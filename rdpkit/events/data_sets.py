@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
+class RecordGroup:
     """Equal records: how many, where on the line, and their label.
 
     Parameters
@@ -42,11 +42,11 @@ class DataSet:
 
     Parameters
     ----------
-    groups : tuple of Records
+    groups : tuple of RecordGroup
         Groups, none of them empty.
     """
 
-    groups: tuple[Records, ...]
+    groups: tuple[RecordGroup, ...]
 
     def __len__(self) -> int:
         return sum(group.count for group in self.groups)
@@ -69,7 +69,7 @@ class DataSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbours:
+class NeighbouringDataSets:
     """Two neighbouring data sets on one line.
 
     Parameters
@@ -87,7 +87,7 @@ class Neighbours:
     direction: Literal["axis", "diagonal"] = "axis"
 
 
-def data_set(*groups: Records) -> DataSet:
+def data_set(*groups: RecordGroup) -> DataSet:
     """The data set of those groups that are not empty."""
     return DataSet(groups=tuple(group for group in groups if group.count))
 
@@ -97,11 +97,11 @@ def one_record_changed(
     *,
     changed: float,
     replacement: float,
-    rest: tuple[Records, ...] = (),
+    rest: tuple[RecordGroup, ...] = (),
     label: int = 0,
     new_label: int = 0,
     direction: Literal["axis", "diagonal"] = "axis",
-) -> Neighbours:
+) -> NeighbouringDataSets:
     """A record at ``changed`` that is removed, or replaced by one at ``replacement``.
 
     Parameters
@@ -110,18 +110,18 @@ def one_record_changed(
         The neighbouring relation.
     changed, replacement : float
         Positions of the record and of the one that takes its place under replace-one.
-    rest : tuple of Records
+    rest : tuple of RecordGroup
         The records that both data sets have.
     label, new_label : int
         Classes of the two records.
     direction : {"axis", "diagonal"}
         The line that positions are on.
     """
-    first = data_set(*rest, Records(count=1, position=changed, label=label))
+    first = data_set(*rest, RecordGroup(count=1, position=changed, label=label))
     second = data_set(*rest)
     if adjacency is Adjacency.REPLACE_ONE:
-        second = data_set(*rest, Records(count=1, position=replacement, label=new_label))
-    return Neighbours(first=first, second=second, direction=direction)
+        second = data_set(*rest, RecordGroup(count=1, position=replacement, label=new_label))
+    return NeighbouringDataSets(first=first, second=second, direction=direction)
 
 
 def one_record_of_a_class_changed(
@@ -133,7 +133,7 @@ def one_record_of_a_class_changed(
     changed: float,
     replacement: float,
     direction: Literal["axis", "diagonal"] = "axis",
-) -> Neighbours:
+) -> NeighbouringDataSets:
     """Classes of records at ``others``, of which one record of one class is at ``changed``.
 
     Parameters
@@ -157,14 +157,16 @@ def one_record_of_a_class_changed(
     first, second = [], []
     for label, size in enumerate(sizes):
         if label != left:
-            first.append(Records(count=size, position=others, label=label))
+            first.append(RecordGroup(count=size, position=others, label=label))
             second.append(first[-1])
             continue
-        rest = Records(count=size - 1, position=others, label=label)
-        first += [rest, Records(count=1, position=changed, label=label)]
+        rest = RecordGroup(count=size - 1, position=others, label=label)
+        first += [rest, RecordGroup(count=1, position=changed, label=label)]
         second.append(rest)
         if adjacency is Adjacency.REPLACE_ONE and not moved:
-            second.append(Records(count=1, position=replacement, label=label))
+            second.append(RecordGroup(count=1, position=replacement, label=label))
     if moved:
-        second.append(Records(count=1, position=changed, label=touched[1]))
-    return Neighbours(first=data_set(*first), second=data_set(*second), direction=direction)
+        second.append(RecordGroup(count=1, position=changed, label=touched[1]))
+    return NeighbouringDataSets(
+        first=data_set(*first), second=data_set(*second), direction=direction
+    )

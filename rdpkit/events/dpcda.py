@@ -10,7 +10,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated, part_by_part
-from rdpkit.events.data_sets import Neighbours, one_record_of_a_class_changed
+from rdpkit.events.data_sets import NeighbouringDataSets, one_record_of_a_class_changed
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter, integer, integers
 from rdpkit.events.mixing import Mixing
@@ -147,7 +147,7 @@ class DPCDA(Event):
             "label_noise": NOISE,
         }
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record at the clip norm, all others at its mirror image."""
         return one_record_of_a_class_changed(
             self.class_sizes,

@@ -11,7 +11,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated, part_by_part
-from rdpkit.events.data_sets import Neighbours, one_record_of_a_class_changed
+from rdpkit.events.data_sets import NeighbouringDataSets, one_record_of_a_class_changed
 from rdpkit.events.free_parameters import COUNT, NOISE, NORM, FreeParameter, integers, number
 from rdpkit.events.mixing import Mixing
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
@@ -136,7 +136,7 @@ class LDPDC(Event):
             "dimension": COUNT,
         }
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in a corner of the cube, all others at 0; replaced by its mirror image."""
         return one_record_of_a_class_changed(
             self.class_sizes,
@@ -223,7 +223,7 @@ class NDPDC(Event):
             "clip_norm": NORM,
         }
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One representation at the clip norm, all others at 0; replaced by its mirror image."""
         return one_record_of_a_class_changed(
             self.class_sizes,

@@ -12,8 +12,8 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated, part_by_part
 from rdpkit.events.data_sets import (
-    Neighbours,
-    Records,
+    NeighbouringDataSets,
+    RecordGroup,
     one_record_changed,
     one_record_of_a_class_changed,
 )
@@ -112,13 +112,13 @@ class DPMix(Event):
             **_COMMON,
         }
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in the far corner of the cube and of another class, all others at 0."""
         return one_record_changed(
             adjacency,
             changed=math.sqrt(self.feature_dimension),
             replacement=0.0,
-            rest=(Records(count=self.population_size - 1, position=0.0),),
+            rest=(RecordGroup(count=self.population_size - 1, position=0.0),),
             label=1,
             direction="diagonal",
         )
@@ -219,7 +219,7 @@ class ClassWiseDPMix(Event):
             **_COMMON,
         }
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in the far corner of the cube, all others at 0."""
         return one_record_of_a_class_changed(
             self.class_sizes,

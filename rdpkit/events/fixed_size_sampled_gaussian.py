@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.data_sets import Neighbours, Records, one_record_changed
+from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, integer
 from rdpkit.events.gaussian import check_geometry
 from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
@@ -107,10 +107,10 @@ class FixedSizeSampledGaussian(Event):
             sampling_probability=self.sampling_probability,
         )
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record on one side of the origin, all others on the other side."""
         swap = self.swap_distance * (self.sample_size if self.release == "mean" else 1)
-        rest = Records(count=self.population_size - 1, position=-swap / 2.0)
+        rest = RecordGroup(count=self.population_size - 1, position=-swap / 2.0)
         return one_record_changed(
             adjacency, changed=swap / 2.0, replacement=-swap / 2.0, rest=(rest,)
         )

@@ -10,7 +10,7 @@ from typing import ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.data_sets import Neighbours, one_record_changed
+from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
 from rdpkit.events.losses import Losses, sampled_step
 
@@ -79,7 +79,7 @@ class Gaussian(Event):
             "replaced", noise_multiplier=self.noise_multiplier(adjacency), sampling_probability=1.0
         )
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record alone, or one against its mirror image."""
         if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
             position = self.record_norm

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rdpkit.events.base import Event
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixing:
     """The parameters by which one kind of event mixes records, by their names.
+
+    Its methods read them from an event of that kind.
 
     Parameters
     ----------
@@ -45,31 +44,31 @@ class Mixing:
     scale: str | None = None
     population: str = "class_sizes"
 
-    def scale_of(self, event: Event) -> float:
+    def scale_of(self, event: Any) -> float:
         """The size of a record's features."""
         return 1.0 if self.scale is None else float(getattr(event, self.scale))
 
-    def population_of(self, event: Event) -> int:
+    def population_of(self, event: Any) -> int:
         """How many records a release is drawn from, at least."""
         return _smallest(getattr(event, self.population))
 
-    def releases_of(self, event: Event) -> int:
+    def releases_of(self, event: Any) -> int:
         """Releases, of a class where they are per class; the fewest where classes differ."""
         return _smallest(getattr(event, self.releases))
 
-    def noise_of_mean(self, event: Event) -> float:
+    def noise_of_mean(self, event: Any) -> float:
         """Standard deviation of the noise on the mean of the records."""
         noise = float(getattr(event, self.noise))
         return noise / float(getattr(event, self.mixed)) if self.is_sum else noise
 
-    def with_mixture(self, event: Event, mixed: int, releases: Any) -> Event:
+    def with_mixture(self, event: Any, mixed: int, releases: Any) -> Any:
         """The event with another order of mixture and number of releases."""
         changes: dict[str, Any] = {self.mixed: mixed}
         if releases is not None:
             changes[self.releases] = releases
         return replace(event, **changes)
 
-    def with_label_share(self, event: Any, share: float) -> Event:
+    def with_label_share(self, event: Any, share: float) -> Any:
         """The event with ``share`` of what a record may leak spent on its label.
 
         A record's squared distance over the noise is dx / sx^2 + 2 / sy^2; the second summand is
@@ -78,8 +77,7 @@ class Mixing:
         assert self.label_noise is not None
         scale = getattr(event, self.noise)
         ratio = math.sqrt(2.0 * (1.0 - share) / (event.feature_dimension * share))
-        changed: Event = replace(event, **{self.label_noise: scale * ratio})
-        return changed
+        return replace(event, **{self.label_noise: scale * ratio})
 
 
 def _smallest(value: Any) -> int:

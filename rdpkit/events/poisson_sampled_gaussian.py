@@ -10,7 +10,7 @@ from typing import ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.data_sets import Neighbours, one_record_changed
+from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
 from rdpkit.events.gaussian import check_geometry
 from rdpkit.events.losses import Losses, sampled_step
@@ -103,7 +103,7 @@ class PoissonSampledGaussian(Event):
         # A quotient and a difference of floats: rounded towards the far side.
         return at_norm, max(1.0 - diameter / self.record_norm - 4.0 * math.ulp(1.0), -1.0)
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> Neighbours:
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record alone, or one against its mirror image."""
         position = self.record_norm
         if adjacency is Adjacency.REPLACE_ONE:

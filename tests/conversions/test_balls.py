@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from rdpkit.numerics import conversion_balls
-from rdpkit.numerics.conversion_balls import Interval
+from rdpkit.conversions import balls as conversion_balls
+from rdpkit.conversions.balls import Interval
 from tests.bounds.strategies import ORDERS, log_uniform
 from tests.oracles.table import load
 
