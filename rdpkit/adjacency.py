@@ -19,6 +19,12 @@ class Adjacency(StrEnum):
     REPLACE_ONE = "replace_one"
 
     @classmethod
+    def _missing_(cls, value: object) -> Adjacency:
+        """Raise an error that says what is accepted."""
+        _validate.choice("adjacency", value, [member.value for member in cls])
+        raise AssertionError("A member's value was not recognised.")  # pragma: no cover
+
+    @classmethod
     def parse(cls, value: Any, *, name: str = "adjacency") -> Adjacency:
         """Return the member for ``value``: a member, or its string.
 

@@ -7,24 +7,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.accountants import loss_distributions as by_loss
-from rdpkit.accountants import renyi as by_rdp
+from rdpkit.accountants import loss_distributions, renyi
+from rdpkit.accountants.divergence_bounds import find_published, published_bounds, upper_ids
 from rdpkit.accountants.event_tree import UpperBounds
+from rdpkit.accountants.loss_distributions import LOWER_ID, UPPER_ID
 from rdpkit.accountants.losses.steps import Alternative
-from rdpkit.accountants.order_search import LARGEST_ORDER, SMALLEST_ORDER
-from rdpkit.accountants.renyi import published_bounds
+from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
-from rdpkit.conversions import EPSILON
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.guarantee import Enclosure, Guarantee
+from rdpkit.guarantee import Enclosure, Guarantee, Target
 from rdpkit.numerics.balls import float_above, float_below
-
-Array = NDArray[np.float64]
 
 BEST = "best"
 BEST_RDP = "best-rdp"
@@ -50,7 +46,7 @@ def epsilon(
     adjacency: Adjacency | str,
     bound: str = BEST,
     conversion: str | None = None,
-    order_limits: tuple[float, float] = (SMALLEST_ORDER, LARGEST_ORDER),
+    order_limits: tuple[float, float] = ALL_ORDERS,
     certify: bool = True,
 ) -> Guarantee:
     """Epsilon at ``delta``: by default the best sound upper bound that the library knows.
@@ -111,8 +107,9 @@ def epsilon(
     >>> g.bound, g.kind.value, g < 0.84
     ('gaussian', 'upper', True)
     """
-    target = _validate.target_delta("delta", delta)
-    return _answer(event, adjacency, bound, conversion, order_limits, certify=certify, delta=target)
+    target = Target(adjacency=Adjacency(adjacency), delta=delta)
+    options = RenyiOptions(conversion=conversion, order_limits=order_limits, certify=certify)
+    return _answer(event, target, bound, options)
 
 
 def delta(
@@ -122,7 +119,7 @@ def delta(
     adjacency: Adjacency | str,
     bound: str = BEST,
     conversion: str | None = None,
-    order_limits: tuple[float, float] = (SMALLEST_ORDER, LARGEST_ORDER),
+    order_limits: tuple[float, float] = ALL_ORDERS,
     certify: bool = True,
 ) -> Guarantee:
     """Delta at ``epsilon``: by default the best sound upper bound that the library knows.
@@ -158,10 +155,9 @@ def delta(
     ------
     The theorem that the result names.
     """
-    target = _validate.non_negative("epsilon", epsilon)
-    return _answer(
-        event, adjacency, bound, conversion, order_limits, certify=certify, epsilon_=target
-    )
+    target = Target(adjacency=Adjacency(adjacency), epsilon=epsilon)
+    options = RenyiOptions(conversion=conversion, order_limits=order_limits, certify=certify)
+    return _answer(event, target, bound, options)
 
 
 def lower_bound(
@@ -203,14 +199,8 @@ def lower_bound(
     rdpkit, theory page "Privacy loss distributions".
     """
     _validate.one_of_a_kind("event", event, Event)
-    if (delta is None) == (epsilon is None):
-        raise ValueError("Expected exactly one of delta and epsilon.")
-    question = by_loss.Question(
-        adjacency=Adjacency.parse(adjacency),
-        delta=None if delta is None else _validate.target_delta("delta", delta),
-        epsilon=None if epsilon is None else _validate.non_negative("epsilon", epsilon),
-    )
-    return by_loss.lower(event, question)
+    target = Target(adjacency=Adjacency(adjacency), delta=delta, epsilon=epsilon)
+    return loss_distributions.lower(event, target)
 
 
 def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> tuple[Guarantee, ...]:
@@ -257,19 +247,19 @@ def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> tuple[
     pair-lower      lower      0.54
     """
     _validate.one_of_a_kind("event", event, Event)
-    relation = Adjacency.parse(adjacency)
+    relation = Adjacency(adjacency)
     published = [
         epsilon(event, delta=delta, adjacency=relation, bound=name)
         for name in published_bounds(event, relation)
     ]
     uppers: list[Guarantee] = []
     lowers: list[Guarantee] = []
-    for name in (BEST_RDP, *by_rdp.upper_ids(event, relation), by_loss.UPPER_ID, by_loss.LOWER_ID):
+    for name in (BEST_RDP, *upper_ids(event, relation), UPPER_ID, LOWER_ID):
         try:
             found = epsilon(event, delta=delta, adjacency=relation, bound=name)
         except NoLossDistributionError:
             continue
-        group = lowers if name == by_loss.LOWER_ID else uppers
+        group = lowers if name == LOWER_ID else uppers
         known = {g.bound for g in group}
         if not group or (found.bound not in known and math.isfinite(found.epsilon)):
             group.append(found)
@@ -303,7 +293,7 @@ def published_rdp(event: Event, *, order: float, adjacency: Adjacency, bound: st
     ValueError
         If there is no such bound for the event.
     """
-    found = by_rdp.find_published(event, adjacency, bound)
+    found = find_published(event, adjacency, bound)
     if found is None:
         raise _no_such_bound(event, adjacency, bound)
     return float(found.values(event, np.array([order]), adjacency)[0])
@@ -339,68 +329,38 @@ def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> Value
         BEST,
         BEST_RDP,
         *published_bounds(event, adjacency),
-        *by_rdp.upper_ids(event, adjacency),
-        by_loss.UPPER_ID,
-        by_loss.LOWER_ID,
+        *upper_ids(event, adjacency),
+        UPPER_ID,
+        LOWER_ID,
     )
     accepted = "to be one of " + ", ".join(repr(name) for name in names)
     return _validate.fail("bound", accepted, identifier)
 
 
-def _answer(
-    event: Event,
-    adjacency: Adjacency | str,
-    bound: str,
-    conversion: str | None,
-    order_limits: tuple[float, float],
-    *,
-    certify: bool,
-    delta: float | None = None,
-    epsilon_: float | None = None,
-) -> Guarantee:
+def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:
     _validate.one_of_a_kind("event", event, Event)
-    relation = Adjacency.parse(adjacency)
-    if conversion is not None:
-        _validate.choice("conversion", conversion, EPSILON)
-    limits = by_rdp.check_limits(order_limits)
-    by_divergence = by_rdp.Question(
-        adjacency=relation,
-        delta=delta,
-        epsilon=epsilon_,
-        conversion=conversion,
-        limits=limits,
-        use_grid=limits == (SMALLEST_ORDER, LARGEST_ORDER),
-        certify=certify,
-    )
-    if bound in (by_loss.UPPER_ID, by_loss.LOWER_ID):
-        by_distribution = by_loss.Question(adjacency=relation, delta=delta, epsilon=epsilon_)
-        if bound == by_loss.LOWER_ID:
-            return by_loss.lower(event, by_distribution)[0]
-        return by_loss.upper(event, by_distribution)
-    theorem = by_rdp.find_published(event, relation, bound)
-    if delta == 0.0 and (theorem is not None or bound != BEST or conversion is not None):
-        if theorem is None and bound not in (BEST, BEST_RDP, *by_rdp.upper_ids(event, relation)):
-            raise _no_such_bound(event, relation, bound)
-        kind = Kind.UPPER if theorem is None else theorem.kind
-        return _nothing_known(event, relation, bound, kind)
-    if theorem is not None:
-        return by_rdp.published(event, theorem, by_divergence)
-    if bound == BEST and conversion is None:
-        return _best(event, by_divergence)
-    # A conversion that is asked for by name is one from Renyi divergences.
-    if bound in (BEST, BEST_RDP):
-        return by_rdp.upper(event, by_rdp.BEST_ID, by_divergence)
-    if bound in by_rdp.upper_ids(event, relation):
-        return by_rdp.upper(event, bound, by_divergence)
-    raise _no_such_bound(event, relation, bound)
+    if bound == BEST and options.conversion is None:
+        return _best(event, target, options)
+    if bound == UPPER_ID:
+        return loss_distributions.upper(event, target)
+    if bound == LOWER_ID:
+        return loss_distributions.lower(event, target)[0]
+    published = find_published(event, target.adjacency, bound)
+    # With a conversion, which is one from Renyi divergences, "best" means "best-rdp".
+    best = bound in (BEST, BEST_RDP)
+    if published is None and not best and bound not in upper_ids(event, target.adjacency):
+        raise _no_such_bound(event, target.adjacency, bound)
+    if target.delta == 0.0:
+        return _nothing_known(event, target, bound, published.kind if published else Kind.UPPER)
+    if published is not None:
+        return renyi.published(event, published, target, options)
+    return renyi.upper(event, target, options, theorem=None if best else bound)
 
 
-def _nothing_known(event: Event, adjacency: Adjacency, bound: str, kind: Kind) -> Guarantee:
+def _nothing_known(event: Event, target: Target, bound: str, kind: Kind) -> Guarantee:
     """Epsilon at delta = 0 where there is none: Renyi divergences say nothing there."""
-    return Guarantee(
-        epsilon=math.inf,
-        delta=0.0,
-        adjacency=adjacency,
+    return target.answer(
+        math.inf,
         bound=bound,
         kind=kind,
         assumptions=event.assumptions(),
@@ -408,25 +368,21 @@ def _nothing_known(event: Event, adjacency: Adjacency, bound: str, kind: Kind) -
     )
 
 
-def _best(event: Event, question: by_rdp.Question) -> Guarantee:
+def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:
     """The smaller one of what loss distributions and Renyi divergences give.
 
     Where pairs of distributions bound the event exactly no other bound can be smaller, and Renyi
     divergences are asked only if there is no loss distribution.
     """
-    asked = by_loss.Question(
-        adjacency=question.adjacency, delta=question.delta, epsilon=question.epsilon
-    )
     try:
-        distribution = by_loss.upper(event, asked)
+        by_losses = loss_distributions.upper(event, target)
     except NoLossDistributionError as error:
-        if question.delta == 0.0:
-            return _nothing_known(event, question.adjacency, BEST, Kind.UPPER)
-        found = by_rdp.upper(event, by_rdp.BEST_ID, question)
+        if target.delta == 0.0:
+            return _nothing_known(event, target, BEST, Kind.UPPER)
+        found = renyi.upper(event, target, options)
         return replace(found, notes=(*found.notes, f"no privacy loss distribution: {error}"))
-    if by_loss.is_attained(event, question.adjacency):
-        return distribution
-    divergence = by_rdp.upper(event, by_rdp.BEST_ID, question)
-    if question.epsilon is None:
-        return distribution if distribution.epsilon <= divergence.epsilon else divergence
-    return distribution if distribution.delta <= divergence.delta else divergence
+    if loss_distributions.is_exact(event, target.adjacency):
+        return by_losses
+    by_divergences = renyi.upper(event, target, options)
+    smaller = target.number(by_losses) <= target.number(by_divergences)
+    return by_losses if smaller else by_divergences

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 
@@ -51,7 +52,7 @@ class UncertifiedEnclosure:
         return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
     """(epsilon, delta) under an adjacency, by one bound. Compares with numbers by its epsilon.
 
@@ -135,6 +136,51 @@ class Guarantee:
         found["assumptions"] = list(self.assumptions)
         found["notes"] = list(self.notes)
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is asked for: the smallest epsilon at a delta, or the smallest delta at an epsilon.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        The neighbouring relation.
+    delta : float, optional
+        In [0, 1).
+    epsilon : float, optional
+        In nats, finite and >= 0.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of ``delta`` and ``epsilon`` is given, or a value is out of its range.
+    """
+
+    adjacency: Adjacency
+    delta: float | None = None
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.delta is None) == (self.epsilon is None):
+            raise ValueError("Expected exactly one of delta and epsilon.")
+        if self.delta is not None:
+            object.__setattr__(self, "delta", _validate.target_delta("delta", self.delta))
+        else:
+            object.__setattr__(self, "epsilon", _validate.non_negative("epsilon", self.epsilon))
+
+    def number(self, guarantee: Guarantee) -> float:
+        """The one of a guarantee's two numbers that was asked for."""
+        return guarantee.epsilon if self.epsilon is None else guarantee.delta
+
+    def answer(self, value: float, **details: Any) -> Guarantee:
+        """The guarantee whose number is ``value``, with the other fields of :class:`Guarantee`."""
+        return Guarantee(
+            epsilon=value if self.epsilon is None else self.epsilon,
+            delta=value if self.delta is None else self.delta,
+            adjacency=self.adjacency,
+            **details,
+        )
 
 
 def _epsilon_of(value: Any) -> float | None:

@@ -13,6 +13,9 @@ The divergence returned is an upper bound between neighbours, order by order:
 * a mechanism of a paper: its own sound theorems, or those of the primitive events that it
   expands to, whichever is smaller.
 
+Disjoint parts that cannot decide are dropped before anything is evaluated
+(:func:`rdpkit.accountants.pruning.deciding_parts`); this does not change the number.
+
 Assumes
 -------
 Fresh randomness for each release.
@@ -26,19 +29,23 @@ parallel composition; replace-one across parts: rdpkit, theory page "Composition
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from flint import arb, ctx
 
+from rdpkit.accountants.pruning import Focus, Trace, deciding_parts
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS
 from rdpkit.bounds.base import Array, Kind, RdpBound
 from rdpkit.events import Composed, Event, Parallel, Repeated
 
 _BOTH_ENDS = Adjacency.ADD_OR_REMOVE_ONE
-# Values at so many orders at once are kept.
+# Values are remembered where at most this many orders are asked for at once: searches end so.
 _FEW_ORDERS = 3
+# The theorem that is most often the smallest one where a record is replaced.
+_LIKELY_SMALLEST = "profile-sampling"
 
 
 def leaves(event: Event) -> Iterator[Event]:
@@ -61,16 +68,22 @@ def leaves(event: Event) -> Iterator[Event]:
                 pending.append(expanded)
 
 
-def _largest(balls: list[arb]) -> arb:
-    found = balls[0]
-    for ball in balls[1:]:
-        found = found.max(ball)
-    return found
-
-
 def sound_bounds(event: Event, adjacency: Adjacency) -> tuple[RdpBound, ...]:
     """The upper bounds that are about this very event."""
     return tuple(b for b in BOUNDS if b.kind is Kind.UPPER and b.applies(event, adjacency))
+
+
+class _NoBallError(Exception):
+    """The theorem that decides on a part has no enclosure."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """Orders, the divergences known there by event and adjacency, and what decided, if wanted."""
+
+    orders: Array
+    known: dict[tuple[Event, Adjacency], Array] = field(default_factory=dict)
+    trace: Trace | None = None
 
 
 class UpperBounds:
@@ -80,16 +93,33 @@ class UpperBounds:
     ----------
     only : mapping from event type to bound id, optional
         For these types of event use this theorem alone (where it applies) instead of the best.
+    focus : Focus, optional
+        Evaluate only the theorems that decided when it was learnt.
+    traces : list of Trace, optional
+        Where to note which theorems decide, one trace for every call of :meth:`rdp`.
     """
 
-    def __init__(self, only: Mapping[type[Event], str] | None = None) -> None:
+    def __init__(
+        self,
+        only: Mapping[type[Event], str] | None = None,
+        focus: Focus | None = None,
+        *,
+        traces: list[Trace] | None = None,
+    ) -> None:
         self._only = dict(only or {})
+        self._focus = focus
+        self._traces = traces
         self._points: dict[tuple[str, Event, Adjacency, float], float] = {}
-        self._memos: dict[float, dict[tuple[Event, Adjacency], Array]] = {}
+        self._single_orders: dict[float, _Evaluation] = {}
+        self._parts: dict[tuple[Parallel, Adjacency], Parallel] = {}
 
     def rdp(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
         """Divergences at ``orders``; inf where no theorem says anything."""
-        return self._evaluate(event, orders, adjacency, self._memo(orders))
+        if self._traces is None:
+            return self._value(event, adjacency, self._at(orders))
+        trace = Trace(orders=orders, theorems=[], moved=[])
+        self._traces.append(trace)
+        return self._value(event, adjacency, _Evaluation(orders=orders, trace=trace))
 
     def ball(self, event: Event, order: float, adjacency: Adjacency) -> arb | None:
         """A ball that contains the bound that decides at ``order``; None if one has no ball.
@@ -98,149 +128,112 @@ class UpperBounds:
         ball's upper end is a certified bound whatever the floats did.
         """
         with ctx.workprec(128):
-            return self._ball(event, order, adjacency, {})
+            try:
+                return self._ball(event, order, adjacency, {})
+            except _NoBallError:
+                return None
 
     def used(self, event: Event, order: float, adjacency: Adjacency) -> tuple[str, ...]:
         """Ids of the theorems that decide at ``order``, in order of appearance."""
         found: dict[str, None] = {}
-        point = np.array([order])
-        self._collect(event, point, adjacency, self._memo(point), found)
+        self._collect(event, adjacency, self._at(np.array([order])), found)
         return tuple(found)
 
-    def _routes(
+    def _at(self, orders: Array) -> _Evaluation:
+        """An empty evaluation, or the one that is kept for a single order."""
+        if orders.size > 1:
+            return _Evaluation(orders=orders)
+        return self._single_orders.setdefault(float(orders[0]), _Evaluation(orders=orders))
+
+    def _value(self, event: Event, adjacency: Adjacency, at: _Evaluation) -> Array:
+        key = (event, adjacency)
+        if key not in at.known:
+            at.known[key] = self._compute(event, adjacency, at)
+        return at.known[key]
+
+    def _compute(self, event: Event, adjacency: Adjacency, at: _Evaluation) -> Array:
+        if isinstance(event, Repeated):
+            return event.count * self._value(event.event, adjacency, at)
+        if isinstance(event, Composed):
+            return np.asarray(sum(self._value(part, adjacency, at) for part in event.events))
+        if isinstance(event, Parallel):
+            return self._of_parallel(self._needed(event, adjacency), adjacency, at)
+        bounds, expanded = self._theorems(event, adjacency)
+        names = [bound.id for bound in bounds]
+        rows = [self._theorem_values(bound, event, at.orders, adjacency) for bound in bounds]
+        if expanded is not None:
+            names.append("")
+            rows.append(self._value(expanded, adjacency, at))
+        if not rows:
+            return np.full(at.orders.shape, np.inf)
+        table = np.stack(rows)
+        if at.trace is not None:
+            key = (type(event), adjacency)
+            at.trace.theorems.append((key, tuple(names), np.argmin(table, axis=0)))
+        return np.asarray(table.min(axis=0))
+
+    def _of_parallel(self, event: Parallel, adjacency: Adjacency, at: _Evaluation) -> Array:
+        """The largest divergence of a part, or of two parts between which a record moves."""
+        if not event.record_may_move(adjacency):
+            stays = [self._value(part, adjacency, at) for part in event.events]
+            return np.asarray(np.maximum.reduce(stays))
+        ends = np.stack([self._value(part, _BOTH_ENDS, at) for part in event.events])
+        ends.sort(axis=0)
+        moved = np.asarray(ends[-1] + ends[-2])
+        if self._focus is not None and self._focus.ends_decide:
+            return moved
+        # The larger of both counts: a theorem that puts what stays in its part below what moves is
+        # as good as the best one.
+        within = np.maximum.reduce(
+            [self._low_enough(part, adjacency, moved, at) for part in event.events]
+        )
+        if at.trace is not None:
+            at.trace.moved.append(within <= moved)
+        return np.asarray(np.maximum(within, moved))
+
+    def _low_enough(
+        self, event: Event, adjacency: Adjacency, enough: Array, at: _Evaluation
+    ) -> Array:
+        """A bound on a part: the best one, or one that is nowhere above ``enough``."""
+        likely = self._likely_theorem(event, adjacency)
+        if likely is not None:
+            bound, inner, times = likely
+            values = times * self._theorem_values(bound, inner, at.orders, adjacency)
+            if (values <= enough).all():
+                return np.asarray(values)
+        return self._value(event, adjacency, at)
+
+    def _needed(self, event: Parallel, adjacency: Adjacency) -> Parallel:
+        """The event with those of its parts alone that may decide."""
+        key = (event, adjacency)
+        if key not in self._parts:
+            touched = 2 if event.record_may_move(adjacency) else 1
+            self._parts[key] = replace(event, events=deciding_parts(event.events, touched))
+        return self._parts[key]
+
+    def _theorems(
         self, event: Event, adjacency: Adjacency
     ) -> tuple[tuple[RdpBound, ...], Event | None]:
         """The theorems about this very event to try, and the expansion to try."""
         bounds = sound_bounds(event, adjacency)
         expanded = event.expand()
-        if not self._only:
-            return bounds, expanded
-        chosen = tuple(b for b in bounds if b.id == self._only.get(type(event)))
-        if chosen:
-            return chosen, None
-        # The theorem asked for is about something inside: go there, if there is an inside.
-        return (bounds, None) if expanded is None else ((), expanded)
+        if self._only:
+            chosen = tuple(b for b in bounds if b.id == self._only.get(type(event)))
+            if chosen:
+                bounds, expanded = chosen, None
+            elif expanded is not None:
+                # The theorem asked for is about something inside of the event.
+                bounds = ()
+        near = None if self._focus is None else self._focus.theorems.get((type(event), adjacency))
+        if near:
+            bounds = tuple(bound for bound in bounds if bound.id in near)
+            expanded = expanded if "" in near else None
+        return bounds, expanded
 
-    def _memo(self, orders: Array) -> dict[tuple[Event, Adjacency], Array]:
-        """Where divergences at ``orders`` are kept: those at one order for as long as this is."""
-        return self._memos.setdefault(float(orders[0]), {}) if orders.size == 1 else {}
-
-    def _evaluate(
-        self,
-        event: Event,
-        orders: Array,
-        adjacency: Adjacency,
-        memo: dict[tuple[Event, Adjacency], Array],
+    def _theorem_values(
+        self, bound: RdpBound, event: Event, orders: Array, adjacency: Adjacency
     ) -> Array:
-        key = (event, adjacency)
-        if key not in memo:
-            memo[key] = self._compute(event, orders, adjacency, memo)
-        return memo[key]
-
-    def _compute(
-        self,
-        event: Event,
-        orders: Array,
-        adjacency: Adjacency,
-        memo: dict[tuple[Event, Adjacency], Array],
-    ) -> Array:
-        if isinstance(event, Repeated):
-            return event.count * self._evaluate(event.event, orders, adjacency, memo)
-        if isinstance(event, Composed):
-            return np.asarray(
-                sum(self._evaluate(part, orders, adjacency, memo) for part in event.events)
-            )
-        if isinstance(event, Parallel):
-            within = [self._evaluate(part, orders, adjacency, memo) for part in event.events]
-            largest = np.maximum.reduce(within)
-            if not self._may_move(event, adjacency):
-                return np.asarray(largest)
-            ends = np.stack(
-                [self._evaluate(part, orders, _BOTH_ENDS, memo) for part in event.events]
-            )
-            ends.sort(axis=0)
-            return np.asarray(np.maximum(largest, ends[-1] + ends[-2]))
-        result = np.full(orders.shape, np.inf)
-        candidates, expanded = self._routes(event, adjacency)
-        for bound in candidates:
-            result = np.minimum(result, self._values(bound, event, orders, adjacency))
-        if expanded is not None:
-            result = np.minimum(result, self._evaluate(expanded, orders, adjacency, memo))
-        return result
-
-    def _ball(
-        self,
-        event: Event,
-        order: float,
-        adjacency: Adjacency,
-        memo: dict[tuple[Event, Adjacency], arb | None],
-    ) -> arb | None:
-        key = (event, adjacency)
-        if key not in memo:
-            memo[key] = self._compute_ball(event, order, adjacency, memo)
-        return memo[key]
-
-    def _balls(
-        self,
-        events: tuple[Event, ...],
-        order: float,
-        adjacency: Adjacency,
-        memo: dict[tuple[Event, Adjacency], arb | None],
-    ) -> list[arb] | None:
-        found = []
-        for event in events:
-            ball = self._ball(event, order, adjacency, memo)
-            if ball is None:
-                return None
-            found.append(ball)
-        return found
-
-    def _compute_ball(
-        self,
-        event: Event,
-        order: float,
-        adjacency: Adjacency,
-        memo: dict[tuple[Event, Adjacency], arb | None],
-    ) -> arb | None:
-        if isinstance(event, Repeated):
-            one = self._ball(event.event, order, adjacency, memo)
-            return None if one is None else one * event.count
-        if isinstance(event, Composed):
-            parts = self._balls(event.events, order, adjacency, memo)
-            return None if parts is None else sum(parts, arb(0))
-        if isinstance(event, Parallel):
-            within = self._balls(event.events, order, adjacency, memo)
-            if within is None:
-                return None
-            largest = _largest(within)
-            if not self._may_move(event, adjacency):
-                return largest
-            ends = self._balls(event.events, order, _BOTH_ENDS, memo)
-            if ends is None:
-                return None
-            pairs = [ends[i] + ends[j] for i in range(len(ends)) for j in range(i)]
-            return _largest([largest, *pairs])
-        chosen, expanded = self._deciding(event, order, adjacency)
-        if chosen is not None:
-            return None if chosen.ball is None else chosen.ball(event, order, adjacency)
-        return None if expanded is None else self._ball(expanded, order, adjacency, memo)
-
-    def _deciding(
-        self, event: Event, order: float, adjacency: Adjacency
-    ) -> tuple[RdpBound | None, Event | None]:
-        """The theorem about this very event that is smallest at ``order``, or the expansion."""
-        candidates, expanded = self._routes(event, adjacency)
-        point = np.array([order])
-        least = math.inf if expanded is None else float(self.rdp(expanded, point, adjacency)[0])
-        chosen = None
-        for bound in candidates:
-            value = float(self._values(bound, event, point, adjacency)[0])
-            if value < least or (value == least and chosen is None):
-                least, chosen = value, bound
-        return chosen, None if chosen is not None else expanded
-
-    def _values(self, bound: RdpBound, event: Event, orders: Array, adjacency: Adjacency) -> Array:
-        """A theorem's divergences; the search ends with a few orders, which are asked for again."""
+        """A theorem's divergences, remembered where few orders are asked for."""
         if orders.size == 1:
             known = self._points.get((bound.id, event, adjacency, float(orders[0])))
             if known is not None:
@@ -251,42 +244,129 @@ class UpperBounds:
                 self._points[bound.id, event, adjacency, order] = value
         return values
 
-    @staticmethod
-    def _may_move(event: Parallel, adjacency: Adjacency) -> bool:
-        return (
-            adjacency is Adjacency.REPLACE_ONE
-            and not event.record_keeps_its_part
-            and len(event.events) > 1
-        )
+    def _likely_theorem(
+        self, event: Event, adjacency: Adjacency
+    ) -> tuple[RdpBound, Event, int] | None:
+        """Of several theorems the one that is likely the smallest, its event, and how often."""
+        times = 1
+        while isinstance(event, Repeated):
+            times *= event.count
+            event = event.event
+        if isinstance(event, (Composed, Parallel)):
+            return None
+        bounds, expanded = self._theorems(event, adjacency)
+        likely = [bound for bound in bounds if bound.id == _LIKELY_SMALLEST]
+        if expanded is not None or len(bounds) == 1 or not likely:
+            return None
+        return likely[0], event, times
 
-    def _collect(
+    def _ball(
         self,
         event: Event,
-        order: Array,
+        order: float,
         adjacency: Adjacency,
-        memo: dict[tuple[Event, Adjacency], Array],
-        found: dict[str, None],
+        known: dict[tuple[Event, Adjacency], arb],
+    ) -> arb:
+        key = (event, adjacency)
+        if key not in known:
+            known[key] = self._compute_ball(event, order, adjacency, known)
+        return known[key]
+
+    def _compute_ball(
+        self,
+        event: Event,
+        order: float,
+        adjacency: Adjacency,
+        known: dict[tuple[Event, Adjacency], arb],
+    ) -> arb:
+        if isinstance(event, Repeated):
+            return self._ball(event.event, order, adjacency, known) * event.count
+        if isinstance(event, Composed):
+            return sum((self._ball(e, order, adjacency, known) for e in event.events), arb(0))
+        if isinstance(event, Parallel):
+            event = self._needed(event, adjacency)
+            if not event.record_may_move(adjacency):
+                return largest([self._ball(e, order, adjacency, known) for e in event.events])
+            ends = [self._ball(e, order, _BOTH_ENDS, known) for e in event.events]
+            moved = [ends[i] + ends[j] for i in range(len(ends)) for j in range(i)]
+            enough = max(float(ball.mid()) for ball in moved)
+            stays = [
+                self._low_enough_ball(e, order, adjacency, enough, known) for e in event.events
+            ]
+            return largest([*stays, *moved])
+        chosen, expanded = self._deciding(event, adjacency, self._at(np.array([order])))
+        if chosen is not None and chosen.ball is not None:
+            return chosen.ball(event, order, adjacency)
+        if expanded is None:
+            raise _NoBallError
+        return self._ball(expanded, order, adjacency, known)
+
+    def _low_enough_ball(
+        self,
+        event: Event,
+        order: float,
+        adjacency: Adjacency,
+        enough: float,
+        known: dict[tuple[Event, Adjacency], arb],
+    ) -> arb:
+        """A ball for a part: of the best theorem, or of one that is at most ``enough``.
+
+        Any theorem's ball is an upper bound, and what is at most ``enough`` does not decide.
+        """
+        likely = self._likely_theorem(event, adjacency)
+        if likely is not None and likely[0].ball is not None:
+            bound, inner, times = likely
+            value = float(self._theorem_values(bound, inner, np.array([order]), adjacency)[0])
+            if times * value <= enough and bound.ball is not None:
+                return bound.ball(inner, order, adjacency) * times
+        return self._ball(event, order, adjacency, known)
+
+    def _deciding(
+        self, event: Event, adjacency: Adjacency, at: _Evaluation
+    ) -> tuple[RdpBound | None, Event | None]:
+        """The theorem about this very event that is smallest at one order, or the expansion."""
+        bounds, expanded = self._theorems(event, adjacency)
+        if len(bounds) == 1 and expanded is None:
+            # There is nothing to choose, so nothing to compare in floats.
+            inside = bounds[0].order_range(event, adjacency).contains(at.orders)[0]
+            return (bounds[0] if inside else None), None
+        least = math.inf if expanded is None else float(self._value(expanded, adjacency, at)[0])
+        chosen = None
+        for bound in bounds:
+            value = float(self._theorem_values(bound, event, at.orders, adjacency)[0])
+            if value < least or (value == least and chosen is None):
+                least, chosen = value, bound
+        return chosen, None if chosen is not None else expanded
+
+    def _collect(
+        self, event: Event, adjacency: Adjacency, at: _Evaluation, found: dict[str, None]
     ) -> None:
         if isinstance(event, Repeated):
-            self._collect(event.event, order, adjacency, memo, found)
+            self._collect(event.event, adjacency, at, found)
         elif isinstance(event, Composed):
             for part in event.events:
-                self._collect(part, order, adjacency, memo, found)
+                self._collect(part, adjacency, at, found)
         elif isinstance(event, Parallel):
-            total = float(self._evaluate(event, order, adjacency, memo)[0])
-            for part in event.events:
-                if float(self._evaluate(part, order, adjacency, memo)[0]) == total:
-                    self._collect(part, order, adjacency, memo, found)
+            parts = self._needed(event, adjacency).events
+            total = float(self._value(event, adjacency, at)[0])
+            for part in parts:
+                if float(self._value(part, adjacency, at)[0]) == total:
+                    self._collect(part, adjacency, at, found)
                     return
-            ranked = sorted(
-                event.events,
-                key=lambda part: float(self._evaluate(part, order, _BOTH_ENDS, memo)[0]),
-            )
+            ranked = sorted(parts, key=lambda one: float(self._value(one, _BOTH_ENDS, at)[0]))
             for part in ranked[-2:]:
-                self._collect(part, order, _BOTH_ENDS, memo, found)
+                self._collect(part, _BOTH_ENDS, at, found)
         else:
-            chosen, expanded = self._deciding(event, float(order[0]), adjacency)
+            chosen, expanded = self._deciding(event, adjacency, at)
             if chosen is not None:
                 found[chosen.id] = None
             elif expanded is not None:
-                self._collect(expanded, order, adjacency, memo, found)
+                self._collect(expanded, adjacency, at, found)
+
+
+def largest(balls: Sequence[arb]) -> arb:
+    """A ball around the largest of the numbers in some balls."""
+    found = balls[0]
+    for ball in balls[1:]:
+        found = found.max(ball)
+    return found

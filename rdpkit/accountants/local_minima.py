@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.accountants.order_search import valleys
+from rdpkit.accountants.order_search import indices_of_minima
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
@@ -23,7 +23,7 @@ _ROUNDS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Valley:
+class Minimum:
     """The lowest place of a function between some places.
 
     Parameters
@@ -47,7 +47,7 @@ class Valley:
     error: float
 
     @classmethod
-    def of(cls, grid: Array, values: Array, pick: int, known: Valley | None = None) -> Valley:
+    def of(cls, grid: Array, values: Array, pick: int, known: Minimum | None = None) -> Minimum:
         """The valley around a grid point that is not above its neighbours, or at an end."""
         here, place = float(values[pick]), float(grid[pick])
         best = here
@@ -74,8 +74,8 @@ def lowest(
     known: tuple[Array, Array],
     span: tuple[float, float],
     accepted: Callable[[float], float],
-    certain: Callable[[Valley], bool],
-) -> Valley:
+    certain: Callable[[Minimum], bool],
+) -> Minimum:
     """The lowest of the valleys that a grid shows, each settled if it may be the lowest.
 
     Parameters
@@ -92,8 +92,8 @@ def lowest(
         Whether a valley whose bottom is known by interpolation need not be looked at there.
     """
     grid, values = known
-    candidates = (Valley.of(grid, values, int(k)) for k in valleys(values))
-    found: Valley | None = None
+    candidates = (Minimum.of(grid, values, int(k)) for k in indices_of_minima(values))
+    found: Minimum | None = None
     for valley in sorted(candidates, key=lambda one: one.bottom - one.error):
         if found is not None and valley.bottom - valley.error >= found.best:
             continue
@@ -106,18 +106,18 @@ def lowest(
 
 def settle(
     function: Function,
-    valley: Valley,
+    valley: Minimum,
     span: tuple[float, float],
     accepted: Callable[[float], float],
-    certain: Callable[[Valley], bool],
-) -> Valley:
+    certain: Callable[[Minimum], bool],
+) -> Minimum:
     """Zoom in on a valley's lowest place until its value is known well enough.
 
     Parameters
     ----------
     function, span, accepted, certain
         As for :func:`lowest`.
-    valley : Valley
+    valley : Minimum
         Where to begin.
     """
     for _ in range(_ROUNDS):
@@ -134,7 +134,7 @@ def settle(
         grid = np.unique(np.clip(valley.centre + valley.width * WINDOW, *span))
         values = function(grid)
         pick = int(np.argmin(values))
-        valley = Valley.of(grid, values, pick, known=valley)
+        valley = Minimum.of(grid, values, pick, known=valley)
         if pick in (0, grid.size - 1) and span[0] < grid[pick] < span[1]:
             wide = _WIDER * float(grid[-1] - grid[0])
             valley = replace(valley, width=wide, error=math.inf)

@@ -1,18 +1,43 @@
-"""Guarantees from privacy loss distributions: the tight upper bound, and the attained lower one."""
+r"""Guarantees from privacy loss distributions: the tight upper bound, and the attained lower one.
+
+An event is the list of all that one changed record may amount to
+(:func:`rdpkit.accountants.losses.steps.alternatives`), and the number is the largest over the list.
+Each entry, a composition of releases, is answered by the first of these that can:
+
+* nothing released: 0;
+* one release, or Gaussians alone, which are one: the curve itself
+  (:mod:`rdpkit.accountants.losses.closed`);
+* anything else: a grid (:mod:`rdpkit.accountants.losses.above`,
+  :mod:`rdpkit.accountants.losses.below`), chosen in floats
+  (:mod:`rdpkit.accountants.losses.layout`) and evaluated in balls and in doubles with a proven
+  error.
+
+Losses that are bounded, those of pure differential privacy, add up: epsilon is never more than
+their sum, and delta = 0 has that answer.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 
-from rdpkit.accountants import losses
-from rdpkit.accountants.losses import LossBound
-from rdpkit.accountants.losses.steps import Alternative, Releases, alternatives
+from flint import arb, ctx
+
+from rdpkit.accountants.losses import closed
+from rdpkit.accountants.losses.above import Above
+from rdpkit.accountants.losses.below import Below
+from rdpkit.accountants.losses.curves import parameters
+from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
+from rdpkit.accountants.losses.steps import Alternative, ProfileStep, Releases, alternatives
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError, Step
-from rdpkit.guarantee import Enclosure, Guarantee
+from rdpkit.guarantee import Enclosure, Guarantee, Target
+from rdpkit.numerics.balls import float_above, float_below
 
 UPPER_ID = "pld-upper"
 LOWER_ID = "pair-lower"
@@ -23,31 +48,119 @@ SOURCES = {
 }
 """What the two bounds rest on, by their ids."""
 
-# How much rougher the numbers are that only choose between alternatives, or close an enclosure.
-_ROUGHLY = 20.0
+# Numbers that only choose between alternatives, or close an enclosure, are this much less accurate.
+_ROUGH = 20.0 * ACCURACY
+_ROUNDS = 3
+# A first guess that is off by more than this chooses another tilt than the answer would.
+_CLOSE = 0.8
+# An enclosure wider than this many times the accuracy asked for is tried again, better centred.
+_WIDE = 5.0
+# The same for delta, relatively, and how much coarser a grid is that only finds out where to look.
+_WIDE_FOR_DELTA, _COARSER = 0.05, 25.0
+# Rounds for delta, and the part of it that may come from losses that count as infinite.
+_MANY_ROUNDS, _RARE = 8, 1e-3
+# Deltas below this are not refined any more.
+_LEAST_DELTA = 1e-100
+# Below this part of a coarse upper bound a lower one is tried again.
+_FAR = 0.985
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """Epsilon at a delta, or delta at an epsilon: exactly one of the two is given."""
+class LossBound:
+    """A proven number from a privacy loss distribution.
 
-    adjacency: Adjacency
-    delta: float | None = None
-    epsilon: float | None = None
+    Parameters
+    ----------
+    value : float
+        Epsilon or delta: the safe end.
+    other_end : float
+        The other end of an enclosure of the number that was computed: of epsilon or delta of the
+        distributions on the grid, which dominate the releases (or are dominated by them).
+    step : float
+        Grid step of the losses; 0 where there is no grid.
+    """
 
-    def above(self, releases: Releases, accuracy: float = losses.ACCURACY) -> LossBound:
-        """An upper bound for one list of releases."""
-        if self.delta is not None:
-            return losses.epsilon_above(releases, delta=self.delta, accuracy=accuracy)
-        assert self.epsilon is not None
-        return losses.delta_above(releases, epsilon=self.epsilon, accuracy=accuracy)
+    value: float
+    other_end: float
+    step: float = 0.0
 
-    def below(self, releases: Releases, accuracy: float = losses.ACCURACY) -> LossBound:
-        """A lower bound for one list of releases."""
-        if self.delta is not None:
-            return losses.epsilon_below(releases, delta=self.delta, accuracy=accuracy)
-        assert self.epsilon is not None
-        return losses.delta_below(releases, epsilon=self.epsilon, accuracy=accuracy)
+
+def upper(event: Event, target: Target) -> Guarantee:
+    """The largest number over all that a changed record may amount to.
+
+    Raises
+    ------
+    NoLossDistributionError
+        If no privacy loss distribution is known for a part of the event, or one takes more work
+        than the limits in force.
+    """
+    candidates = [one.releases for one in _directions(alternatives(event, target.adjacency))]
+    worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
+    enclosure = Enclosure(lower=worst.other_end, upper=worst.value)
+    return _guarantee(event, target, worst, Kind.UPPER, enclosure)
+
+
+def _worst(candidates: Sequence[Releases], target: Target) -> LossBound:
+    """The largest upper bound: rough ones come first, and only what may be the largest is refined.
+
+    Losses that are bounded cannot add up to more than their sum, so that some candidates need no
+    distribution at all.
+    """
+    limits = [math.inf if target.delta is None else largest_loss(one) for one in candidates]
+    rough: list[tuple[float, int]] = []
+    for index in sorted(range(len(candidates)), key=limits.__getitem__, reverse=True):
+        value = limits[index]
+        if not rough or value > min(rough)[0]:
+            value = _above(candidates[index], target, _ROUGH).value
+        rough.append((value, index))
+    worst: LossBound | None = None
+    for value, index in sorted(rough, key=lambda pair: -pair[0]):
+        if worst is not None and value <= worst.value:
+            break
+        found = _above(candidates[index], target)
+        worst = found if worst is None or found.value > worst.value else worst
+    assert worst is not None
+    return worst
+
+
+def is_exact(event: Event, adjacency: Adjacency) -> bool:
+    """Whether what bounds the event from above are pairs of distributions.
+
+    No other bound can then be smaller, up to the accuracy with which this one is computed.
+    """
+    try:
+        found = alternatives(event, adjacency)
+    except NoLossDistributionError:
+        return False
+    steps = [step for one in found for step, _ in one.releases]
+    return all(not isinstance(step, Step) or step.is_a_pair for step in steps)
+
+
+def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
+    """The largest number that an explicit pair of data sets attains, and which pair that is.
+
+    Rough bounds choose the pair, and only that one is computed accurately. The enclosure is that of
+    the pair's own number.
+
+    Raises
+    ------
+    NoLossDistributionError
+        If no pair is known for a part of the event, or it takes more work than the limits in force.
+    """
+    candidates = _directions(alternatives(event, target.adjacency, attained=True))
+    rough = [_roughly(one.releases, target) for one in candidates]
+    chosen = candidates[rough.index(max(rough))]
+    best = _below(chosen.releases, target)
+    above = max(rough)
+    if 0.0 <= above < best.value:
+        raise ArithmeticError(
+            f"A pair of data sets would attain at least {best.value!r} and at most {above!r}: one "
+            "of the two is false. Please report this."
+        )
+    if above < 0.0:
+        above = math.inf if target.epsilon is None else 1.0
+    enclosure = Enclosure(lower=best.value, upper=above)
+    return _guarantee(event, target, best, Kind.LOWER, enclosure), chosen
 
 
 def _directions(found: tuple[Alternative, ...]) -> list[Alternative]:
@@ -59,103 +172,370 @@ def _directions(found: tuple[Alternative, ...]) -> list[Alternative]:
     return list(both.values())
 
 
-def upper(event: Event, question: Question) -> Guarantee:
-    """The largest number over all that a changed record may amount to.
-
-    Rough bounds come first; only what may still be the largest is computed accurately.
-
-    Raises
-    ------
-    NoLossDistributionError
-        If no privacy loss distribution is known for a part of the event, or one takes more work
-        than the limits in force.
-    """
-    candidates = _directions(alternatives(event, question.adjacency))
-    # Losses that are bounded cannot add up to more than this, so that some need no distribution.
-    limits = [math.inf] * len(candidates)
-    if question.delta is not None:
-        limits = [losses.largest_loss(candidate.releases) for candidate in candidates]
-    worst: LossBound | None = None
-    rough: list[tuple[float, Releases]] = []
-    several = len(candidates) > 1
-    for limit, candidate in sorted(zip(limits, candidates, strict=True), key=lambda one: -one[0]):
-        value = limit
-        # What is bounded by less than others may be is looked at only if it may be the largest.
-        if several and (not rough or limit > min(known for known, _ in rough)):
-            value = question.above(candidate.releases, _ROUGHLY * losses.ACCURACY).value
-        rough.append((value, candidate.releases))
-    for value, releases in sorted(rough, key=lambda pair: -pair[0]):
-        if worst is not None and value <= worst.value:
-            break
-        found = question.above(releases)
-        worst = found if worst is None or found.value > worst.value else worst
-    assert worst is not None
-    return _guarantee(
-        event, question, worst, Kind.UPPER, Enclosure(lower=worst.other_end, upper=worst.value)
-    )
+def _above(releases: Releases, target: Target, accuracy: float = ACCURACY) -> LossBound:
+    if target.delta is not None:
+        return epsilon_above(releases, delta=target.delta, accuracy=accuracy)
+    assert target.epsilon is not None
+    return delta_above(releases, epsilon=target.epsilon, accuracy=accuracy)
 
 
-def is_attained(event: Event, adjacency: Adjacency) -> bool:
-    """Whether what bounds the event from above are pairs, so that no other bound can be smaller.
-
-    Up to the accuracy with which they are computed.
-    """
-    try:
-        found = alternatives(event, adjacency)
-    except NoLossDistributionError:
-        return False
-    steps = (step for one in found for step, _ in one.releases)
-    return all(not isinstance(step, Step) or step.is_a_pair for step in steps)
+def _below(releases: Releases, target: Target) -> LossBound:
+    if target.delta is not None:
+        return epsilon_below(releases, delta=target.delta)
+    assert target.epsilon is not None
+    return delta_below(releases, epsilon=target.epsilon)
 
 
-def lower(event: Event, question: Question) -> tuple[Guarantee, Alternative]:
-    """The largest number that an explicit pair of data sets attains, and which pair that is.
-
-    Rough bounds choose the pair, and only that one is computed accurately. The enclosure is that of
-    the pair's own number.
-
-    Raises
-    ------
-    NoLossDistributionError
-        If no pair is known for a part of the event, or it takes more work than the limits in force.
-    """
-    candidates = _directions(alternatives(event, question.adjacency, attained=True))
-    chosen = candidates[0]
-    if len(candidates) > 1:
-        rough = [_roughly(question, candidate) for candidate in candidates]
-        chosen = candidates[max(range(len(rough)), key=lambda i: rough[i])]
-    best = question.below(chosen.releases)
-    above = _roughly(question, chosen)
-    if 0.0 <= above < best.value:
-        raise ArithmeticError(
-            f"A pair of data sets would attain at least {best.value!r} and at most {above!r}: one "
-            "of the two is false. Please report this."
-        )
-    if above < 0.0:
-        above = math.inf if question.epsilon is None else 1.0
-    enclosure = Enclosure(lower=best.value, upper=above)
-    return _guarantee(event, question, best, Kind.LOWER, enclosure), chosen
-
-
-def _roughly(question: Question, candidate: Alternative) -> float:
+def _roughly(releases: Releases, target: Target) -> float:
     """A rough upper bound on what a pair attains, or -1 where there is none."""
     try:
-        return question.above(candidate.releases, _ROUGHLY * losses.ACCURACY).value
+        return _above(releases, target, _ROUGH).value
     except NoLossDistributionError:
         return -1.0
 
 
 def _guarantee(
-    event: Event, question: Question, found: LossBound, kind: Kind, enclosure: Enclosure
+    event: Event, target: Target, found: LossBound, kind: Kind, enclosure: Enclosure
 ) -> Guarantee:
     how = f"privacy loss distribution with grid step {found.step:.2g}"
-    return Guarantee(
-        epsilon=found.value if question.epsilon is None else question.epsilon,
-        delta=found.value if question.delta is None else question.delta,
-        adjacency=question.adjacency,
+    return target.answer(
+        found.value,
         bound=UPPER_ID if kind is Kind.UPPER else LOWER_ID,
         kind=kind,
         enclosure=enclosure,
         assumptions=event.assumptions(),
         notes=(how if found.step else "privacy loss distribution in closed form",),
     )
+
+
+def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURACY) -> LossBound:
+    """Upper bound on epsilon at ``delta``; infinity where there is none.
+
+    Parameters
+    ----------
+    releases : Releases
+        Steps and counts, from :func:`rdpkit.accountants.losses.steps.alternatives`.
+    delta : float
+        In [0, 1).
+    accuracy : float
+        About how far discretisation may move the result, relative to it.
+
+    Raises
+    ------
+    NoLossDistributionError
+        If a grid would take more work than the limits in force, or more than doubles resolve.
+    """
+    releases = merged(releases)
+    if not releases:
+        return LossBound(value=0.0, other_end=0.0)
+    step = _only(releases)
+    if isinstance(step, Step) and step.is_gaussian and delta > 0.0:
+        value = closed.epsilon(step, delta, above=True)
+        return LossBound(value=value, other_end=_just_below(value))
+    pure = largest_loss(releases)
+    if delta == 0.0 or not infinite_mass(releases) <= delta:
+        finite = pure if delta == 0.0 and infinite_mass(releases) == 0 else math.inf
+        return LossBound(value=finite, other_end=finite)
+    if pure == 0.0:
+        return LossBound(value=0.0, other_end=0.0)
+    if step is not None:
+        value = closed.epsilon(step, delta, above=True)
+        return LossBound(value=min(value, pure), other_end=_just_below(min(value, pure)))
+    found = _epsilon_on_grids(releases, delta, accuracy, pure)
+    if pure <= found.value:
+        return LossBound(value=pure, other_end=min(found.other_end, pure), step=found.step)
+    return found
+
+
+def _epsilon_on_grids(releases: Releases, delta: float, accuracy: float, pure: float) -> LossBound:
+    """The best of a few grids, each better centred than the one before."""
+    around: float | None = None
+    best = LossBound(value=math.inf, other_end=0.0)
+    best_layout: Layout | None = None
+    failure: NoLossDistributionError | None = None
+    for _ in range(_ROUNDS):
+        try:
+            layout = arrange(releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
+            low, high = Above(layout).epsilon_at(delta)
+        except NoLossDistributionError as error:
+            failure = error
+            break
+        if high < best.value:
+            best = LossBound(value=high, other_end=low, step=layout.grid.step)
+            best_layout = layout
+        guess = layout.saddle.epsilon
+        close = high >= _CLOSE * guess if around is None else high >= 0.98 * around
+        if math.isfinite(high) and close and high - low <= _WIDE * accuracy * high:
+            break
+        around = best.value if math.isfinite(best.value) else 1.25 * guess
+        if around == 0.0:
+            break
+    if best_layout is not None and _is_wide(best, accuracy):
+        again = partial(
+            arrange, releases, delta=delta, epsilon=None, around=best.value, accuracy=accuracy
+        )
+        for sharper in _sharper(best_layout, again):
+            low, high = Above(sharper).epsilon_at(delta)
+            if high < best.value:
+                best = LossBound(value=high, other_end=low, step=sharper.grid.step)
+            if not _is_wide(best, accuracy):
+                break
+    if math.isinf(best.value) and math.isinf(pure):
+        raise failure or NoLossDistributionError(
+            f"Double precision does not resolve delta {delta!r} of this composition."
+        )
+    return best
+
+
+def _is_wide(found: LossBound, accuracy: float) -> bool:
+    return found.value - found.other_end > _WIDE * accuracy * found.value
+
+
+def delta_above(releases: Releases, *, epsilon: float, accuracy: float = ACCURACY) -> LossBound:
+    """Upper bound on delta at ``epsilon``.
+
+    Parameters
+    ----------
+    releases, accuracy
+        As for :func:`epsilon_above`.
+    epsilon : float
+        In nats, >= 0.
+    """
+    releases = merged(releases)
+    if not releases:
+        return LossBound(value=0.0, other_end=0.0)
+    infinite = infinite_mass(releases)
+    if epsilon >= largest_loss(releases):
+        return LossBound(value=_up(infinite), other_end=_down(infinite))
+    step = _only(releases)
+    if step is not None:
+        value = closed.delta(step, epsilon, above=True)
+        return LossBound(value=value, other_end=_just_below(value))
+    return _delta_on_grids(releases, epsilon, accuracy)
+
+
+def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> LossBound:
+    """The best of a few grids, each for the delta that the one before found."""
+    best = LossBound(value=1.0, other_end=0.0)
+    kept = float_above(infinite_mass(releases))
+    expected: float | None = None
+    for _ in range(_MANY_ROUNDS):
+        try:
+            layout = arrange(releases, delta=expected, epsilon=epsilon, accuracy=accuracy)
+        except NoLossDistributionError:
+            if expected is None and _is_negligible(releases, epsilon, accuracy):
+                return LossBound(value=_LEAST_DELTA, other_end=0.0)
+            if expected is None:
+                raise
+            break
+        found = Above(layout)
+        low, high = found.delta_at(epsilon)
+        value = min(_up(high), 1.0)
+        if value < best.value or expected is None:
+            best = LossBound(value=value, other_end=_down(low), step=layout.grid.step)
+        if not _LEAST_DELTA < value < 1.0:
+            break
+        # The guess was too large if most of delta is what was left out as too rare to matter.
+        rare = found.infinite - kept > _RARE * value
+        if not rare and (expected is not None or low >= high * 0.9):
+            break
+        expected = max(value * 1e-12, _LEAST_DELTA) if rare else value
+    return best
+
+
+def _is_negligible(releases: Releases, epsilon: float, accuracy: float) -> bool:
+    """Whether delta at an epsilon is at most 1e-100, which is as much as is said of it then."""
+    return epsilon_above(releases, delta=_LEAST_DELTA, accuracy=accuracy).value <= epsilon
+
+
+def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURACY) -> LossBound:
+    """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound.
+
+    Parameters
+    ----------
+    releases, accuracy
+        As for :func:`epsilon_above`; every step is a pair of distributions.
+    delta : float
+        In [0, 1).
+    """
+    releases = merged(releases)
+    if not releases:
+        return LossBound(value=0.0, other_end=0.0)
+    if delta == 0.0:
+        # Every pair of this kind has losses beyond any number, or, for "added", up to a sum.
+        value = _largest_sum(releases)
+        return LossBound(value=value, other_end=value)
+    step = _only(releases)
+    if step is not None:
+        value = closed.epsilon(step, delta, above=False)
+        return LossBound(value=value, other_end=_just_above(value))
+    around = _about(releases, delta, accuracy)
+    again = partial(arrange, releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
+    layout = again()
+    value, rough = Below(layout).epsilon_at(delta)
+    # What a sum of sums lost does not show in the last one: what a coarse bound says does.
+    if rough - value > _WIDE * accuracy * rough or value < _FAR * (around or 0.0):
+        for sharper in _sharper(layout, again):
+            found, rough = Below(sharper).epsilon_at(delta)
+            value = max(value, found)
+            if rough - value <= _WIDE * accuracy * rough:
+                break
+    return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
+
+
+def _about(releases: Releases, delta: float, accuracy: float) -> float | None:
+    """About the epsilon, from a coarse grid: where the tilt of a finer one should be."""
+    try:
+        found = _epsilon_on_grids(releases, delta, _COARSER * accuracy, math.inf).value
+    except NoLossDistributionError:
+        return None
+    return found if found > 0.0 else None
+
+
+def _sharper(layout: Layout, again: Callable[..., Layout]) -> Iterator[Layout]:
+    """Layouts that take more work and are off by less, within the limits in force."""
+    if layout.in_stages:
+        try:
+            layout = again(at_once=True)
+        except NoLossDistributionError:
+            pass
+        else:
+            yield layout
+    more = layout.in_more_digits()
+    if more is not None:
+        yield more
+
+
+def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURACY) -> LossBound:
+    """Delta that the pairs given by ``releases`` have at ``epsilon``: a lower bound.
+
+    Parameters
+    ----------
+    releases, accuracy
+        As for :func:`epsilon_below`.
+    epsilon : float
+        In nats, >= 0.
+    """
+    releases = merged(releases)
+    if not releases:
+        return LossBound(value=0.0, other_end=0.0)
+    step = _only(releases)
+    if step is not None:
+        value = closed.delta(step, epsilon, above=False)
+        return LossBound(value=value, other_end=_just_above(value))
+    expected = _delta_on_grids(releases, epsilon, _COARSER * accuracy).value
+    if expected <= _LEAST_DELTA:
+        return LossBound(value=0.0, other_end=expected)
+    hint = expected if 0.0 < expected < 1.0 else None
+    layout = arrange(releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
+    value, rough = Below(layout).delta_at(epsilon)
+    if rough - value > _WIDE_FOR_DELTA * rough or value < 0.5 * expected:
+        again = partial(arrange, releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
+        for sharper in _sharper(layout, again):
+            found, rough = Below(sharper).delta_at(epsilon)
+            value = max(value, found)
+            if rough - value <= _WIDE_FOR_DELTA * rough:
+                break
+    return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
+
+
+def infinite_mass(releases: Releases) -> arb:
+    """Probability of an infinite loss: of a delta that profiles keep at every epsilon."""
+    only = _only(releases)
+    if isinstance(only, ProfileStep):
+        return arb(only.profile.infinite)
+    with ctx.workprec(128):
+        kept = sum(
+            (
+                count * (-arb(step.profile.infinite)).log1p()
+                for step, count in releases
+                if isinstance(step, ProfileStep)
+            ),
+            arb(0),
+        )
+        return -kept.expm1()
+
+
+def merged(releases: Releases) -> Releases:
+    """All Gaussian pairs as one: their squared distances over the noise add up, exactly."""
+    squares: list[float] = []
+    rest: list[tuple[Step | ProfileStep, int]] = []
+    several = 0
+    for step, count in releases:
+        if isinstance(step, Step) and step.is_gaussian:
+            squares.append(count * ((1.0 - step.other) / step.noise_multiplier) ** 2)
+            several += count
+        else:
+            rest.append((step, count))
+    if several <= 1:
+        return releases
+    total = math.fsum(squares)
+    if not 0.0 < total < math.inf:
+        raise NoLossDistributionError("The noise is too small, or too large, for floats.")
+    z = 1.0 / math.sqrt(total)
+    return (*rest, (Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0), 1))
+
+
+def _only(releases: Releases) -> Step | ProfileStep | None:
+    """The step, if it is the only one and taken once."""
+    return releases[0][0] if len(releases) == 1 and releases[0][1] == 1 else None
+
+
+def largest_loss(releases: Releases) -> float:
+    """The sum of the largest finite losses, rounded up; infinite where one has none.
+
+    Parameters
+    ----------
+    releases : Releases
+        Steps and counts. Losses of profiles end at their last epsilon, and those of additions at
+        -log(1 - q).
+    """
+    total = Fraction(0)
+    for step, count in releases:
+        if isinstance(step, ProfileStep):
+            total += count * Fraction(step.profile.epsilons[-1])
+        elif step.kind == "added":
+            q, _ = parameters(step, leaks_more=True)
+            if not q < 1:
+                return math.inf
+            with ctx.workprec(128):
+                total += count * Fraction(float_above(-((-q).log1p())))
+        else:
+            return math.inf
+    return _fraction_up(total)
+
+
+def _fraction_up(value: Fraction) -> float:
+    if value > Fraction(1e300):
+        return math.inf
+    found = float(value)
+    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+
+
+def _largest_sum(releases: Releases) -> float:
+    """The supremum of the losses: of additions alone minus log(1 - q) each, else infinite."""
+    with ctx.workprec(128):
+        total = arb(0)
+        for step, count in releases:
+            if not isinstance(step, Step) or step.kind != "added":
+                return math.inf
+            q = arb(step.sampling_probability * (1.0 - 8.0 * math.ulp(1.0)))
+            total += count * -((-q).log1p())
+        return max(float_below(total), 0.0)
+
+
+def _up(value: arb) -> float:
+    return 0.0 if value == 0 else max(float_above(value), 0.0)
+
+
+def _down(value: arb) -> float:
+    return max(float_below(value), 0.0)
+
+
+def _just_below(value: float) -> float:
+    """Where an enclosure of a number computed to double precision begins."""
+    return max(math.nextafter(value * (1.0 - 1e-12), -math.inf), 0.0) if value else 0.0
+
+
+def _just_above(value: float) -> float:
+    return math.nextafter(value * (1.0 + 1e-12), math.inf)

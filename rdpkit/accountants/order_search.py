@@ -146,7 +146,7 @@ def _refine(objective: Callable[[Array], Array], grid: Array) -> float:
     """The best log(order - 1) in any of the valleys of a grid that may hold it."""
     values = objective(1.0 + np.exp(grid))
     place, lowest = float(grid[int(np.argmin(values))]), math.inf
-    for value, k in sorted((float(values[k]), int(k)) for k in valleys(values)):
+    for value, k in sorted((float(values[k]), int(k)) for k in indices_of_minima(values)):
         around = [max(k - 1, 0), k, min(k + 1, grid.size - 1)]
         # On a slope that goes on a valley falls no farther than it has come.
         if math.isinf(value) or 2.0 * value - values[around].max() >= lowest:
@@ -157,7 +157,7 @@ def _refine(objective: Callable[[Array], Array], grid: Array) -> float:
     return place
 
 
-def valleys(values: Array) -> NDArray[np.int64]:
+def indices_of_minima(values: Array) -> NDArray[np.int64]:
     """Where a sequence is not above its neighbours."""
     padded = np.concatenate([[math.inf], values, [math.inf]])
     return np.flatnonzero((values <= padded[:-2]) & (values <= padded[2:]))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rdpkit.calibration.calibrator import calibrate
 from rdpkit.calibration.errors import CalibrationError, NoEffectError, UnreachableTargetError
 from rdpkit.calibration.outcome import Calibration
-from rdpkit.calibration.target import calibrate
 
 __all__ = [
     "Calibration",

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rdpkit.accountants import loss_distributions as by_loss
-from rdpkit.accountants import renyi as by_rdp
-from rdpkit.calibration import bracket
-from rdpkit.calibration import subset_size as mixture
+from rdpkit.accountants import loss_distributions, renyi
+from rdpkit.calibration import bracket, subset_size
 from rdpkit.calibration.bracket import Bracket
-from rdpkit.calibration.divergence_target import Score, Scorer, Target
 from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
 from rdpkit.calibration.outcome import Calibration
+from rdpkit.calibration.scores import Requirement, Score, Scorer
 from rdpkit.calibration.search_variable import SearchVariable
 from rdpkit.events.free_parameters import LARGEST, SMALLEST
 from rdpkit.events.losses import NoLossDistributionError
@@ -47,8 +45,8 @@ class Search:
     ----------
     variable : SearchVariable
         The parameters.
-    target : Target
-        The target and the bound.
+    requirement : Requirement
+        The epsilon to stay below, and the bound.
     tolerance : float
         For numbers, the largest ratio minus 1 of the two ends of the bracket.
     smallest : bool
@@ -56,7 +54,7 @@ class Search:
     """
 
     variable: SearchVariable
-    target: Target
+    requirement: Requirement
     tolerance: float
     smallest: bool
 
@@ -82,7 +80,7 @@ def by_divergences(search: Search) -> Calibration:
         If no certificate confirms what the search proposes.
     """
     variable = search.variable
-    scorer = Scorer(search.target)
+    scorer = Scorer(search.requirement)
     notes: list[str] = []
     if variable.private == 0:
         found = _subset_size(search, scorer, notes)
@@ -91,7 +89,7 @@ def by_divergences(search: Search) -> Calibration:
         if not variable.whole:
             found = _polished(search, scorer, found)
     t, guarantee = _certified(search, scorer, found)
-    if search.target.theorem is not None:
+    if search.requirement.published is not None:
         notes.append(
             f"{guarantee.bound} is a published bound: the target is met as its paper counts"
         )
@@ -99,7 +97,7 @@ def by_divergences(search: Search) -> Calibration:
         event=variable.at(t),
         values=variable.values(t),
         guarantee=guarantee,
-        target_epsilon=search.target.epsilon,
+        target_epsilon=search.requirement.epsilon,
         misses=None if found.misses is None else variable.values(found.misses),
         evaluations=scorer.evaluations,
         notes=tuple(notes),
@@ -187,7 +185,7 @@ def _surely(
 
 
 def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool:
-    """Whether the bound depends on the variable: asked where one side has nothing, or hardly.
+    """Whether the bound depends on the variable at all: asked where one side has nothing, or hardly.
 
     Scores far from 0 are rough, so that they differ without a reason; at one order they do not.
     """
@@ -233,20 +231,20 @@ def _polished(search: Search, scorer: Scorer, found: _Found) -> _Found:
 
 def _certified(search: Search, scorer: Scorer, found: _Found) -> tuple[float, Guarantee]:
     """The value, moved towards privacy until its certificate holds, and the certificate."""
-    variable, target = search.variable, search.target
+    variable, requirement = search.variable, search.requirement
     for count, nudge in enumerate(_NUDGES):
         t = _nudged(search, found.meets, count, nudge)
         event = variable.at(t)
         order = found.score.order if count == 0 or not variable.whole else scorer.score(event).order
         if order is None:
             continue
-        guarantee = by_rdp.certified_at(
-            target.route(event), order, delta=target.delta, limits=target.limits
+        guarantee = renyi.certified_at(
+            requirement.bound_on(event), order, requirement.target, requirement.options.order_limits
         )
-        if guarantee.epsilon <= target.epsilon:
+        if guarantee.epsilon <= requirement.epsilon:
             return t, guarantee
     raise ArithmeticError(
-        f"No certificate confirms epsilon {target.epsilon!r} at "
+        f"No certificate confirms epsilon {requirement.epsilon!r} at "
         f"{_shown(variable.values(found.meets))}, which floats give."
     )
 
@@ -272,7 +270,7 @@ def _subset_size(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
         scores[low] = scorer.score_everywhere(event)
         return scores[low].guess
 
-    found = mixture.first(
+    found = subset_size.first(
         score, lowest=int(variable.lowest), highest=int(variable.highest), smallest=search.smallest
     )
     if found.meets is None:
@@ -286,26 +284,26 @@ def _subset_size(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
 
 
 def _no_subset_size(search: Search, scorer: Scorer) -> UnreachableTargetError:
-    variable, target = search.variable, search.target
+    variable, requirement = search.variable, search.requirement
     tried = np.round(np.geomspace(variable.lowest, variable.highest, _SAMPLED))
     tried = np.unique(np.append(tried, max(variable.highest - 1, variable.lowest)))
     scores = {int(t): scorer.misses_surely(variable.at(int(t))) for t in tried}
     best = min(scores, key=lambda t: scores[t])
     limit = _epsilon(search, best)
     return UnreachableTargetError(
-        f"target_epsilon {target.epsilon:g} cannot be reached by {variable.names}: every value "
-        f"from {int(variable.lowest)} to {int(variable.highest)} was checked and misses it; "
-        f"epsilon is {_up(limit)} at {best}, about the least. It takes more noise, fewer releases "
-        "or more records.",
+        f"target_epsilon {requirement.epsilon:g} cannot be reached by {variable.names}: every value "
+        f"from {int(variable.lowest)} to {int(variable.highest)} was checked and misses it; epsilon is "
+        f"{_up(limit)} at {best}, about the least. It takes more noise, fewer releases or more "
+        "records.",
         limit=limit,
     )
 
 
 def _unreachable(search: Search, t: float) -> UnreachableTargetError:
-    variable, target = search.variable, search.target
+    variable, requirement = search.variable, search.requirement
     limit = _epsilon(search, t)
     verb, extreme = ("raising", "large") if variable.private > 0 else ("lowering", "small")
-    begin = f"target_epsilon {target.epsilon:g} cannot be reached by {verb} {variable.names}: "
+    begin = f"target_epsilon {requirement.epsilon:g} cannot be reached by {verb} {variable.names}: "
     if math.isinf(limit):
         assumed = variable.at(t).assumptions()
         because = f" It assumes: {'; '.join(assumed)}." if assumed else ""
@@ -325,34 +323,25 @@ def _unreachable(search: Search, t: float) -> UnreachableTargetError:
 
 
 def _no_effect(search: Search, tried: Iterable[float]) -> NoEffectError:
-    variable, target = search.variable, search.target.epsilon
+    variable, epsilon = search.variable, search.requirement.epsilon
     ends = min(tried), max(tried)
     limit = _epsilon(search, ends[0])
-    verdict = "meets" if limit <= target else "misses"
+    verdict = "meets" if limit <= epsilon else "misses"
     where = " and ".join(dict.fromkeys(_shown(variable.values(t)) for t in ends))
     return NoEffectError(
         f"The bound does not depend on {variable.names}: epsilon is {_up(limit)} whatever it is, "
-        f"which {verdict} target_epsilon {target:g} (tried: {where}).",
+        f"which {verdict} target_epsilon {epsilon:g} (tried: {where}).",
         limit=limit,
     )
 
 
 def _epsilon(search: Search, t: float) -> float:
     """The bound's epsilon at a value, for an error message."""
-    target = search.target
-    question = by_rdp.Question(
-        adjacency=target.adjacency,
-        delta=target.delta,
-        epsilon=None,
-        conversion=target.conversion,
-        limits=target.limits,
-        use_grid=target.use_grid,
-        certify=True,
-    )
-    event = search.variable.at(t)
-    if target.theorem is not None:
-        return by_rdp.published(event, target.theorem, question).epsilon
-    return by_rdp.upper(event, target.bound, question).epsilon
+    requirement, event = search.requirement, search.variable.at(t)
+    target, options = requirement.target, requirement.options
+    if requirement.published is not None:
+        return renyi.published(event, requirement.published, target, options).epsilon
+    return renyi.upper(event, target, options, theorem=requirement.theorem).epsilon
 
 
 def _up(value: float) -> str:
@@ -388,7 +377,7 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     CalibrationError
         If there is none, or the bound does not depend on the parameter.
     """
-    variable, target = search.variable, search.target
+    variable, requirement = search.variable, search.requirement
     known: Calibration | None = None
     failed: ValueError | None = None
     try:
@@ -396,7 +385,7 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     except (NoEffectError, UnreachableTargetError) as error:
         failed = error
     start = variable.start if known is None else _position(variable, known)
-    distributions = _Distributions(variable, target)
+    distributions = _Distributions(variable, requirement)
     found = _search_bracket(replace(search, tolerance=tolerance), distributions.score, start)
     seen, reasons = distributions.seen, distributions.reasons
     evaluations = distributions.evaluations + (0 if known is None else known.evaluations)
@@ -419,7 +408,7 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
         event=variable.at(found.meets),
         values=variable.values(found.meets),
         guarantee=seen[found.meets],
-        target_epsilon=target.epsilon,
+        target_epsilon=requirement.epsilon,
         misses=None if found.misses is None else variable.values(found.misses),
         evaluations=evaluations,
         notes=tuple(notes),
@@ -429,24 +418,23 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
 class _Distributions:
     """Guarantees from privacy loss distributions, remembered by value."""
 
-    def __init__(self, variable: SearchVariable, target: Target) -> None:
+    def __init__(self, variable: SearchVariable, requirement: Requirement) -> None:
         self._variable = variable
-        self._target = target
+        self._requirement = requirement
         self.seen: dict[float, Guarantee] = {}
         self.reasons: list[str] = []
         self.evaluations = 0
 
     def score(self, t: float) -> float:
         """The logarithm of epsilon over the target, remembering the guarantee."""
-        question = by_loss.Question(adjacency=self._target.adjacency, delta=self._target.delta)
         self.evaluations += 1
         try:
-            self.seen[t] = by_loss.upper(self._variable.at(t), question)
+            self.seen[t] = loss_distributions.upper(self._variable.at(t), self._requirement.target)
         except NoLossDistributionError as error:
             self.reasons.append(str(error))
             return math.inf
         epsilon = self.seen[t].epsilon
-        return math.log(epsilon / self._target.epsilon) if epsilon > 0.0 else -math.inf
+        return math.log(epsilon / self._requirement.epsilon) if epsilon > 0.0 else -math.inf
 
 
 def _position(variable: SearchVariable, known: Calibration) -> float:
@@ -462,8 +450,8 @@ def _position(variable: SearchVariable, known: Calibration) -> float:
 def _out_of_reach(
     search: Search, seen: dict[float, Guarantee], reasons: list[str]
 ) -> UnreachableTargetError:
-    variable, target = search.variable, search.target
-    begin = f"target_epsilon {target.epsilon:g} cannot be reached by {variable.names}: "
+    variable, requirement = search.variable, search.requirement
+    begin = f"target_epsilon {requirement.epsilon:g} cannot be reached by {variable.names}: "
     if not seen:
         return UnreachableTargetError(
             f"{begin}there is no privacy loss distribution at any value. {reasons[0]}",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import COUNT, FreeParameter
 
@@ -117,6 +118,11 @@ class Parallel(Event):
     def with_one_more_record(self) -> Event:
         """Every part with one record more: whichever part the record joins, it is counted."""
         return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
+
+    def record_may_move(self, adjacency: Adjacency) -> bool:
+        """Whether a changed record may leave one part and join another."""
+        replaced = adjacency is Adjacency.REPLACE_ONE
+        return replaced and not self.record_keeps_its_part and len(self.events) > 1
 
 
 def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:

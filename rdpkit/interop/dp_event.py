@@ -553,12 +553,7 @@ def _to_repeated(event: Repeated, reading: _Reading) -> Any:
 
 def _to_one_part(event: Parallel, reading: _Reading) -> Any:
     """Parts that are alike are one part as long as a record touches no second one."""
-    one_touched = (
-        reading.adjacency is Adjacency.ADD_OR_REMOVE_ONE
-        or event.record_keeps_its_part
-        or len(event.events) == 1
-    )
-    if one_touched and len(set(event.events)) == 1:
+    if not event.record_may_move(reading.adjacency) and len(set(event.events)) == 1:
         return _to(event.events[0], reading)
     raise UnconvertibleEventError(
         event,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rdpkit import _validate
-from rdpkit.accountants import renyi as by_rdp
+from rdpkit.accountants.divergence_bounds import find_published
 from rdpkit.adjacency import Adjacency
 from rdpkit.analysis import BEST
 from rdpkit.calibration import Calibration, CalibrationError, UnreachableTargetError, calibrate
@@ -144,7 +144,7 @@ def plan(
     if releases is not None:
         numbers = sorted(set(_validate.integers("releases", releases)))
     orders = _orders(event, mixing, orders_of_mixture)
-    published = by_rdp.find_published(event, relation, bound) is not None
+    published = find_published(event, relation, bound) is not None
     search = _Search(
         event=_without_label_noise(event, mixing, published),
         mixing=mixing,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdpkit.accountants.local_minima import Valley, lowest, settle
+from rdpkit.accountants.local_minima import Minimum, lowest, settle
 
 SPAN = (-5.0, 5.0)
 GRID = np.linspace(*SPAN, 41)
@@ -81,7 +81,7 @@ def test_the_lowest_of_two_valleys(first, second, difference):
 
 
 def test_window_follows_a_valley_that_has_moved_away():
-    moved = Valley(
+    moved = Minimum(
         centre=-2.0, width=0.01, place=-2.0, best=math.inf, vertex=-2.0, bottom=0.0, error=math.inf
     )
     found = settle(lambda u: (u - 3.0) ** 2 + 1.0, moved, SPAN, accepted, certain)

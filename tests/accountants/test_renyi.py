@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.accountants.renyi import upper_route
+from rdpkit.accountants.divergence_bounds import upper_bound
 from rdpkit.adjacency import Adjacency
 from rdpkit.conversions.largest_rdp import optimal_epsilon
 from tests.bounds.strategies import log_uniform
@@ -57,7 +57,7 @@ EVENTS = {
 
 def least(event, delta):
     """The smallest epsilon of any order of the grid."""
-    values = upper_route(event, "best", REPLACE).curve(GRID)
+    values = upper_bound(event, REPLACE).curve(GRID)
     found = [
         optimal_epsilon(float(a), float(r), delta)[0]
         for a, r in zip(GRID, values, strict=True)
@@ -94,5 +94,5 @@ def test_no_order_is_better_for_any_sampled_release(z, gamma, count, delta):
 
 
 def least_is_possible(event, delta):
-    values = upper_route(event, "best", REPLACE).curve(GRID)
+    values = upper_bound(event, REPLACE).curve(GRID)
     return bool(((values > 0.0) & (values < 600.0)).any())

@@ -20,9 +20,10 @@ from rdpkit.verification.figures.model import (
 )
 
 from rdpkit import DPCDA, Adjacency, _validate
-from rdpkit.accountants import loss_distributions as by_loss
+from rdpkit.accountants import loss_distributions
 from rdpkit.calibration import CalibrationError, bracket, calibrate
 from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.guarantee import Target
 
 ID = "dpcda-order-of-mixture"
 ADJACENCY = "replace_one"
@@ -202,10 +203,10 @@ def _noise(
 
 def _refuted(event: DPCDA, epsilon: float, delta: float, *, start: float) -> Number:
     """The most noise with which a pair of data sets was seen to exceed the budget."""
-    question = by_loss.Question(adjacency=Adjacency(ADJACENCY), delta=delta)
+    target = Target(adjacency=Adjacency(ADJACENCY), delta=delta)
 
     def score(noise: float) -> float:
-        attained, _ = by_loss.lower(replace(event, feature_noise=noise), question)
+        attained, _ = loss_distributions.lower(replace(event, feature_noise=noise), target)
         return math.log(attained.epsilon / epsilon) if attained.epsilon > 0.0 else -math.inf
 
     try:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rdpkit
-from rdpkit.accountants import losses
+from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.above import Above
 from rdpkit.accountants.losses.layout import arrange
 from rdpkit.analysis import check_sandwich

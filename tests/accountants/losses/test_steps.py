@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.accountants import losses
+from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.steps import _covers, _undominated, alternatives
 from rdpkit.events.losses import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform

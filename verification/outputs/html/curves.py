@@ -9,8 +9,8 @@ import numpy as np
 from rdpkit.verification.claims.claim import Claim
 
 from rdpkit import Adjacency, Event
-from rdpkit.accountants.pruning import Economical
-from rdpkit.accountants.renyi import find_published, published_bounds
+from rdpkit.accountants.divergence_bounds import find_published, published_bounds
+from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.conversions import EPSILON
 from rdpkit.conversions.curves import rdp_to_epsilon
 
@@ -74,7 +74,7 @@ def curves(claim: Claim) -> Curves | None:
 
 def _curves(event: Event, adjacency: Adjacency, bound: str | None) -> Curves:
     orders = np.array(ORDERS)
-    upper = Economical({}).rdp(event, orders, adjacency)
+    upper = UpperBounds({}).rdp(event, orders, adjacency)
     rdp = [Series(label="best sound bound (upper)", kind="upper", values=_drawn(upper))]
     profile = [
         Series(

@@ -20,16 +20,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.accountants import renyi as by_rdp
-from rdpkit.accountants.local_minima import WINDOW, Valley, lowest, settle
+from rdpkit.accountants.divergence_bounds import DivergenceBound, published_bound, upper_bound
+from rdpkit.accountants.local_minima import WINDOW, Minimum, lowest, settle
 from rdpkit.accountants.order_search import order_limits, spread
-from rdpkit.accountants.pruning import Economical, Focus, Learner
-from rdpkit.accountants.renyi import Route
-from rdpkit.adjacency import Adjacency
+from rdpkit.accountants.pruning import Focus
+from rdpkit.accountants.renyi import RenyiOptions
 from rdpkit.bounds.base import RdpBound
 from rdpkit.calibration.rdp_floor import rdp_floor
 from rdpkit.conversions.largest_rdp import largest_rdp
 from rdpkit.events import Event
+from rdpkit.guarantee import Target
 
 Array = NDArray[np.float64]
 
@@ -52,44 +52,56 @@ _REFINED, _LEAST = 1e-2, 1e-13
 _ALL_INTEGERS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What is asked of a bound.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """The epsilon that must not be exceeded, and the bound by which it is counted.
 
     Parameters
     ----------
-    epsilon, delta : float
-        The target.
-    adjacency : Adjacency
-        The neighbouring relation.
-    bound : str
-        "best", or the id of a sound bound; unused where ``theorem`` is given.
-    theorem : RdpBound or None
-        A published bound.
-    conversion : str or None
-        From divergences to (epsilon, delta); None for the bound's own.
-    limits : tuple of float
-        The orders that may be used.
-    use_grid : bool
-        Whether a published bound's own grid of orders is used.
+    epsilon : float
+        The largest epsilon that meets the requirement.
+    target : Target
+        At which delta in (0, 1), and for which neighbours.
+    options : RenyiOptions
+        How epsilon is computed from Renyi divergences.
+    published : RdpBound or None
+        A published bound; None for sound ones.
+    theorem : str or None
+        Id of the one sound theorem to use; None for the best.
     """
 
     epsilon: float
-    delta: float
-    adjacency: Adjacency
-    bound: str
-    theorem: RdpBound | None
-    conversion: str | None
-    limits: tuple[float, float]
-    use_grid: bool
+    target: Target
+    options: RenyiOptions
+    published: RdpBound | None = None
+    theorem: str | None = None
 
-    def route(self, event: Event) -> Route:
-        """The bound on an event."""
-        if self.theorem is not None:
-            return by_rdp.published_route(
-                event, self.theorem, self.adjacency, self.conversion, use_grid=self.use_grid
+    @property
+    def delta(self) -> float:
+        """The delta at which epsilon is counted."""
+        assert self.target.delta is not None
+        return self.target.delta
+
+    @property
+    def conversion(self) -> str:
+        """The conversion from Renyi divergences."""
+        usual = "optimal" if self.published is None else self.published.conversion
+        return self.options.conversion or usual
+
+    def bound_on(self, event: Event, focus: Focus | None = None) -> DivergenceBound:
+        """The bound on an event; a focus is what its ``traced_curve`` is restricted to."""
+        options, adjacency = self.options, self.target.adjacency
+        if self.published is not None:
+            return published_bound(
+                event,
+                self.published,
+                adjacency,
+                conversion=options.conversion,
+                use_grid=options.use_grid,
             )
-        return by_rdp.upper_route(event, self.bound, self.adjacency, self.conversion)
+        return upper_bound(
+            event, adjacency, theorem=self.theorem, conversion=options.conversion, focus=focus
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +139,16 @@ class Scorer:
 
     Parameters
     ----------
-    target : Target
-        What is asked.
+    requirement : Requirement
+        What is to be met.
     evaluations : int
         How many times divergences have been computed, at any number of orders.
     """
 
-    target: Target
+    requirement: Requirement
     evaluations: int = 0
-    _valley: Valley | None = None
-    _anchor: Valley | None = None
+    _last: Minimum | None = None
+    _anchor: Minimum | None = None
     _focus: Focus | None = None
     _room: dict[float, float] = field(default_factory=dict)
     _finest: float = _FINEST
@@ -147,22 +159,22 @@ class Scorer:
 
     def score(self, event: Event) -> Score:
         """The score by the orders and theorems that were best, if the last one was close to 0."""
-        if self._valley is None:
+        if self._last is None:
             return self._from_afar(event) or self.score_everywhere(event)
-        span = self._span(self.target.route(event))
+        span = self._span(self.requirement.bound_on(event))
         if span is None:
             return Score(value=math.inf, order=None, settled=math.inf)
         function = self._scores(self._curve(event, focused=True))
-        return self._keep(settle(function, self._valley, span, self._accepted, _certain))
+        return self._keep(settle(function, self._last, span, self._accepted, _certain))
 
     def _from_afar(self, event: Event) -> Score | None:
         """A lower bound on the score in closed form, if that is far above 0; else None.
 
         With far too little noise theorems take long to evaluate, and all say the same.
         """
-        if self.target.theorem is not None:
+        if self.requirement.published is not None:
             return None
-        least = rdp_floor(event, _SPARSE, self.target.adjacency)
+        least = rdp_floor(event, _SPARSE, self.requirement.target.adjacency)
         scores = self._at(_SPARSE, lambda orders: least)
         pick = int(np.argmin(scores))
         score = float(scores[pick])
@@ -172,26 +184,22 @@ class Scorer:
 
     def score_everywhere(self, event: Event, focus: Focus | None = None) -> Score:
         """The score from all orders and all theorems, or those of a focus."""
-        self._valley, self._focus = None, None
-        route = self.target.route(event)
-        fixed = self._fixed(route)
+        self._last, self._focus = None, None
+        bound = self.requirement.bound_on(event, focus)
+        fixed = self._fixed(bound)
         if fixed is not None:
-            return self._among(fixed, self._counted(route.curve))
-        span = self._span(route)
+            return self._among(fixed, self._counted(bound.curve))
+        span = self._span(bound)
         if span is None:
             return Score(value=math.inf, order=None, settled=math.inf)
-        target = self.target
-        chosen = by_rdp.only(event, target.bound, target.adjacency)
-        learner = Learner(event, target.adjacency, chosen, focus)
-        curve = learner.rdp if target.theorem is None else route.curve
         also = None if self._anchor is None else self._anchor.vertex + _AROUND * WINDOW
-        grid, values = spread(self._scores(self._counted(curve)), span, also=also)
+        grid, values = spread(self._scores(self._counted(bound.traced_curve)), span, also=also)
         pick = int(np.argmin(values))
         if values[pick] == math.inf:
             return Score(value=math.inf, order=None, settled=math.inf)
         # Theorems that decide near the best order, unless other valleys may turn out lower.
         place = math.exp(grid[pick])
-        self._focus = focus or learner.near(place / _NEARBY, place * _NEARBY)
+        self._focus = focus or bound.focus_near(place / _NEARBY, place * _NEARBY)
         function = self._scores(self._curve(event, focused=True))
         return self._keep(lowest(function, (grid, values), span, self._accepted, _certain))
 
@@ -205,9 +213,9 @@ class Scorer:
         if far is not None:
             return far.guess
         only_ends = Focus(theorems={}, ends_decide=True)
-        known = (self._valley, self._focus)
+        known = (self._last, self._focus)
         found = self.score_everywhere(event, only_ends)
-        self._valley, self._focus = known
+        self._last, self._focus = known
         return found.guess
 
     def refine(self) -> None:
@@ -219,18 +227,18 @@ class Scorer:
 
         If they do, the next score looks everywhere.
         """
-        route = self.target.route(event)
-        span = self._span(route)
-        if span is None or self._valley is None or self._fixed(route) is not None:
+        bound = self.requirement.bound_on(event)
+        span = self._span(bound)
+        if span is None or self._last is None or self._fixed(bound) is not None:
             return False
-        function = self._scores(self._counted(route.curve))
-        grid, values = spread(function, span, also=self._valley.centre + _USUAL * WINDOW)
+        function = self._scores(self._counted(bound.curve))
+        grid, values = spread(function, span, also=self._last.centre + _USUAL * WINDOW)
         if values.min() == math.inf:
             return False
         found = lowest(function, (grid, values), span, self._accepted, _certain)
         met = found.best <= 0.0
         if met:
-            self._valley, self._anchor = None, found
+            self._last, self._anchor = None, found
         return met
 
     def _accepted(self, score: float) -> float:
@@ -238,13 +246,13 @@ class Scorer:
         part = _SETTLED * abs(score) * (1.0 + 10.0 * min(abs(score), 1.0))
         return max(part, self._finest)
 
-    def _keep(self, found: Valley) -> Score:
+    def _keep(self, found: Minimum) -> Score:
         """The score of a valley, which is where the next one begins if it is close to 0."""
-        self._valley = None
+        self._last = None
         if self._anchor is None or abs(found.bottom) < abs(self._anchor.bottom):
             self._anchor = found
         if abs(found.bottom) <= _CLOSE and math.isfinite(found.best):
-            self._valley = Valley(
+            self._last = Minimum(
                 centre=found.vertex,
                 width=max(_USUAL, _DRIFT * abs(found.bottom)),
                 place=found.vertex,
@@ -256,18 +264,18 @@ class Scorer:
         order = None if found.best == math.inf else 1.0 + math.exp(found.place)
         return Score(value=found.best, order=order, settled=found.bottom)
 
-    def _span(self, route: Route) -> tuple[float, float] | None:
+    def _span(self, bound: DivergenceBound) -> tuple[float, float] | None:
         """The ends of log(order - 1); None if no order is allowed."""
-        low, high = order_limits(route.allowed, *self.target.limits)
+        low, high = order_limits(bound.allowed, *self.requirement.options.order_limits)
         return None if low > high else (math.log(low - 1.0), math.log(high - 1.0))
 
-    def _fixed(self, route: Route) -> Array | None:
+    def _fixed(self, bound: DivergenceBound) -> Array | None:
         """The orders to use where these are few: a published grid, or integers."""
-        if route.grid is not None:
-            return np.array(route.grid)
-        if not route.allowed.integers_only:
+        if bound.grid is not None:
+            return np.array(bound.grid)
+        if not bound.allowed.integers_only:
             return None
-        low, high = order_limits(route.allowed, *self.target.limits)
+        low, high = order_limits(bound.allowed, *self.requirement.options.order_limits)
         if low > high:
             return np.empty(0)
         near = np.arange(low, min(high, low + _ALL_INTEGERS) + 1.0)
@@ -288,24 +296,18 @@ class Scorer:
         if missing:
             found = largest_rdp(
                 np.array(missing),
-                epsilon=self.target.epsilon,
-                delta=self.target.delta,
-                conversion=self._conversion,
+                epsilon=self.requirement.epsilon,
+                delta=self.requirement.delta,
+                conversion=self.requirement.conversion,
             )
             self._room.update(zip(missing, found.tolist(), strict=True))
         return np.array([self._room[a] for a in orders.tolist()])
 
-    @property
-    def _conversion(self) -> str:
-        theorem = self.target.theorem
-        return self.target.conversion or ("optimal" if theorem is None else theorem.conversion)
-
     def _curve(self, event: Event, *, focused: bool = False) -> Callable[[Array], Array]:
-        if not focused or self._focus is None:
-            return self._counted(self.target.route(event).curve)
-        chosen = by_rdp.only(event, self.target.bound, self.target.adjacency)
-        evaluator = Economical(chosen, self._focus)
-        return self._counted(lambda orders: evaluator.rdp(event, orders, self.target.adjacency))
+        bound = self.requirement.bound_on(event)
+        if focused and self._focus is not None:
+            return self._counted(bound.curve_in(self._focus))
+        return self._counted(bound.curve)
 
     def _counted(self, curve: Callable[[Array], Array]) -> Callable[[Array], Array]:
         def counting(orders: Array) -> Array:
@@ -330,6 +332,6 @@ class Scorer:
         return np.where((room > 0.0) & ~np.isinf(rdp), values, np.inf)
 
 
-def _certain(valley: Valley) -> bool:
+def _certain(minimum: Minimum) -> bool:
     """Whether the side of 0 on which the score is does not hang on the interpolation."""
-    return not valley.bottom <= 0.0 < valley.best
+    return not minimum.bottom <= 0.0 < minimum.best

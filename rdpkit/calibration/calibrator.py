@@ -1,4 +1,4 @@
-"""The question: which value of a parameter meets a target."""
+"""Which value of a parameter meets a target: checks of the arguments, and which search answers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from rdpkit import _validate
-from rdpkit.accountants import loss_distributions as by_loss
-from rdpkit.accountants import renyi as by_rdp
-from rdpkit.accountants.order_search import LARGEST_ORDER, SMALLEST_ORDER
+from rdpkit.accountants.divergence_bounds import find_published, published_bounds, upper_ids
+from rdpkit.accountants.loss_distributions import UPPER_ID
+from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
 from rdpkit.adjacency import Adjacency
-from rdpkit.analysis import BEST, BEST_RDP, published_bounds
-from rdpkit.calibration.divergence_target import Target
+from rdpkit.analysis import BEST, BEST_RDP
 from rdpkit.calibration.outcome import Calibration
+from rdpkit.calibration.scores import Requirement
 from rdpkit.calibration.search import Search, by_distributions, by_divergences
 from rdpkit.calibration.search_variable import search_variable
-from rdpkit.conversions import EPSILON
 from rdpkit.events import Event
+from rdpkit.guarantee import Target
 
 Prefer = Literal["smallest", "largest"]
 PREFERENCES = ("smallest", "largest")
@@ -35,7 +35,7 @@ def calibrate(
     parameter: str | Sequence[str] | Mapping[str, float],
     bound: str = BEST,
     conversion: str | None = None,
-    order_limits: tuple[float, float] = (SMALLEST_ORDER, LARGEST_ORDER),
+    order_limits: tuple[float, float] = ALL_ORDERS,
     tolerance: float | None = None,
     prefer: Prefer | None = None,
 ) -> Calibration:
@@ -43,9 +43,9 @@ def calibrate(
 
     Guarantee
     ---------
-    The event that is returned is (epsilon, delta)-DP under ``adjacency`` with the guarantee's
+    The event that is revariable is (epsilon, delta)-DP under ``adjacency`` with the guarantee's
     epsilon, which is at most ``target_epsilon``. With the default bound, or the id of another one
-    from Renyi divergences, that is certified in ball arithmetic at the value returned. With "best"
+    from Renyi divergences, that is certified in ball arithmetic at the value revariable. With "best"
     it comes from a floating-point sum where that is smaller, and says so. With a published bound it
     is what its theorem gives.
 
@@ -126,18 +126,14 @@ def calibrate(
     ('3.813266', True, True, True)
     """
     _validate.one_of_a_kind("event", event, Event)
-    relation = Adjacency.parse(adjacency)
-    limits = by_rdp.check_limits(order_limits)
-    if conversion is not None:
-        _validate.choice("conversion", conversion, EPSILON)
-    target, sums = _target(
+    requirement = _requirement(
         event,
         bound,
-        relation,
         epsilon=_validate.positive("target_epsilon", target_epsilon),
-        delta=_validate.open_probability("delta", delta),
-        conversion=conversion,
-        limits=limits,
+        target=Target(
+            adjacency=Adjacency(adjacency), delta=_validate.open_probability("delta", delta)
+        ),
+        options=RenyiOptions(conversion=conversion, order_limits=order_limits),
     )
     variable = search_variable(event, parameter)
     if prefer is not None:
@@ -152,11 +148,11 @@ def calibrate(
             )
     search = Search(
         variable=variable,
-        target=target,
+        requirement=requirement,
         tolerance=_tolerance(tolerance, _TOLERANCE),
         smallest=prefer != "largest",
     )
-    if sums and conversion is None:
+    if bound in (BEST, UPPER_ID) and conversion is None:
         return by_distributions(
             search,
             _tolerance(tolerance, _TOLERANCE_OF_DISTRIBUTIONS),
@@ -176,32 +172,21 @@ def _tolerance(tolerance: float | None, usual: float) -> float:
     return number
 
 
-def _target(
-    event: Event,
-    bound: str,
-    adjacency: Adjacency,
-    *,
-    epsilon: float,
-    delta: float,
-    conversion: str | None,
-    limits: tuple[float, float],
-) -> tuple[Target, bool]:
-    """The target, and whether privacy loss distributions are asked for."""
-    theorem = by_rdp.find_published(event, adjacency, bound)
-    sound = by_rdp.upper_ids(event, adjacency)
-    any_sound = (BEST, BEST_RDP, by_loss.UPPER_ID)
-    if theorem is None and bound not in any_sound and bound not in sound:
-        names = (*any_sound, *published_bounds(event, adjacency), *sound)
+def _requirement(
+    event: Event, bound: str, *, epsilon: float, target: Target, options: RenyiOptions
+) -> Requirement:
+    """What is to be met by Renyi divergences, with which every search begins."""
+    published = find_published(event, target.adjacency, bound)
+    sound = upper_ids(event, target.adjacency)
+    any_sound = (BEST, BEST_RDP, UPPER_ID)
+    if published is None and bound not in any_sound and bound not in sound:
+        names = (*any_sound, *published_bounds(event, target.adjacency), *sound)
         accepted = "to be an upper or a published bound, one of "
         raise _validate.fail("bound", accepted + ", ".join(repr(name) for name in names), bound)
-    target = Target(
+    return Requirement(
         epsilon=epsilon,
-        delta=delta,
-        adjacency=adjacency,
-        bound=by_rdp.BEST_ID if bound in any_sound else bound,
-        theorem=theorem,
-        conversion=conversion,
-        limits=limits,
-        use_grid=limits == (SMALLEST_ORDER, LARGEST_ORDER),
+        target=target,
+        options=options,
+        published=published,
+        theorem=bound if published is None and bound not in any_sound else None,
     )
-    return target, bound in (BEST, by_loss.UPPER_ID)
