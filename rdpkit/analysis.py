@@ -107,7 +107,8 @@ def epsilon(
     >>> g.bound, g.kind.value, g < 0.84
     ('gaussian', 'upper', True)
     """
-    target = Target(adjacency=Adjacency(adjacency), delta=delta)
+    checked = _validate.target_delta("delta", delta)
+    target = Target(adjacency=Adjacency(adjacency), delta=checked)
     options = RenyiOptions(conversion=conversion, order_limits=order_limits, certify=certify)
     return _answer(event, target, bound, options)
 
@@ -155,7 +156,8 @@ def delta(
     ------
     The theorem that the result names.
     """
-    target = Target(adjacency=Adjacency(adjacency), epsilon=epsilon)
+    checked = _validate.non_negative("epsilon", epsilon)
+    target = Target(adjacency=Adjacency(adjacency), epsilon=checked)
     options = RenyiOptions(conversion=conversion, order_limits=order_limits, certify=certify)
     return _answer(event, target, bound, options)
 
@@ -199,7 +201,11 @@ def lower_bound(
     rdpkit, theory page "Privacy loss distributions".
     """
     _validate.one_of_a_kind("event", event, Event)
-    target = Target(adjacency=Adjacency(adjacency), delta=delta, epsilon=epsilon)
+    target = Target(
+        adjacency=Adjacency(adjacency),
+        delta=None if delta is None else _validate.target_delta("delta", delta),
+        epsilon=None if epsilon is None else _validate.non_negative("epsilon", epsilon),
+    )
     return loss_distributions.lower(event, target)
 
 

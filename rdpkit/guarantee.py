@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 
@@ -154,7 +153,7 @@ class Target:
     Raises
     ------
     ValueError
-        If not exactly one of ``delta`` and ``epsilon`` is given, or a value is out of its range.
+        If not exactly one of ``delta`` and ``epsilon`` is given.
     """
 
     adjacency: Adjacency
@@ -164,10 +163,6 @@ class Target:
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.epsilon is None):
             raise ValueError("Expected exactly one of delta and epsilon.")
-        if self.delta is not None:
-            object.__setattr__(self, "delta", _validate.target_delta("delta", self.delta))
-        else:
-            object.__setattr__(self, "epsilon", _validate.non_negative("epsilon", self.epsilon))
 
     def number(self, guarantee: Guarantee) -> float:
         """The one of a guarantee's two numbers that was asked for."""

@@ -43,9 +43,9 @@ def calibrate(
 
     Guarantee
     ---------
-    The event that is revariable is (epsilon, delta)-DP under ``adjacency`` with the guarantee's
+    The event that is returned is (epsilon, delta)-DP under ``adjacency`` with the guarantee's
     epsilon, which is at most ``target_epsilon``. With the default bound, or the id of another one
-    from Renyi divergences, that is certified in ball arithmetic at the value revariable. With "best"
+    from Renyi divergences, that is certified in ball arithmetic at the value returned. With "best"
     it comes from a floating-point sum where that is smaller, and says so. With a published bound it
     is what its theorem gives.
 

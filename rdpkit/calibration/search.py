@@ -185,7 +185,7 @@ def _surely(
 
 
 def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool:
-    """Whether the bound depends on the variable at all: asked where one side has nothing, or hardly.
+    """Whether the bound depends on the variable at all.
 
     Scores far from 0 are rough, so that they differ without a reason; at one order they do not.
     """
@@ -291,10 +291,10 @@ def _no_subset_size(search: Search, scorer: Scorer) -> UnreachableTargetError:
     best = min(scores, key=lambda t: scores[t])
     limit = _epsilon(search, best)
     return UnreachableTargetError(
-        f"target_epsilon {requirement.epsilon:g} cannot be reached by {variable.names}: every value "
-        f"from {int(variable.lowest)} to {int(variable.highest)} was checked and misses it; epsilon is "
-        f"{_up(limit)} at {best}, about the least. It takes more noise, fewer releases or more "
-        "records.",
+        f"target_epsilon {requirement.epsilon:g} cannot be reached by {variable.names}: every "
+        f"value from {int(variable.lowest)} to {int(variable.highest)} was checked and misses it; "
+        f"epsilon is {_up(limit)} at {best}, about the least. It takes more noise, fewer releases "
+        "or more records.",
         limit=limit,
     )
 
