@@ -1,8 +1,8 @@
 """Tables of TOML and JSON: one description of their keys reads them and is their JSON Schema.
 
-A table is described by a mapping from its keys to :class:`Key`, and each key has a :class:`Kind`
-that says what its value may be. Reading is strict: an unknown key, a missing key and a wrong value
-are each one error that names the key, the value and what is accepted.
+A table is described by a mapping from its keys to :class:`Key`, and each key has a
+:class:`ValueKind` that says what its value may be. Reading is strict: an unknown key, a missing key
+and a wrong value are each one error that names the key, the value and what is accepted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """What a value may be.
 
     Parameters
@@ -44,7 +44,7 @@ class Key:
 
     Parameters
     ----------
-    kind : Kind
+    kind : ValueKind
         What its value may be.
     meaning : str
         For the reader, in an editor.
@@ -54,7 +54,7 @@ class Key:
         What is read where the key is left out.
     """
 
-    kind: Kind
+    kind: ValueKind
     meaning: str = ""
     needed: bool = False
     default: Any = None
@@ -140,7 +140,7 @@ def as_plain(value: Any) -> Any:
     return value
 
 
-def text() -> Kind:
+def text() -> ValueKind:
     """A string that is not empty."""
 
     def read(name: str, value: Any) -> str:
@@ -148,10 +148,10 @@ def text() -> Kind:
             raise refused(name, "to be a non-empty string", value)
         return value
 
-    return Kind(read, {"type": "string", "pattern": r"\S"})
+    return ValueKind(read, {"type": "string", "pattern": r"\S"})
 
 
-def string() -> Kind:
+def string() -> ValueKind:
     """Any string."""
 
     def read(name: str, value: Any) -> str:
@@ -159,10 +159,10 @@ def string() -> Kind:
             raise refused(name, "to be a string", value)
         return value
 
-    return Kind(read, {"type": "string"})
+    return ValueKind(read, {"type": "string"})
 
 
-def texts() -> Kind:
+def texts() -> ValueKind:
     """A list of strings, none of which is empty; it is read as a tuple."""
 
     def read(name: str, value: Any) -> tuple[str, ...]:
@@ -170,10 +170,10 @@ def texts() -> Kind:
             raise refused(name, "to be a list of strings", value)
         return tuple(value)
 
-    return Kind(read, {"type": "array", "items": {"type": "string", "minLength": 1}})
+    return ValueKind(read, {"type": "array", "items": {"type": "string", "minLength": 1}})
 
 
-def choice(options: Iterable[str], build: Callable[[str], Any] = str) -> Kind:
+def choice(options: Iterable[str], build: Callable[[str], Any] = str) -> ValueKind:
     """One of a few names; ``build`` makes what is used of it."""
     accepted = tuple(str(option) for option in options)
 
@@ -184,10 +184,10 @@ def choice(options: Iterable[str], build: Callable[[str], Any] = str) -> Kind:
             raise ValueError(f"{error}{did_you_mean(value, accepted)}")
         return build(value)
 
-    return Kind(read, {"enum": list(accepted)})
+    return ValueKind(read, {"enum": list(accepted)})
 
 
-def flag() -> Kind:
+def flag() -> ValueKind:
     """True or false."""
 
     def read(name: str, value: Any) -> bool:
@@ -195,7 +195,7 @@ def flag() -> Kind:
             raise refused(name, "to be true or false", value)
         return value
 
-    return Kind(read, {"type": "boolean"})
+    return ValueKind(read, {"type": "boolean"})
 
 
 def number(
@@ -205,7 +205,7 @@ def number(
     below: float = math.inf,
     minimum: float = -math.inf,
     maximum: float = _LARGEST_FLOAT,
-) -> Kind:
+) -> ValueKind:
     """A number that is larger than ``above``, smaller than ``below`` and in [minimum, maximum].
 
     Parameters
@@ -234,7 +234,7 @@ def number(
         return found
 
     finite = {limit: value for limit, value in limits.items() if math.isfinite(value)}
-    return Kind(read, {"type": "number", **finite})
+    return ValueKind(read, {"type": "number", **finite})
 
 
 def _float(value: float | Decimal) -> float:
@@ -246,7 +246,7 @@ def _float(value: float | Decimal) -> float:
     return float(value)
 
 
-def integer(minimum: int, maximum: int = 10**9) -> Kind:
+def integer(minimum: int, maximum: int = 10**9) -> ValueKind:
     """An integer from ``minimum`` to ``maximum``, by default a thousand million."""
     largest = "10^9" if maximum == 10**9 else str(maximum)
 
@@ -255,40 +255,42 @@ def integer(minimum: int, maximum: int = 10**9) -> Kind:
             raise refused(name, f"to be an integer in [{minimum}, {largest}]", value)
         return value
 
-    return Kind(read, {"type": "integer", "minimum": minimum, "maximum": maximum})
+    return ValueKind(read, {"type": "integer", "minimum": minimum, "maximum": maximum})
 
 
-def optional(kind: Kind) -> Kind:
+def optional(kind: ValueKind) -> ValueKind:
     """The same, or nothing: null in JSON."""
 
     def read(name: str, value: Any) -> Any:
         return None if value is None else kind.read(name, value)
 
-    return Kind(read, {"anyOf": [kind.schema, {"type": "null"}]})
+    return ValueKind(read, {"anyOf": [kind.schema, {"type": "null"}]})
 
 
-def table(header: str, schema: Mapping[str, Any] | None = None) -> Kind:
-    """A table of which nothing is known here; ``header`` is how it is written, for errors."""
+def table(header: str = "", schema: Mapping[str, Any] | None = None) -> ValueKind:
+    """A table with any keys; ``header`` is how TOML begins it, for errors."""
 
     def read(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise refused(name, f"to be a table{header and ', ' + header}", value)
         return value
 
-    return Kind(read, schema or {"type": "object"})
+    return ValueKind(read, schema or {"type": "object"})
 
 
-def record(keys: Mapping[str, Key], build: Callable[..., Any] = dict, *, header: str = "") -> Kind:
+def record(
+    keys: Mapping[str, Key], build: Callable[..., Any] = dict, *, header: str = ""
+) -> ValueKind:
     """A table with these keys; ``build`` takes its values by their names."""
     plain_table = table(header)
 
     def read(name: str, value: Any) -> Any:
         return build(**read_table(plain_table.read(name, value), keys))
 
-    return Kind(read, table_schema(keys))
+    return ValueKind(read, table_schema(keys))
 
 
-def many(kind: Kind, what: str) -> Kind:
+def many(kind: ValueKind, what: str) -> ValueKind:
     """A list of values of one kind, read as a tuple; ``what`` names them in errors."""
 
     def read(name: str, value: Any) -> tuple[Any, ...]:
@@ -296,10 +298,10 @@ def many(kind: Kind, what: str) -> Kind:
             raise refused(name, f"to be a list of {what}", value)
         return tuple(kind.read(f"{name}[{index}]", item) for index, item in enumerate(value))
 
-    return Kind(read, {"type": "array", "items": kind.schema})
+    return ValueKind(read, {"type": "array", "items": kind.schema})
 
 
-def row(*kinds: Kind) -> Kind:
+def row(*kinds: ValueKind) -> ValueKind:
     """A list with one value of each of these kinds, read as a tuple."""
 
     def read(name: str, value: Any) -> tuple[Any, ...]:
@@ -308,12 +310,12 @@ def row(*kinds: Kind) -> Kind:
         pairs = zip(kinds, value, strict=True)
         return tuple(kind.read(f"{name}[{index}]", v) for index, (kind, v) in enumerate(pairs))
 
-    return Kind(read, {"type": "array", "items": [kind.schema for kind in kinds]})
+    return ValueKind(read, {"type": "array", "items": [kind.schema for kind in kinds]})
 
 
 __all__ = [
     "Key",
-    "Kind",
+    "ValueKind",
     "as_plain",
     "choice",
     "did_you_mean",

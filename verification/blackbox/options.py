@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from rdpkit.records import Kind, choice, did_you_mean, integer, number, refused
+from rdpkit.records import ValueKind, choice, did_you_mean, integer, number, refused
 
 SAMPLES = 200_000
 TIME_BUDGET = 60.0
@@ -40,12 +40,12 @@ def _read_scores(name: str, value: Any) -> tuple[str, ...]:
 
 
 _SCORE = choice(("linear", *MODELS))
-_SCORES = Kind(_read_scores, {"type": "array", "items": _SCORE.schema})
-_NEIGHBOURS = Kind(_read_neighbours, {"type": "string"})
+_SCORES = ValueKind(_read_scores, {"type": "array", "items": _SCORE.schema})
+_NEIGHBOURS = ValueKind(_read_neighbours, {"type": "string"})
 _COUNT = integer(1)
 
 
-def _option(default: Any, kind: Kind, meaning: str, **more: str) -> Any:
+def _option(default: Any, kind: ValueKind, meaning: str, **more: str) -> Any:
     return dataclasses.field(
         default=default, metadata={"kind": kind, "meaning": meaning, "more": more}
     )
@@ -152,7 +152,7 @@ class Option:
     ----------
     name : str
         The field of :class:`VerificationOptions`, and the key in claims files.
-    kind : Kind
+    kind : ValueKind
         What its values may be.
     default : object
         None, or an empty tuple, where the default depends on other things: see ``usual``.
@@ -169,7 +169,7 @@ class Option:
     """
 
     name: str
-    kind: Kind
+    kind: ValueKind
     default: Any
     meaning: str
     flag: str

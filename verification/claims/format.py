@@ -15,7 +15,7 @@ from rdpkit.verification.blackbox.options import NEIGHBOURS, OPTIONS, Option
 
 from rdpkit import Adjacency, records
 from rdpkit.events import MECHANISMS
-from rdpkit.records import Key, Kind
+from rdpkit.records import Key, ValueKind
 
 FORMAT = 1
 """The version of the format. A file may say ``format = 1``; other versions are refused."""
@@ -76,7 +76,7 @@ def _of_option(option: Option) -> Key:
 CODE_KEYS: Mapping[str, Key] = MappingProxyType(
     {
         "callable": Key(
-            kind=Kind(_callable, {"type": "string", "pattern": "^[^:\\s]+:[^:\\s]+$"}),
+            kind=ValueKind(_callable, {"type": "string", "pattern": "^[^:\\s]+:[^:\\s]+$"}),
             meaning="module:callable, called as callable(dataset, rng).",
             needed=True,
         ),
@@ -105,7 +105,7 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
         ),
         "source": Key(kind=records.text(), meaning="Where the number is printed.", needed=True),
         "mechanism": Key(
-            kind=Kind(records.text().read, {"enum": [*sorted(MECHANISMS), UNMODELLED]}),
+            kind=ValueKind(records.text().read, {"enum": [*sorted(MECHANISMS), UNMODELLED]}),
             meaning="What was released.",
         ),
         "adjacency": Key(
@@ -114,7 +114,7 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
             needed=True,
         ),
         "epsilon": Key(
-            kind=Kind(_budget, {"type": "number", "minimum": 0}),
+            kind=ValueKind(_budget, {"type": "number", "minimum": 0}),
             meaning="The number exactly as printed: 1.10 and 1.1 differ in precision. With order "
             "and no delta it is a Renyi divergence.",
         ),
@@ -135,7 +135,7 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
         ),
         "missing": Key(kind=records.texts(), meaning="What the source does not give.", default=()),
         "scenario": Key(
-            kind=Kind(_tables, {"type": "array", "items": {"$ref": "#/definitions/scenario"}}),
+            kind=ValueKind(_tables, {"type": "array", "items": {"$ref": "#/definitions/scenario"}}),
             meaning="Ways to complete what is missing.",
             default=(),
         ),

@@ -39,13 +39,12 @@ def _parameter(output: str) -> str:
 def _output_options(command: Command) -> Command:
     """Give the command an option for each output."""
     for name, outputs in reversed(known_outputs().items()):
-        several = len(outputs) > 1
         command = click.option(
             f"--{name}",
             _parameter(name),
             type=file_type,
             multiple=True,
-            help=f"Write {outputs[0].help} to this file{'; may be repeated' if several else ''}.",
+            help=outputs[0].help,
         )(command)
     return command
 

@@ -28,8 +28,9 @@ _OPTIONS = (
         type=click.Choice([member.value for member in Bounds]),
         default=Bounds.ALL.value,
         show_default=True,
-        help="Which bounds to compute: all; needed, privacy loss distributions only where "
-        "certified Renyi bounds do not prove the claim; rdp, those alone, which refute nothing.",
+        help="Which bounds to compute. all: every one. needed: privacy loss distributions only for "
+        "claims that certified Renyi bounds do not prove. rdp: certified Renyi bounds only, which "
+        "prove claims and refute none.",
     ),
     click.option(
         "--jobs",

@@ -58,7 +58,7 @@ class Output:
     function : str
         ``module:function``; the function takes an :class:`AuditResult` and returns the text.
     help : str
-        What is written, for ``--help``.
+        What ``--help`` says of the option.
     """
 
     name: str
@@ -85,12 +85,17 @@ class Output:
 
 
 _HERE = "rdpkit.verification.outputs"
-_BADGE = "a badge: a picture if its name ends in .svg, and in .json what shields.io reads"
+_BADGE = (
+    "Write a badge to this file: a picture if its name ends in .svg, or what shields.io reads if "
+    "it ends in .json; may be repeated."
+)
 
 OUTPUTS = (
-    Output(name="junit", function=f"{_HERE}.junit:junit_xml", help="JUnit XML"),
-    Output(name="sarif", function=f"{_HERE}.sarif:sarif", help="SARIF 2.1.0"),
-    Output(name="summary", function=f"{_HERE}.markdown:summary", help="Markdown"),
+    Output(name="junit", function=f"{_HERE}.junit:junit_xml", help="Write JUnit XML to this file."),
+    Output(name="sarif", function=f"{_HERE}.sarif:sarif", help="Write SARIF 2.1.0 to this file."),
+    Output(
+        name="summary", function=f"{_HERE}.markdown:summary", help="Write Markdown to this file."
+    ),
     Output(name="badge", suffix=".svg", function=f"{_HERE}.badge:badge_svg", help=_BADGE),
     Output(name="badge", suffix=".json", function=f"{_HERE}.badge:badge_json", help=_BADGE),
 )
@@ -107,9 +112,8 @@ def known_outputs() -> dict[str, list[Output]]:
         found.setdefault(output.name, []).append(output)
     for entry in entry_points(group=GROUP):
         maker = entry.dist.name if entry.dist is not None else entry.module
-        output = Output(
-            name=entry.name, function=entry.value, help=f"what {maker} makes of the findings"
-        )
+        about = f"Write what {maker} makes of the findings to this file."
+        output = Output(name=entry.name, function=entry.value, help=about)
         found.setdefault(entry.name, [output])
     return found
 

@@ -60,7 +60,7 @@ def test_another_package_adds_an_output_and_nothing_of_it_is_imported(toy, monke
     monkeypatch.syspath_prepend(str(toy))
     importlib.invalidate_caches()
     (output,) = known_outputs()["toy"]
-    assert output.help == "what toy-outputs makes of the findings"
+    assert output.help == "Write what toy-outputs makes of the findings to this file."
     assert "toy_outputs" not in sys.modules
 
 
