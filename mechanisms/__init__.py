@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
     from rdpkit.mechanisms.parts.noise import NoiseSource
+    from rdpkit.mechanisms.parts.privacy import Privacy
     from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
     from rdpkit.mechanisms.releases.release import Release, check_arrays, load_release
 
 __all__ = [
     "Manifest",
     "NoiseSource",
+    "Privacy",
     "Release",
     "check_arrays",
     "load_manifest",
@@ -27,6 +29,7 @@ __all__ = [
 _HOMES = {
     "Manifest": "releases.manifest",
     "NoiseSource": "parts.noise",
+    "Privacy": "parts.privacy",
     "Release": "releases.release",
     "check_arrays": "releases.release",
     "load_manifest": "releases.manifest",

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from numpy.typing import ArrayLike
-from rdpkit.mechanisms.parts.labelled_images import (
-    Progress,
-    balanced_labels,
-    labelled_images,
-    nothing,
+from rdpkit.mechanisms.algorithms.embedding_release import (
+    EmbeddingOptions,
+    embedding_event,
+    embedding_target,
+    release_embedding,
 )
-from rdpkit.mechanisms.parts.mean_embedding import Counts, Fit, match_means, noisy_sums
-from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.labelled_images import labelled_images
+from rdpkit.mechanisms.parts.mean_embedding import Fit
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release
 
-import rdpkit
 from rdpkit import _validate
 
 _LARGEST_PRODUCT = 10**6
@@ -62,6 +63,58 @@ def hermite_features(values: torch.Tensor, *, order: int, rho: float) -> torch.T
     return torch.stack(found, dim=-1)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HermiteKernel:
+    """A sum kernel over all pixels, and product kernels over a few pixels each.
+
+    Choose them without looking at the data.
+
+    Parameters
+    ----------
+    order, rho : int, float
+        Of the sum kernel's features; see :func:`hermite_features`.
+    product_order, product_rho : int, float
+        Of the product kernels' features.
+    product_pixels : int
+        Pixels of one product; it has ``(product_order + 1) ** product_pixels`` features.
+    products : int
+        Number of products; 0 for none.
+    product_weight : float
+        Share of the product kernels in the whole, in [0, 1]; 0 without products.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range.
+    """
+
+    order: int = 20
+    rho: float = 0.7
+    product_order: int = 5
+    product_rho: float = 0.7
+    product_pixels: int = 2
+    products: int = 20
+    product_weight: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name in ("order", "product_order", "products"):
+            _validate.integer(name, getattr(self, name), minimum=0)
+        for name in ("rho", "product_rho"):
+            _validate.open_probability(name, getattr(self, name))
+        _validate.integer("product_pixels", self.product_pixels)
+        weight = _validate.probability("product_weight", self.product_weight)
+        if (self.products == 0) != (weight == 0.0):
+            raise _validate.fail("product_weight", "to be 0 if and only if products is", weight)
+        # Two options of ordinary size can make a power that does not fit in memory.
+        size = self.products * (self.product_order + 1) ** min(self.product_pixels, 64)
+        if size > _LARGEST_PRODUCT:
+            raise _validate.fail(
+                "product_pixels",
+                f"with products * (product_order + 1) ** product_pixels <= {_LARGEST_PRODUCT}",
+                self.product_pixels,
+            )
+
+
 class HermiteFeatures:
     """Features of a sum kernel over pixels, joined with those of product kernels on a few pixels.
 
@@ -73,71 +126,44 @@ class HermiteFeatures:
 
     Parameters
     ----------
+    kernel : HermiteKernel
+        The kernels.
     dimension : int
         Number of pixels of an image, in all channels.
-    order, rho : int, float
-        Of the sum kernel's features; see :func:`hermite_features`.
-    product_order, product_rho : int, float
-        Of the product kernels'.
-    product_pixels : int
-        Pixels of one product; it has ``(product_order + 1) ** product_pixels`` features.
-    products : int
-        Number of products; 0 for none.
-    product_weight : float
-        In [0, 1]; 0 without products.
     generator : torch.Generator
         Public randomness for the choice of pixels.
     device : str
+        Where features are computed.
     """
 
     def __init__(
         self,
+        kernel: HermiteKernel,
         *,
         dimension: int,
-        order: int,
-        rho: float,
-        product_order: int,
-        product_rho: float,
-        product_pixels: int,
-        products: int,
-        product_weight: float,
         generator: torch.Generator,
         device: str = "cpu",
     ) -> None:
-        self._order = _validate.integer("order", order, minimum=0)
-        self._rho = _validate.open_probability("rho", rho)
-        self._product_order = _validate.integer("product_order", product_order, minimum=0)
-        self._product_rho = _validate.open_probability("product_rho", product_rho)
-        self._products = _validate.integer("products", products, minimum=0)
-        pixels = _validate.integer("product_pixels", product_pixels, maximum=dimension)
-        weight = _validate.probability("product_weight", product_weight)
-        if (products == 0) != (weight == 0.0):
-            raise _validate.fail(
-                "product_weight", "to be 0 where products is, and only there", product_weight
-            )
-        # Exponents are small numbers here, but a user's choice of two of them is a huge power.
-        if products * (product_order + 1) ** min(pixels, 64) > _LARGEST_PRODUCT:
-            raise _validate.fail(
-                "product_pixels",
-                f"with products * (product_order + 1) ** product_pixels <= {_LARGEST_PRODUCT}",
-                product_pixels,
-            )
+        self._kernel = kernel
+        count = _validate.integer("product_pixels", kernel.product_pixels, maximum=dimension)
         self._pixels = [
-            torch.randperm(dimension, generator=generator)[:pixels].to(device)
-            for _ in range(products)
+            torch.randperm(dimension, generator=generator)[:count].to(device)
+            for _ in range(kernel.products)
         ]
+        weight = kernel.product_weight
         self._sum_scale = math.sqrt((1.0 - weight) / dimension)
-        self._product_scale = math.sqrt(weight / products) if products else 0.0
+        self._product_scale = math.sqrt(weight / kernel.products) if kernel.products else 0.0
 
     def __call__(self, images: torch.Tensor) -> torch.Tensor:
         """Features of shape (n, size), in the precision of the images."""
         flat = images.flatten(1)
         parts = [
-            self._sum_scale * hermite_features(flat, order=self._order, rho=self._rho).flatten(1)
+            self._sum_scale
+            * hermite_features(flat, order=self._kernel.order, rho=self._kernel.rho).flatten(1)
         ]
         for pixels in self._pixels:
             each = hermite_features(
-                flat[:, pixels], order=self._product_order, rho=self._product_rho
+                flat[:, pixels], order=self._kernel.product_order, rho=self._kernel.product_rho
             )
             product = each[:, 0]
             for i in range(1, each.shape[1]):
@@ -146,44 +172,43 @@ class HermiteFeatures:
         return torch.cat(parts, dim=1)
 
 
+_KERNEL = HermiteKernel()
+_FIT = Fit(batch_size=200, learning_rate=1e-3, decay_every=300)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPHPOptions(EmbeddingOptions):
+    """Options of DP-HP, besides those of every mechanism with mean embeddings.
+
+    Parameters
+    ----------
+    kernel : HermiteKernel
+        The features.
+    fit : Fit
+        How the generator is trained.
+    """
+
+    kernel: HermiteKernel = _KERNEL
+    fit: Fit = _FIT
+
+
 def synthesize(
     features: ArrayLike,
     labels: ArrayLike,
     *,
     classes: int,
-    noise_std: float,
-    delta: float,
-    adjacency: rdpkit.Adjacency,
-    noise: NoiseSource,
+    options: DPHPOptions,
+    privacy: Privacy,
     seed: int,
-    public_counts: Sequence[int] | None = None,
-    count_noise_std: float | None = None,
-    samples_per_class: int = 50,
-    order: int = 20,
-    rho: float = 0.7,
-    product_order: int = 5,
-    product_rho: float = 0.7,
-    product_pixels: int = 2,
-    products: int = 20,
-    product_weight: float = 0.2,
-    iterations: int = 3000,
-    batch_size: int = 200,
-    learning_rate: float = 1e-3,
-    decay: float = 0.9,
-    decay_every: int = 300,
-    code_size: int = 5,
     image_shape: tuple[int, int, int] | None = None,
-    device: str = "cpu",
-    progress: Progress | None = None,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release noisy sums of Hermite features once, and sample from a generator fitted to them.
 
     Guarantee
     ---------
-    One Gaussian mechanism with noise ``noise_std`` on the class-wise sums of features, of
-    sensitivity 1 under add-or-remove-one and 2 under replace-one, as derived in
-    :mod:`rdpkit.mechanisms.parts.mean_embedding`; composed with one on the counts, of sensitivity 1
-    or sqrt(2), where ``count_noise_std`` is given. The generator is post-processing.
+    As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`, whose features have norm at most
+    1, too.
 
     Assumes
     -------
@@ -191,37 +216,12 @@ def synthesize(
 
     Parameters
     ----------
-    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
-        Pixels in [-1, 1], scaled by constants.
-    labels : integer array of shape (n,)
-    classes : int
-        Number of classes.
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sums.
-    delta : float
-        At which the manifest states epsilon.
-    adjacency : Adjacency
-        Neighbouring relation of the manifest's guarantee.
-    noise : NoiseSource
-        Source of the noise.
+    features, labels, classes, privacy, image_shape, computation
+        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`.
+    options : DPHPOptions
+        Noise, counts, features and generator.
     seed : int
         Decides the products' pixels, the generator's weights and codes; public.
-    public_counts : sequence of int, optional
-        Class counts, where they are known anyway; the manifest says so.
-    count_noise_std : float, optional
-        Noise on each class count; this or ``public_counts``.
-    samples_per_class : int
-        Synthetic records per class.
-    order, rho, product_order, product_rho, product_pixels, products, product_weight
-        Of the features; see :class:`HermiteFeatures`. Choose them without looking at the data.
-    iterations, batch_size, learning_rate, decay, decay_every, code_size
-        Of the generator; see :class:`rdpkit.mechanisms.parts.mean_embedding.Fit`.
-    image_shape : (int, int, int), optional
-        Channels, height and width of flat records.
-    device : str
-        Where torch computes.
-    progress : callable, optional
-        Called with (done, iterations) after each step of the generator.
 
     Returns
     -------
@@ -242,60 +242,54 @@ def synthesize(
     sensitivities derived here.
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
-    counts = Counts.of(public_counts, count_noise_std, classes=classes)
-    event = counts.event(noise_std=noise_std)
-    fit = Fit(
-        iterations=iterations,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        decay=decay,
-        decay_every=decay_every,
-        code_size=code_size,
-    )
-    per_class = _validate.integer("samples_per_class", samples_per_class)
-    chosen: dict[str, Any] = {
-        "order": order,
-        "rho": rho,
-        "product_order": product_order,
-        "product_rho": product_rho,
-        "product_pixels": product_pixels,
-        "products": products,
-        "product_weight": product_weight,
-    }
-    parameters: dict[str, Any] = {
-        "samples_per_class": per_class,
-        "public_counts": None if counts.public is None else list(counts.public),
-        "image_shape": list(data.shape),
-        "seed": _validate.integer("seed", seed, minimum=0),
-        **chosen,
-        **fit.as_dict(),
-    }
-    generator = torch.Generator().manual_seed(seed)
-    feature_map = HermiteFeatures(
-        dimension=math.prod(data.shape), generator=generator, device=device, **chosen
-    )
-    noisy = noisy_sums(data, feature_map, noise_std=noise_std, noise=noise, device=device)
-    images = match_means(
-        noisy / counts.draw(data, noise)[:, None],
-        feature_map,
-        shape=data.shape,
-        fit=fit,
-        samples_per_class=per_class,
-        generator=generator,
-        device=device,
-        progress=progress or nothing,
-    )
-    return release(
-        data.as_given(images),
-        balanced_labels(classes, per_class),
-        event=event,
-        delta=delta,
-        adjacency=adjacency,
-        parameters=parameters,
-        noise=noise,
-        mechanism="dp_hp",
-        notes=counts.notes(),
+    return release_embedding(
+        data,
+        lambda generator: HermiteFeatures(
+            options.kernel,
+            dimension=math.prod(data.shape),
+            generator=generator,
+            device=computation.torch_device,
+        ),
+        options=options,
+        privacy=privacy,
+        seed=seed,
+        mechanism=SPEC.name,
+        computation=computation,
     )
 
 
-__all__ = ["HermiteFeatures", "hermite_features", "synthesize"]
+verify_target = embedding_target(
+    lambda: HermiteFeatures(
+        HermiteKernel(
+            order=3,
+            rho=0.6,
+            product_order=0,
+            product_rho=0.5,
+            product_pixels=1,
+            products=0,
+            product_weight=0.0,
+        ),
+        dimension=4,
+        generator=torch.Generator().manual_seed(0),
+    )
+)
+
+SPEC = Mechanism(
+    name="dp-hp",
+    synthesize=synthesize,
+    options=DPHPOptions,
+    features="signed",
+    event=embedding_event,
+    calibrated=("noise_std",),
+    verify=verify_target,
+)
+
+__all__ = [
+    "SPEC",
+    "DPHPOptions",
+    "HermiteFeatures",
+    "HermiteKernel",
+    "hermite_features",
+    "synthesize",
+    "verify_target",
+]

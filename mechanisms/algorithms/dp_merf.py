@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from numpy.typing import ArrayLike
-from rdpkit.mechanisms.parts.labelled_images import (
-    Progress,
-    balanced_labels,
-    labelled_images,
-    nothing,
+from rdpkit.mechanisms.algorithms.embedding_release import (
+    EmbeddingOptions,
+    embedding_event,
+    embedding_target,
+    release_embedding,
 )
-from rdpkit.mechanisms.parts.mean_embedding import Counts, Fit, match_means, noisy_sums
-from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.labelled_images import labelled_images
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release
 
-import rdpkit
 from rdpkit import _validate
 
 
@@ -36,11 +36,12 @@ class RandomFourierFeatures:
     dimension : int
         Number of pixels of an image, in all channels.
     squared_length_scale : float
-        Of the kernel, for pixels in [0, 1]. A constant: a scale that is computed from the data
-        (a median of distances) is a private statistic.
+        Of the kernel, for pixels in [0, 1]. It must be a constant, because a scale that is computed
+        from the data (such as a median of distances) is a private statistic.
     generator : torch.Generator
         Public randomness for the projections.
     device : str
+        Where features are computed.
     """
 
     def __init__(
@@ -68,30 +69,33 @@ class RandomFourierFeatures:
         return torch.cat((angles.cos(), angles.sin()), dim=1) * self._norm
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPMerfOptions(EmbeddingOptions):
+    """Options of DP-MERF, besides those of every mechanism with mean embeddings.
+
+    Parameters
+    ----------
+    features_size : int
+        Number of random features.
+    squared_length_scale : float
+        Squared length scale of the kernel, for pixels in [0, 1]: 105 for digits, 127 for fashion
+        in the public code, which divides frequencies by its root.
+    """
+
+    features_size: int = 10000
+    squared_length_scale: float = 105.0
+
+
 def synthesize(
     features: ArrayLike,
     labels: ArrayLike,
     *,
     classes: int,
-    noise_std: float,
-    delta: float,
-    adjacency: rdpkit.Adjacency,
-    noise: NoiseSource,
+    options: DPMerfOptions,
+    privacy: Privacy,
     seed: int,
-    public_counts: Sequence[int] | None = None,
-    count_noise_std: float | None = None,
-    samples_per_class: int = 50,
-    features_size: int = 10000,
-    squared_length_scale: float = 105.0,
-    iterations: int = 3000,
-    batch_size: int = 100,
-    learning_rate: float = 0.01,
-    decay: float = 0.9,
-    decay_every: int = 600,
-    code_size: int = 5,
     image_shape: tuple[int, int, int] | None = None,
-    device: str = "cpu",
-    progress: Progress | None = None,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release noisy sums of random Fourier features once, and sample from a generator fitted to it.
 
@@ -116,36 +120,16 @@ def synthesize(
     labels : integer array of shape (n,)
     classes : int
         Number of classes.
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sums.
-    delta : float
-        At which the manifest states epsilon.
-    adjacency : Adjacency
-        Neighbouring relation of the manifest's guarantee.
-    noise : NoiseSource
-        Source of the noise.
+    options : DPMerfOptions
+        Noise, counts, features and generator.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of the noise.
     seed : int
         Decides the features, the generator's weights and codes; public.
-    public_counts : sequence of int, optional
-        Class counts, where they are known anyway; the manifest says so.
-    count_noise_std : float, optional
-        Noise on each class count; this or ``public_counts``.
-    samples_per_class : int
-        Synthetic records per class.
-    features_size : int
-        Number of random features.
-    squared_length_scale : float
-        Squared length scale of the kernel, for pixels in [0, 1]: 105 for digits, 127 for fashion
-        in the public code, which divides frequencies by its root.
-    iterations, batch_size, learning_rate, decay, decay_every, code_size
-        Of the generator; see :class:`rdpkit.mechanisms.parts.mean_embedding.Fit`. The defaults are
-        five epochs of 60000 records in batches of 100.
     image_shape : (int, int, int), optional
         Channels, height and width of flat records.
-    device : str
-        Where torch computes.
-    progress : callable, optional
-        Called with (done, iterations) after each step of the generator.
+    computation : Computation
+        Device, and progress after each step of the generator.
 
     Returns
     -------
@@ -165,56 +149,40 @@ def synthesize(
     sensitivities are derived here.
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
-    counts = Counts.of(public_counts, count_noise_std, classes=classes)
-    event = counts.event(noise_std=noise_std)
-    fit = Fit(
-        iterations=iterations,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        decay=decay,
-        decay_every=decay_every,
-        code_size=code_size,
-    )
-    per_class = _validate.integer("samples_per_class", samples_per_class)
-    parameters: dict[str, Any] = {
-        "samples_per_class": per_class,
-        "features_size": features_size,
-        "squared_length_scale": float(squared_length_scale),
-        "public_counts": None if counts.public is None else list(counts.public),
-        "image_shape": list(data.shape),
-        "seed": _validate.integer("seed", seed, minimum=0),
-        **fit.as_dict(),
-    }
-    generator = torch.Generator().manual_seed(seed)
-    feature_map = RandomFourierFeatures(
-        size=features_size,
-        dimension=math.prod(data.shape),
-        squared_length_scale=squared_length_scale,
-        generator=generator,
-        device=device,
-    )
-    noisy = noisy_sums(data, feature_map, noise_std=noise_std, noise=noise, device=device)
-    images = match_means(
-        noisy / counts.draw(data, noise)[:, None],
-        feature_map,
-        shape=data.shape,
-        fit=fit,
-        samples_per_class=per_class,
-        generator=generator,
-        device=device,
-        progress=progress or nothing,
-    )
-    return release(
-        data.as_given(images),
-        balanced_labels(classes, per_class),
-        event=event,
-        delta=delta,
-        adjacency=adjacency,
-        parameters=parameters,
-        noise=noise,
-        mechanism="dp_merf",
-        notes=counts.notes(),
+    return release_embedding(
+        data,
+        lambda generator: RandomFourierFeatures(
+            size=options.features_size,
+            dimension=math.prod(data.shape),
+            squared_length_scale=options.squared_length_scale,
+            generator=generator,
+            device=computation.torch_device,
+        ),
+        options=options,
+        privacy=privacy,
+        seed=seed,
+        mechanism=SPEC.name,
+        computation=computation,
     )
 
 
-__all__ = ["RandomFourierFeatures", "synthesize"]
+verify_target = embedding_target(
+    lambda: RandomFourierFeatures(
+        size=6,
+        dimension=4,
+        squared_length_scale=0.5,
+        generator=torch.Generator().manual_seed(0),
+    )
+)
+
+SPEC = Mechanism(
+    name="dp-merf",
+    synthesize=synthesize,
+    options=DPMerfOptions,
+    features="signed",
+    event=embedding_event,
+    calibrated=("noise_std",),
+    verify=verify_target,
+)
+
+__all__ = ["SPEC", "DPMerfOptions", "RandomFourierFeatures", "synthesize", "verify_target"]

@@ -3,33 +3,130 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from rdpkit.mechanisms.parts.conditional_generator import draw_codes, draw_network, generate
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget, on_one_thread
+from rdpkit.mechanisms.parts.conditional_generator import (
+    ConditionalGenerator,
+    draw_codes,
+    draw_network,
+    generate,
+)
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
+    LabelledImages,
     Labels,
-    Progress,
     balanced_labels,
     labelled_images,
-    nothing,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import draw_seed
+from rdpkit.mechanisms.parts.records import EXACT_POPULATION
 from rdpkit.mechanisms.parts.sampling import poisson_sample
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.streaming import Batch
 
-import rdpkit
-from rdpkit import _validate
+from rdpkit import Adjacency, PoissonSampledGaussian, Repeated, _validate
 
-_EXACT_SIZE = (
-    "the number of records is the data's exact one, taken as public: the guarantee does not cover "
-    "the number itself, which the manifest shows"
-)
 _MARGIN = 1e-9  # of the clip norm, for rounding; everything is in double precision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transport:
+    """The transport between generated images and records, and how its plan is found.
+
+    Parameters
+    ----------
+    regularisation : float
+        Weight of the entropy, as a share of the mean cost.
+    sinkhorn_steps : int
+        Steps towards the transport plan.
+    l1_weight, label_weight : float
+        Weights in :func:`transport_cost`. The public code appends one-hot labels times 15 to the
+        pixels and squares the distance: 225 in the units of half the squared distance.
+    """
+
+    regularisation: float = 0.05
+    sinkhorn_steps: int = 50
+    l1_weight: float = 0.0
+    label_weight: float = 225.0
+
+    def __post_init__(self) -> None:
+        _validate.positive("regularisation", self.regularisation)
+        _validate.integer("sinkhorn_steps", self.sinkhorn_steps)
+        _validate.non_negative("l1_weight", self.l1_weight)
+        _validate.non_negative("label_weight", self.label_weight)
+
+
+_TRANSPORT = Transport()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPSinkhornOptions:
+    """Options of DP-Sinkhorn.
+
+    Parameters
+    ----------
+    batch_size : float
+        Expected size of a Poisson sample.
+    iterations : int
+        Number of noisy gradients.
+    noise_std : float
+        Standard deviation of the noise on each pixel of the gradient.
+    clip_norm : float
+        Largest L2 norm of the gradient over all generated images (0.5).
+    samples_per_class : int
+        Synthetic records per class.
+    generated : int
+        Generated images a step, at least 2.
+    learning_rate : float
+        Of Adam.
+    debiasing : float
+        Weight of the self term, in [0, 1].
+    code_size : int
+        Length of the generator's code.
+    transport : Transport
+        Cost and plan.
+    """
+
+    batch_size: float
+    iterations: int
+    noise_std: float
+    clip_norm: float
+    samples_per_class: int = 50
+    generated: int = 50
+    learning_rate: float = 1e-5
+    debiasing: float = 0.4
+    code_size: int = 12
+    transport: Transport = _TRANSPORT
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "clip_norm", "learning_rate"):
+            _validate.positive(name, getattr(self, name))
+        for name in ("iterations", "samples_per_class", "code_size"):
+            _validate.integer(name, getattr(self, name))
+        _validate.integer("generated", self.generated, minimum=2)
+        _validate.probability("debiasing", self.debiasing)
+
+
+def sinkhorn_event(options: DPSinkhornOptions, class_sizes: Sizes, dimension: int = 0) -> Repeated:
+    """The account of :func:`synthesize` for this many records, in all classes together."""
+    reach = 2.0 * float(options.clip_norm)
+    return Repeated(
+        event=PoissonSampledGaussian(
+            noise_std=options.noise_std,
+            record_norm=reach,
+            record_diameter=reach,
+            sampling_probability=float(options.batch_size) / sum(class_sizes),
+        ),
+        count=options.iterations,
+    )
 
 
 def transport_cost(
@@ -87,15 +184,12 @@ def transport_gradient(
     others: torch.Tensor,
     other_labels: torch.Tensor,
     *,
-    regularisation: float,
-    steps: int,
-    l1_weight: float,
-    label_weight: float,
+    transport: Transport,
 ) -> torch.Tensor:
     """Gradient of the transport cost with respect to ``images``, the plan held fixed.
 
     Where Sinkhorn's steps have converged that is the gradient of the entropic transport cost (the
-    envelope theorem); elsewhere it is near it. Privacy does not rest on it being either.
+    envelope theorem); elsewhere it is near it. The guarantee needs neither.
     """
     leaf = images.detach().double().requires_grad_()
     cost = transport_cost(
@@ -103,10 +197,14 @@ def transport_gradient(
         labels,
         others.double(),
         other_labels,
-        l1_weight=l1_weight,
-        label_weight=label_weight,
+        l1_weight=transport.l1_weight,
+        label_weight=transport.label_weight,
     )
-    plan = sinkhorn_plan(cost.detach(), regularisation=regularisation, steps=steps)
+    plan = sinkhorn_plan(
+        cost.detach(),
+        regularisation=transport.regularisation,
+        steps=transport.sinkhorn_steps,
+    )
     (gradient,) = torch.autograd.grad((plan * cost).sum(), leaf)
     return gradient
 
@@ -136,7 +234,7 @@ def noisy_gradient(
     clip_norm: float,
     noise_std: float,
     noise: NoiseSource,
-    cost: dict[str, Any],
+    transport: Transport,
     self_term: torch.Tensor | None = None,
 ) -> NDArray[np.float64]:
     """Clipped gradient of the transport to a sample, plus N(0, noise_std^2 I).
@@ -152,17 +250,17 @@ def noisy_gradient(
     clip_norm, noise_std : float
     noise : NoiseSource
         Source of the noise.
-    cost : dict
-        Keyword arguments of :func:`transport_gradient`.
+    transport : Transport
+        The transport whose cost the gradient is of.
     self_term : tensor of the shape of ``images``, optional
-        Taken from the gradient before it is clipped. It may depend on what was released before,
-        and on nothing else about the records.
+        Subtracted from the gradient before it is clipped. It may depend on what was released
+        before, and on nothing else about the records.
 
     Returns
     -------
     array of the shape of ``images``
     """
-    gradient = _data_gradient(images, wanted, records, labels, cost=cost)
+    gradient = _data_gradient(images, wanted, records, labels, transport=transport)
     if self_term is not None:
         gradient = gradient - self_term
     clipped = clipped_gradient(gradient, clip_norm=clip_norm)
@@ -174,27 +272,12 @@ def synthesize(
     labels: ArrayLike,
     *,
     classes: int,
-    batch_size: float,
-    iterations: int,
-    noise_std: float,
-    clip_norm: float,
-    delta: float,
-    adjacency: rdpkit.Adjacency,
-    noise: NoiseSource,
+    options: DPSinkhornOptions,
+    privacy: Privacy,
     seed: int,
     population_size: int | None = None,
-    samples_per_class: int = 50,
-    generated: int = 50,
-    learning_rate: float = 1e-5,
-    regularisation: float = 0.05,
-    sinkhorn_steps: int = 50,
-    l1_weight: float = 0.0,
-    label_weight: float = 225.0,
-    debiasing: float = 0.4,
-    code_size: int = 12,
     image_shape: tuple[int, int, int] | None = None,
-    device: str = "cpu",
-    progress: Progress | None = None,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Train a conditional generator on noisy gradients of its transport cost to private records.
 
@@ -230,50 +313,22 @@ def synthesize(
     features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
         Pixels in [-1, 1], scaled by constants.
     labels : integer array of shape (n,)
+        Each in 0, ..., classes - 1.
     classes : int
         Number of classes.
-    batch_size : float
-        Expected size of a Poisson sample, at most n (the paper's 50).
-    iterations : int
-        Number of noisy gradients.
-    noise_std : float
-        Standard deviation of the noise on each pixel of the gradient.
-    clip_norm : float
-        Largest L2 norm of the gradient over all generated images (0.5).
-    delta : float
-        At which the manifest states epsilon.
-    adjacency : Adjacency
-        Neighbouring relation of the manifest's guarantee.
-    noise : NoiseSource
-        Source of the noise and of the samples, which must both stay secret.
+    options : DPSinkhornOptions
+        Samples, noise, transport and generator.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of noise and samples.
     seed : int
         Decides the generator's weights, codes and labels; public.
     population_size : int, optional
         A public number: records join with probability ``batch_size / population_size``. By default
         the data's own count, which is noted.
-    samples_per_class : int
-        Synthetic records per class.
-    generated : int
-        Generated images a step, at least 2.
-    learning_rate : float
-        Of Adam.
-    regularisation : float
-        Of the transport, as a share of the mean cost.
-    sinkhorn_steps : int
-        Steps towards the transport plan.
-    l1_weight, label_weight : float
-        Of the cost; see :func:`transport_cost`. The public code appends one-hot labels times 15
-        to the pixels and squares the distance: 225 in the units of half the squared distance.
-    debiasing : float
-        Weight of the self term, in [0, 1].
-    code_size : int
-        Of the generator.
     image_shape : (int, int, int), optional
         Channels, height and width of flat records.
-    device : str
-        Where torch computes.
-    progress : callable, optional
-        Called with (done, iterations) after each iteration.
+    computation : Computation
+        Device, and progress after each iteration.
 
     Returns
     -------
@@ -296,82 +351,99 @@ def synthesize(
     n = len(data.images)
     if population_size is not None:
         n = _validate.integer("population_size", population_size)
-    size = _validate.positive("batch_size", batch_size)
-    if size > n:
-        raise _validate.fail("batch_size", f"to be at most {n} (the number of records)", batch_size)
-    clip = _validate.positive("clip_norm", clip_norm)
-    event = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=noise_std,
-            record_norm=2.0 * clip,
-            record_diameter=2.0 * clip,
-            sampling_probability=size / n,
-        ),
-        count=_validate.integer("iterations", iterations),
-    )
-    per_class = _validate.integer("samples_per_class", samples_per_class)
-    _validate.integer("generated", generated, minimum=2)
-    cost: dict[str, Any] = {
-        "regularisation": _validate.positive("regularisation", regularisation),
-        "steps": _validate.integer("sinkhorn_steps", sinkhorn_steps),
-        "l1_weight": _validate.non_negative("l1_weight", l1_weight),
-        "label_weight": _validate.non_negative("label_weight", label_weight),
-    }
-    parameters: dict[str, Any] = {
-        "clip_norm": clip,
-        "samples_per_class": per_class,
-        "generated": generated,
-        "learning_rate": _validate.positive("learning_rate", learning_rate),
-        "debiasing": _validate.probability("debiasing", debiasing),
-        "code_size": code_size,
-        "image_shape": list(data.shape),
-        "seed": _validate.integer("seed", seed, minimum=0),
-        **cost,
-    }
-    report = progress or nothing
+    if options.batch_size > n:
+        condition = f"to be at most {n} (the number of records)"
+        raise _validate.fail("batch_size", condition, options.batch_size)
+    event = sinkhorn_event(options, (n,))
+    _validate.integer("seed", seed, minimum=0)
+    transport = options.transport
     generator = torch.Generator().manual_seed(seed)
     network = draw_network(
-        draw_seed(generator), shape=data.shape, classes=classes, code_size=code_size, device=device
+        draw_seed(generator),
+        shape=data.shape,
+        classes=classes,
+        code_size=options.code_size,
+        device=computation.torch_device,
     )
+    _train(
+        network,
+        data,
+        options=options,
+        probability=options.batch_size / n,
+        noise=privacy.noise,
+        generator=generator,
+        computation=computation,
+    )
+    per_class = options.samples_per_class
+    pixels = generate(
+        network,
+        samples_per_class=per_class,
+        generator=generator,
+        device=computation.torch_device,
+    )
+    return release(
+        data.as_given(pixels),
+        balanced_labels(classes, per_class),
+        event=event,
+        privacy=privacy,
+        mechanism=SPEC.name,
+        parameters={
+            "clip_norm": float(options.clip_norm),
+            "samples_per_class": per_class,
+            "generated": options.generated,
+            "learning_rate": float(options.learning_rate),
+            "debiasing": float(options.debiasing),
+            "code_size": options.code_size,
+            "image_shape": list(data.shape),
+            "seed": seed,
+            "regularisation": float(transport.regularisation),
+            "steps": transport.sinkhorn_steps,
+            "l1_weight": float(transport.l1_weight),
+            "label_weight": float(transport.label_weight),
+        },
+        notes=() if population_size is not None else (EXACT_POPULATION,),
+    )
+
+
+def _train(
+    network: ConditionalGenerator,
+    data: LabelledImages,
+    *,
+    options: DPSinkhornOptions,
+    probability: float,
+    noise: NoiseSource,
+    generator: torch.Generator,
+    computation: Computation,
+) -> None:
+    """Let the generator follow noisy gradients; each is computed from a fresh Poisson sample."""
+    device, count, transport = computation.torch_device, options.generated, options.transport
     network.train()
-    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
-    for iteration in range(iterations):
-        wanted = torch.randint(classes, (generated,), generator=generator).to(device)
-        images = network(draw_codes(generator, generated, network, device), wanted)
-        chosen = poisson_sample(len(data.images), size / n, noise=noise)
+    optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
+    for iteration in range(options.iterations):
+        wanted = torch.randint(data.classes, (count,), generator=generator).to(device)
+        images = network(draw_codes(generator, count, network, device), wanted)
+        chosen = poisson_sample(len(data.images), probability, noise=noise)
         self_term = None
-        if debiasing:
+        if options.debiasing:
             with torch.no_grad():
-                copies = network(draw_codes(generator, generated, network, device), wanted)
-            others = transport_gradient(images, wanted, copies, wanted, **cost)
-            self_term = 0.5 * debiasing * others
+                copies = network(draw_codes(generator, count, network, device), wanted)
+            others = transport_gradient(images, wanted, copies, wanted, transport=transport)
+            self_term = 0.5 * options.debiasing * others
         noisy = noisy_gradient(
             images,
             wanted,
             data.images[chosen],
             data.labels[chosen],
-            clip_norm=clip,
-            noise_std=noise_std,
+            clip_norm=options.clip_norm,
+            noise_std=options.noise_std,
             noise=noise,
-            cost=cost,
+            transport=transport,
             self_term=self_term,
         )
         optimizer.zero_grad()
         images.backward(torch.from_numpy(noisy).to(images))
         optimizer.step()
-        report(iteration + 1, iterations)
-    pixels = generate(network, samples_per_class=per_class, generator=generator, device=device)
-    return release(
-        data.as_given(pixels),
-        balanced_labels(classes, per_class),
-        event=event,
-        delta=delta,
-        adjacency=adjacency,
-        parameters=parameters,
-        noise=noise,
-        mechanism="dp_sinkhorn",
-        notes=() if population_size is not None else (_EXACT_SIZE,),
-    )
+        computation.report(iteration + 1, options.iterations)
 
 
 def _data_gradient(
@@ -380,7 +452,7 @@ def _data_gradient(
     records: Floats,
     labels: Labels,
     *,
-    cost: dict[str, Any],
+    transport: Transport,
 ) -> torch.Tensor:
     """Gradient of the transport to a sample; zeros if nobody was sampled."""
     if len(records) == 0:
@@ -390,15 +462,66 @@ def _data_gradient(
         wanted,
         torch.from_numpy(records).to(images.device),
         torch.from_numpy(labels).to(images.device),
-        **cost,
+        transport=transport,
     )
 
 
+def _one_gradient(data: LabelledImages, noise: NoiseSource) -> list[Batch]:
+    """One noisy gradient on one image at the origin; its norm is at most half the record norm."""
+    chosen = poisson_sample(len(data.images), _SMALL.sampling_probability, noise=noise)
+    gradient = noisy_gradient(
+        torch.zeros(1, 1, 1, 1),
+        torch.tensor([0]),
+        data.images[chosen],
+        data.labels[chosen],
+        clip_norm=_SMALL.record_norm / 2.0,
+        noise_std=_SMALL.noise_std,
+        noise=noise,
+        transport=Transport(regularisation=0.1, sinkhorn_steps=5, label_weight=0.0),
+    )
+    return [(gradient.reshape(1, -1), np.zeros(1, dtype=np.int64))]
+
+
+def _turning_record() -> DataPair:
+    """A second record turns the gradient around."""
+    rows, labels = np.array([[-0.2], [1.0]]), np.zeros(2, dtype=np.int64)
+    return (rows, labels), (rows[:-1], labels[:-1])
+
+
+_SMALL = PoissonSampledGaussian(
+    noise_std=1.0, record_norm=1.0, record_diameter=1.0, sampling_probability=0.9
+)
+verify_target = VerifyTarget(
+    event=_SMALL,
+    adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+    prepare=lambda dataset: labelled_images(
+        dataset.features, dataset.labels, classes=2, image_shape=(1, 1, 1)
+    ),
+    run=on_one_thread(_one_gradient),
+    dimension=1,
+    pair=_turning_record,
+)
+
+SPEC = Mechanism(
+    name="dp-sinkhorn",
+    synthesize=synthesize,
+    options=DPSinkhornOptions,
+    features="signed",
+    event=sinkhorn_event,
+    calibrated=("noise_std",),
+    verify=verify_target,
+)
+
 __all__ = [
+    "SPEC",
+    "DPSinkhornOptions",
+    "Transport",
     "clipped_gradient",
     "noisy_gradient",
+    "sinkhorn_event",
     "sinkhorn_plan",
     "synthesize",
     "transport_cost",
     "transport_gradient",
+    "verify_target",
 ]

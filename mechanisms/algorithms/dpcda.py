@@ -2,20 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from rdpkit.mechanisms.parts.mixing import Mixer, mixed
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit.mechanisms.parts.mixing import mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling
+from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows, public_scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, public_sizes
-from rdpkit.mechanisms.releases.release import Release, check_question, release
-from rdpkit.mechanisms.releases.streaming import Batch, Progress, collect
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release
+from rdpkit.mechanisms.releases.streaming import Batch, release_batches
 
-from rdpkit import DPCDA, Adjacency, Composed, Event
+from rdpkit import DPCDA, Adjacency
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPCDAOptions:
+    """Options of DP-CDA, with the letters of the paper.
+
+    Parameters
+    ----------
+    samples_per_class : int or sequence of int
+        Synthetic records of each class (T_k).
+    order_of_mixture : int
+        Records drawn without replacement for each of them (l).
+    clip_norm : float
+        L2 norm to which scaled records are clipped (c).
+    feature_noise, label_noise : float
+        Standard deviations of the noise on each coordinate of the mean record and of the one-hot
+        label; ``label_noise`` may be 0.
+    """
+
+    samples_per_class: int | Sequence[int]
+    order_of_mixture: int
+    clip_norm: float
+    feature_noise: float
+    label_noise: float
+
+
+def dpcda_event(options: DPCDAOptions, class_sizes: Sizes, dimension: int = 0) -> DPCDA:
+    """What DP-CDA releases of records that are scaled with public constants."""
+    return DPCDA(
+        class_sizes=class_sizes,
+        samples_per_class=tuple_of(options.samples_per_class),
+        order_of_mixture=options.order_of_mixture,
+        clip_norm=options.clip_norm,
+        feature_noise=options.feature_noise,
+        label_noise=options.label_noise,
+        preprocessing="public",
+    )
 
 
 def synthesize(
@@ -23,37 +64,28 @@ def synthesize(
     labels: NDArray[Any],
     *,
     classes: int,
-    samples_per_class: int | Sequence[int],
-    order_of_mixture: int,
-    clip_norm: float,
-    feature_noise: float,
-    label_noise: float,
+    options: DPCDAOptions,
     scaling: Scaling,
-    delta: float,
-    adjacency: Adjacency | str,
-    noise: NoiseSource,
+    privacy: Privacy,
     class_sizes: Sequence[int] | None = None,
-    dtype: DTypeLike = np.float32,
-    out: str | Path | None = None,
-    device: str | None = None,
-    progress: Progress | None = None,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release means of records of one class each, plus noise.
 
     With ``scaling=exact_z_score(...)`` and ``label_noise > 0`` it is Algorithm 1 as printed, which
     no sound bound covers. **The sound variant** scales with public constants, or with noisy
-    statistics, and sets ``label_noise`` to 0: how many samples a class has is fixed in advance, so
-    the labels tell nothing and the budget goes to the features.
+    statistics, and sets ``label_noise`` to 0. How many samples a class has is fixed in advance, so
+    the labels reveal nothing and the budget goes to the features.
 
     Guarantee
     ---------
-    That of :class:`rdpkit.DPCDA` (and of the scaling's event, composed with it) at ``delta`` under
-    ``adjacency``: an upper bound, in the manifest.
+    That of :class:`rdpkit.DPCDA` (and of the scaling's event, composed with it) at the delta and
+    the adjacency of ``privacy``: an upper bound, in the manifest.
 
     Assumes
     -------
-    ``classes``, ``samples_per_class`` and all parameters were fixed before the data were seen. The
-    class sizes are public, exactly or as the lower bounds ``class_sizes``.
+    ``classes`` and all options were fixed before the data were seen. The class sizes are public,
+    exactly or as the lower bounds ``class_sizes``.
 
     Parameters
     ----------
@@ -63,34 +95,17 @@ def synthesize(
         In [0, classes).
     classes : int
         Number of classes.
-    samples_per_class : int or sequence of int
-        Synthetic records of each class (T_k of the paper).
-    order_of_mixture : int
-        Records drawn without replacement for each of them (l of the paper).
-    clip_norm : float
-        L2 norm to which scaled records are clipped (c of the paper).
-    feature_noise, label_noise : float
-        Standard deviations of the noise on each coordinate of the mean record and of the one-hot
-        label; ``label_noise`` may be 0.
+    options : DPCDAOptions
+        How records are mixed, and the noise.
     scaling : Scaling
         Applied before clipping; see :mod:`rdpkit.mechanisms.parts.preprocessing`.
-    delta : float
-        In (0, 1).
-    adjacency : Adjacency or str
-        The neighbouring relation.
-    noise : NoiseSource
-        Draws subsets and noise.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of subsets and noise.
     class_sizes : sequence of int, optional
         Public lower bounds on the class sizes, used in the account. By default the data's own
         counts, which the manifest then shows and notes.
-    dtype : dtype
-        Of the features: float32 or float64.
-    out : str or Path, optional
-        A file ``X.npy`` for the features, which may be larger than memory.
-    device : str, optional
-        A torch device on which means are taken.
-    progress : callable, optional
-        Called with (records done, records in all).
+    computation : Computation
+        Device, type of the features, file and progress.
 
     Returns
     -------
@@ -109,67 +124,47 @@ def synthesize(
     Examples
     --------
     >>> import numpy as np
-    >>> from rdpkit.mechanisms.parts.noise import NoiseSource
-    >>> from rdpkit.mechanisms.parts.preprocessing import public_scaling
     >>> features = np.linspace(0, 1, 400).reshape(100, 4)
     >>> made = synthesize(
     ...     features,
     ...     np.arange(100) % 2,
     ...     classes=2,
-    ...     samples_per_class=3,
-    ...     order_of_mixture=8,
-    ...     clip_norm=1.0,
-    ...     feature_noise=0.5,
-    ...     label_noise=0.0,
+    ...     options=DPCDAOptions(
+    ...         samples_per_class=3,
+    ...         order_of_mixture=8,
+    ...         clip_norm=1.0,
+    ...         feature_noise=0.5,
+    ...         label_noise=0.0,
+    ...     ),
     ...     scaling=public_scaling(),
-    ...     delta=1e-5,
-    ...     adjacency="replace_one",
-    ...     noise=NoiseSource.system(),
+    ...     privacy=Privacy(delta=1e-5, adjacency="replace_one", noise=NoiseSource.system()),
     ... )
     >>> made.features.shape, made.labels.tolist(), f"{made.guarantee.epsilon:.2f}"
     ((6, 4), [0, 0, 0, 1, 1, 1], '0.90')
     """
-    check_question(delta=delta, adjacency=adjacency, noise=noise)
     records = Records(
-        features=features, labels=labels, classes=classes, scaling=scaling, norm=clip_norm
+        features=features, labels=labels, classes=classes, scaling=scaling, norm=options.clip_norm
     )
     sizes, notes = public_sizes(records, class_sizes)
-    event = DPCDA(
-        class_sizes=sizes,
-        samples_per_class=_plain(samples_per_class),
-        order_of_mixture=order_of_mixture,
-        clip_norm=clip_norm,
-        feature_noise=feature_noise,
-        label_noise=label_noise,
-        preprocessing="exact-z-score" if scaling.origin == "exact-z-score" else "public",
-    )
-    made, made_labels = collect(
-        batches(records, event=event, noise=noise, device=device),
+    event = dpcda_event(options, sizes)
+    if scaling.origin == "exact-z-score":
+        event = replace(event, preprocessing="exact-z-score")
+    return release_batches(
+        batches(records, event=event, noise=privacy.noise, device=computation.device),
+        records=records,
         shape=(sum(event.samples), *records.shape),
-        label_shape=(sum(event.samples),),
-        label_type=np.int64,
-        dtype=dtype,
-        out=out,
-        progress=progress,
-    )
-    return release(
-        made,
-        made_labels,
-        event=with_scaling(event, scaling),
-        delta=delta,
-        adjacency=adjacency,
+        event=event,
+        privacy=privacy,
+        mechanism=SPEC.name,
         parameters={
-            "classes": int(classes),
             "samples_per_class": list(event.samples),
             "order_of_mixture": event.order_of_mixture,
             "clip_norm": event.clip_norm,
             "feature_noise": event.feature_noise,
             "label_noise": event.label_noise,
-            "scaling": scaling.as_dict(),
         },
-        noise=noise,
-        notes=(*notes, *scaling_notes(scaling)),
-        mechanism=event.mechanism,
+        computation=computation,
+        notes=notes,
     )
 
 
@@ -206,41 +201,76 @@ def batches(
             f"Expected records of {len(event.class_sizes)} classes clipped to {event.clip_norm}, "
             f"got {records.classes} classes and norm={records.norm}."
         )
-    mixer = Mixer(records, device=device)
-    for label, releases in enumerate(event.samples):
-        for means, _ in mixed(
-            mixer,
-            records.members[label],
-            order_of_mixture=event.order_of_mixture,
-            releases=releases,
-            noise=noise,
-            dimension=records.dimension,
-        ):
-            noise.add_normal(means, std=event.feature_noise)
-            noisy = noise.normal((len(means), records.classes), std=event.label_noise)
-            noisy[:, label] += 1.0
-            yield means, np.argmax(noisy, axis=1)
+    for label, means in mixed_by_class(
+        records,
+        order_of_mixture=event.order_of_mixture,
+        releases=event.samples,
+        noise=noise,
+        device=device,
+    ):
+        noise.add_normal(means, std=event.feature_noise)
+        noisy = noise.normal((len(means), records.classes), std=event.label_noise)
+        noisy[:, label] += 1.0
+        yield means, np.argmax(noisy, axis=1)
 
 
-def with_scaling(event: Event, scaling: Scaling) -> Event:
-    """The event, after that of the scaling's constants."""
-    return event if scaling.event is None else Composed(events=(scaling.event, event))
-
-
-def scaling_notes(scaling: Scaling) -> tuple[str, ...]:
-    """What a reader has to know about the scaling."""
-    if scaling.origin == "exact-z-score":
-        return (
-            "features were scaled with the exact mean and standard deviation of the private data, "
-            "asked for by name: an unaccounted release, so there is no guarantee",
-        )
-    if scaling.origin == "noisy-statistics":
-        return ("features were scaled with noisy statistics, which the guarantee pays for",)
-    return ()
-
-
-def _plain(samples: int | Sequence[int]) -> Any:
+def tuple_of(samples: int | Sequence[int]) -> Any:
+    """Numbers of samples as an event takes them: a list becomes a tuple, a number stays."""
     return tuple(samples) if isinstance(samples, (list, tuple, np.ndarray)) else samples
 
 
-__all__ = ["batches", "synthesize"]
+def clipped(rows: NDArray[np.float64], options: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Scaled rows, clipped to the option ``clip_norm`` where it is given."""
+    norm = options["clip_norm"]
+    return rows if norm is None else clip_rows(rows, norm)
+
+
+def _target(label_noise: float) -> VerifyTarget:
+    event = DPCDA(
+        class_sizes=(12, 12),
+        samples_per_class=4,
+        order_of_mixture=3,
+        clip_norm=1.0,
+        feature_noise=0.7,
+        label_noise=label_noise,
+    )
+    return VerifyTarget(
+        event=event,
+        adjacency=Adjacency.REPLACE_ONE,
+        prepare=lambda dataset: Records(
+            features=dataset.features,
+            labels=dataset.labels,
+            classes=2,
+            scaling=public_scaling(),
+            norm=event.clip_norm,
+        ),
+        run=lambda records, noise: list(batches(records, event=event, noise=noise)),
+    )
+
+
+verify_target = _target(0.0)
+verify_target_noisy_labels = _target(0.7)
+
+SPEC = Mechanism(
+    name="dpcda",
+    synthesize=synthesize,
+    options=DPCDAOptions,
+    event=dpcda_event,
+    calibrated=("feature_noise",),
+    fixed={"label_noise": 0.0},
+    planned="order_of_mixture",
+    prepare=clipped,
+    verify=verify_target,
+)
+
+__all__ = [
+    "SPEC",
+    "DPCDAOptions",
+    "batches",
+    "clipped",
+    "dpcda_event",
+    "synthesize",
+    "tuple_of",
+    "verify_target",
+    "verify_target_noisy_labels",
+]

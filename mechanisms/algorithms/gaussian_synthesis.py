@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from rdpkit.mechanisms.algorithms.dpcda import scaling_notes, with_scaling
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling
+from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, public_scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, public_sizes
-from rdpkit.mechanisms.releases.release import Release, check_question, release
-from rdpkit.mechanisms.releases.streaming import Batch, Progress, collect
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release
+from rdpkit.mechanisms.releases.streaming import Batch, release_batches
 
 from rdpkit import Adjacency, Event, GaussianSynthesis, Parallel, _validate
 
@@ -22,6 +25,23 @@ BOX = (-1.0, 1.0)
 
 # Bytes of records in one batch.
 _BATCH = 1 << 24
+_CHECKED = "that the data's own covariance was checked, and not refused, is not accounted for"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianSynthesisOptions:
+    """Options of mean-and-covariance synthesis.
+
+    Parameters
+    ----------
+    outputs_per_class : int
+        Synthetic records of each class.
+    min_eigenvalue : float
+        In (0, 1] (sigma of the paper), a public number.
+    """
+
+    outputs_per_class: int
+    min_eigenvalue: float
 
 
 def synthesize(
@@ -29,15 +49,10 @@ def synthesize(
     labels: NDArray[Any],
     *,
     classes: int,
-    outputs_per_class: int,
-    min_eigenvalue: float,
+    options: GaussianSynthesisOptions,
     scaling: Scaling,
-    delta: float,
-    adjacency: Adjacency | str,
-    noise: NoiseSource,
-    dtype: DTypeLike = np.float32,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
+    privacy: Privacy,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release draws from N(mean, covariance) of each class, cut to [-1, 1]^d; no noise is added.
 
@@ -46,14 +61,14 @@ def synthesize(
     Guarantee
     ---------
     That of :class:`rdpkit.GaussianSynthesis`, class by class (and of the scaling's event, composed
-    with it), at ``delta`` under ``adjacency``: an upper bound, in the manifest.
+    with it), at the delta and the adjacency of ``privacy``: an upper bound, in the manifest.
 
     Assumes
     -------
     The covariance of every class, in the data *and in every neighbour*, has no eigenvalue below
-    ``min_eigenvalue``. For the data themselves it is checked. To be refused is then an answer too,
-    which the guarantee does not cover. The class sizes are public, and exact: the event is for one
-    number of records, not for that number or more.
+    ``min_eigenvalue``. For the data themselves this is checked. A refusal is then an answer about
+    the data, too, which the guarantee does not cover. The class sizes are public and exact: the
+    event is for one number of records, not for that number or more.
 
     Parameters
     ----------
@@ -63,24 +78,14 @@ def synthesize(
         In [0, classes).
     classes : int
         Number of classes.
-    outputs_per_class : int
-        Synthetic records of each class.
-    min_eigenvalue : float
-        In (0, 1] (sigma of the paper), a public number.
+    options : GaussianSynthesisOptions
+        How many records to draw, and the assumed eigenvalue.
     scaling : Scaling
         Takes features to [-1, 1].
-    delta : float
-        In (0, 1).
-    adjacency : Adjacency or str
-        The neighbouring relation.
-    noise : NoiseSource
-        Draws the records.
-    dtype : dtype
-        Of the features: float32 or float64.
-    out : str or Path, optional
-        A file ``X.npy`` for the features, which may be larger than memory.
-    progress : callable, optional
-        Called with (records done, records in all).
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of the records.
+    computation : Computation
+        Type of the features, file and progress.
 
     Returns
     -------
@@ -96,53 +101,27 @@ def synthesize(
     ------
     Miura et al. 2023, Section 2.3; the account is :class:`rdpkit.GaussianSynthesis`'s.
     """
-    check_question(delta=delta, adjacency=adjacency, noise=noise)
     records = Records(features=features, labels=labels, classes=classes, scaling=scaling, box=BOX)
-    if scaling.origin == "exact-z-score":
-        raise ValueError(
-            "Expected public constants or noisy statistics to scale with: there is no event for "
-            "the exact statistics of private data."
-        )
+    scaling.check_accounted("mean-and-covariance synthesis")
     sizes, notes = public_sizes(records, None)
+    outputs, least = options.outputs_per_class, options.min_eigenvalue
     parts = tuple(
         GaussianSynthesis(
-            records=size,
-            outputs=outputs_per_class,
-            dimension=records.dimension,
-            min_eigenvalue=min_eigenvalue,
+            records=size, outputs=outputs, dimension=records.dimension, min_eigenvalue=least
         )
         for size in sizes
     )
     event: Event = parts[0] if len(parts) == 1 else Parallel(events=parts)
-    total = records.classes * outputs_per_class
-    made, made_labels = collect(
-        batches(records, outputs=outputs_per_class, min_eigenvalue=min_eigenvalue, noise=noise),
-        shape=(total, *records.shape),
-        label_shape=(total,),
-        label_type=np.int64,
-        dtype=dtype,
-        out=out,
-        progress=progress,
-    )
-    return release(
-        made,
-        made_labels,
-        event=with_scaling(event, scaling),
-        delta=delta,
-        adjacency=adjacency,
-        parameters={
-            "classes": int(classes),
-            "outputs_per_class": int(outputs_per_class),
-            "min_eigenvalue": float(min_eigenvalue),
-            "scaling": scaling.as_dict(),
-        },
-        noise=noise,
-        notes=(
-            *notes,
-            *scaling_notes(scaling),
-            "that the data's own covariance was checked, and not refused, is not accounted for",
-        ),
-        mechanism="gaussian_synthesis",
+    return release_batches(
+        batches(records, outputs=outputs, min_eigenvalue=least, noise=privacy.noise),
+        records=records,
+        shape=(records.classes * outputs, *records.shape),
+        event=event,
+        privacy=privacy,
+        mechanism=SPEC.name,
+        parameters={"outputs_per_class": int(outputs), "min_eigenvalue": float(least)},
+        computation=computation,
+        notes=(*notes, _CHECKED),
     )
 
 
@@ -204,4 +183,37 @@ def _fit(records: Records, label: int, least: float) -> tuple[Array, Array]:
     return mean, np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
 
 
-__all__ = ["BOX", "batches", "synthesize"]
+def _records_in_the_corners() -> DataPair:
+    """Records in the corners of the box, most at one end, and one more at the other."""
+    corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    rows = np.repeat(corners, (20, 9, 9, 2), axis=0)
+    labels = np.zeros(len(rows), dtype=np.int64)
+    return (rows, labels), (rows[:-1], labels[:-1])
+
+
+_SMALL = GaussianSynthesis(records=40, outputs=20, dimension=2, min_eigenvalue=0.5)
+verify_target = VerifyTarget(
+    event=_SMALL,
+    adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+    prepare=lambda dataset: Records(
+        features=dataset.features,
+        labels=dataset.labels,
+        classes=1,
+        scaling=public_scaling(),
+        box=BOX,
+    ),
+    run=lambda records, noise: list(
+        batches(records, outputs=_SMALL.outputs, min_eigenvalue=_SMALL.min_eigenvalue, noise=noise)
+    ),
+    pair=_records_in_the_corners,
+)
+
+SPEC = Mechanism(
+    name="gaussian-synthesis",
+    synthesize=synthesize,
+    options=GaussianSynthesisOptions,
+    features="signed",
+    verify=verify_target,
+)
+
+__all__ = ["BOX", "SPEC", "GaussianSynthesisOptions", "batches", "synthesize", "verify_target"]

@@ -2,24 +2,64 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from rdpkit.mechanisms.algorithms.dpcda import scaling_notes, with_scaling
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.verify_target import DataSet, VerifyTarget
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling
+from rdpkit.mechanisms.parts.preprocessing import Scaling, public_scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, public_sizes
 from rdpkit.mechanisms.parts.sampling import poisson_sample
-from rdpkit.mechanisms.releases.release import Release, check_question, release
-from rdpkit.mechanisms.releases.streaming import Batch, Progress, collect
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release
+from rdpkit.mechanisms.releases.streaming import Batch, release_batches
 
 from rdpkit import LDPDC, Adjacency, _validate
 
-# Bytes of releases in one batch, and of records summed at once.
+# Bytes of releases in one batch, and of records that are summed at once.
 _BATCH = 1 << 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LDPDCOptions:
+    """Options of LDPDC, with the letters of the paper.
+
+    Parameters
+    ----------
+    samples_per_class : int
+        Synthetic records of each class (M).
+    group_size : float
+        Expected size of a sample (L).
+    noise_std : float
+        Standard deviation of the noise on each coordinate of the sum (sigma).
+    value_bound : float
+        Largest size of a coordinate (b).
+    """
+
+    samples_per_class: int
+    group_size: float
+    noise_std: float
+    value_bound: float
+
+    def __post_init__(self) -> None:
+        _validate.positive("value_bound", self.value_bound)
+
+
+def _event(options: LDPDCOptions, class_sizes: Sizes, dimension: int) -> LDPDC:
+    return LDPDC(
+        class_sizes=class_sizes,
+        group_size=options.group_size,
+        samples_per_class=options.samples_per_class,
+        noise_std=options.noise_std,
+        value_bound=options.value_bound,
+        dimension=dimension,
+    )
 
 
 def synthesize(
@@ -27,18 +67,11 @@ def synthesize(
     labels: NDArray[Any],
     *,
     classes: int,
-    samples_per_class: int,
-    group_size: float,
-    noise_std: float,
-    value_bound: float,
+    options: LDPDCOptions,
     scaling: Scaling,
-    delta: float,
-    adjacency: Adjacency | str,
-    noise: NoiseSource,
+    privacy: Privacy,
     class_sizes: Sequence[int] | None = None,
-    dtype: DTypeLike = np.float32,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release, for each synthetic record, a noisy sum over a Poisson sample, divided by its size.
 
@@ -46,14 +79,14 @@ def synthesize(
 
     Guarantee
     ---------
-    That of :class:`rdpkit.LDPDC` (and of the scaling's event, composed with it) at ``delta`` under
-    ``adjacency``: an upper bound, in the manifest.
+    That of :class:`rdpkit.LDPDC` (and of the scaling's event, composed with it) at the delta and
+    the adjacency of ``privacy``: an upper bound, in the manifest.
 
     Assumes
     -------
-    All parameters were fixed before the data were seen. The class sizes from which the sampling
-    probabilities are made are public; with ``class_sizes`` the probabilities are truly the same
-    for neighbours.
+    All options were fixed before the data were seen. The class sizes from which the sampling
+    probabilities are computed are public. With ``class_sizes`` the probabilities are truly the
+    same for neighbours.
 
     Parameters
     ----------
@@ -64,31 +97,17 @@ def synthesize(
         In [0, classes).
     classes : int
         Number of classes.
-    samples_per_class : int
-        Synthetic records of each class (M of the paper).
-    group_size : float
-        Expected size of a sample (L of the paper).
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma of the paper).
-    value_bound : float
-        Largest size of a coordinate (b of the paper).
+    options : LDPDCOptions
+        Samples, noise and bound.
     scaling : Scaling
         Takes features to [-value_bound, value_bound].
-    delta : float
-        In (0, 1).
-    adjacency : Adjacency or str
-        The neighbouring relation.
-    noise : NoiseSource
-        Draws samples and noise.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of samples and noise.
     class_sizes : sequence of int, optional
         Public lower bounds on the class sizes: records of class c join with probability
         ``group_size / class_sizes[c]``. By default the data's own counts, which is noted.
-    dtype : dtype
-        Of the features: float32 or float64.
-    out : str or Path, optional
-        A file ``X.npy`` for the features, which may be larger than memory.
-    progress : callable, optional
-        Called with (records done, records in all).
+    computation : Computation
+        Type of the features, file and progress.
 
     Returns
     -------
@@ -105,56 +124,28 @@ def synthesize(
     Differentially Private Dataset Condensation, Algorithm 1; the account is
     :class:`rdpkit.LDPDC`'s, which includes the paper's Theorem 3.1.
     """
-    check_question(delta=delta, adjacency=adjacency, noise=noise)
-    bound = _validate.positive("value_bound", value_bound)
+    bound = options.value_bound
     records = Records(
-        features=features,
-        labels=labels,
-        classes=classes,
-        scaling=scaling,
-        box=(-bound, bound),
+        features=features, labels=labels, classes=classes, scaling=scaling, box=(-bound, bound)
     )
-    if scaling.origin == "exact-z-score":
-        raise ValueError(
-            "Expected public constants or noisy statistics to scale with: LDPDC has no event for "
-            "the exact statistics of private data."
-        )
+    scaling.check_accounted("LDPDC")
     sizes, notes = public_sizes(records, class_sizes)
-    event = LDPDC(
-        class_sizes=sizes,
-        group_size=group_size,
-        samples_per_class=samples_per_class,
-        noise_std=noise_std,
-        value_bound=value_bound,
-        dimension=records.dimension,
-    )
-    total = records.classes * event.samples_per_class
-    made, made_labels = collect(
-        batches(records, event=event, noise=noise),
-        shape=(total, *records.shape),
-        label_shape=(total,),
-        label_type=np.int64,
-        dtype=dtype,
-        out=out,
-        progress=progress,
-    )
-    return release(
-        made,
-        made_labels,
-        event=with_scaling(event, scaling),
-        delta=delta,
-        adjacency=adjacency,
+    event = _event(options, sizes, records.dimension)
+    return release_batches(
+        batches(records, event=event, noise=privacy.noise),
+        records=records,
+        shape=(records.classes * event.samples_per_class, *records.shape),
+        event=event,
+        privacy=privacy,
+        mechanism=SPEC.name,
         parameters={
-            "classes": int(classes),
             "samples_per_class": int(event.samples_per_class),
             "group_size": event.group_size,
             "noise_std": event.noise_std,
             "value_bound": event.value_bound,
-            "scaling": scaling.as_dict(),
         },
-        noise=noise,
-        notes=(*notes, *scaling_notes(scaling)),
-        mechanism=event.mechanism,
+        computation=computation,
+        notes=notes,
     )
 
 
@@ -198,4 +189,42 @@ def batches(records: Records, *, event: LDPDC, noise: NoiseSource) -> Iterator[B
             yield sums, np.full(count, label, dtype=np.int64)
 
 
-__all__ = ["batches", "synthesize"]
+_SMALL = LDPDC(
+    class_sizes=(8, 8),
+    group_size=2.0,
+    samples_per_class=4,
+    noise_std=2.0,
+    value_bound=1.0 / math.sqrt(2),
+    dimension=2,
+)
+
+
+def _small_records(dataset: DataSet) -> Records:
+    return Records(
+        features=dataset.features,
+        labels=dataset.labels,
+        classes=2,
+        scaling=public_scaling(),
+        box=(-_SMALL.value_bound, _SMALL.value_bound),
+    )
+
+
+verify_target = VerifyTarget(
+    event=_SMALL,
+    adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+    prepare=_small_records,
+    run=lambda records, noise: list(batches(records, event=_SMALL, noise=noise)),
+)
+
+SPEC = Mechanism(
+    name="ldpdc",
+    synthesize=synthesize,
+    options=LDPDCOptions,
+    features="signed",
+    event=_event,
+    calibrated=("noise_std",),
+    planned="group_size",
+    verify=verify_target,
+)
+
+__all__ = ["SPEC", "LDPDCOptions", "batches", "synthesize", "verify_target"]

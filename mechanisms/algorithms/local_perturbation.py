@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from rdpkit.mechanisms.algorithms.dpcda import scaling_notes, with_scaling
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.dpcda import clipped
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, clip_rows
+from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, clip_rows, public_scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
-from rdpkit.mechanisms.releases.release import Release, check_question, release
-from rdpkit.mechanisms.releases.streaming import Batch, Progress, collect
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release
+from rdpkit.mechanisms.releases.streaming import Batch, release_batches
 
 from rdpkit import Adjacency, Gaussian, _validate
 
 # Bytes of records in one batch.
 _BATCH = 1 << 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalPerturbationOptions:
+    """Options of local perturbation.
+
+    Parameters
+    ----------
+    clip_norm : float
+        L2 norm to which what is released of a record is clipped before noise is added.
+    feature_noise, label_noise : float
+        Standard deviations of the noise on each coordinate, both > 0.
+    """
+
+    clip_norm: float
+    feature_noise: float
+    label_noise: float
 
 
 def record_event(*, clip_norm: float, feature_noise: float, label_noise: float) -> Gaussian:
@@ -29,8 +50,8 @@ def record_event(*, clip_norm: float, feature_noise: float, label_noise: float) 
     ---------
     Under replace-one, neighbours differ in one released row, whose vector (features / feature
     noise, one-hot label / label noise) moves by at most sqrt(4 clip^2 / feature_noise^2 +
-    2 / label_noise^2). Under add-or-remove-one the number of rows differs, and no noise hides it:
-    the event is not for that adjacency, and :func:`synthesize` refuses it.
+    2 / label_noise^2). Under add-or-remove-one the number of rows differs, and no noise hides
+    that. The event is not for that adjacency, and :func:`synthesize` refuses it.
 
     Parameters
     ----------
@@ -60,23 +81,17 @@ def synthesize(
     labels: NDArray[Any],
     *,
     classes: int,
-    clip_norm: float,
-    feature_noise: float,
-    label_noise: float,
+    options: LocalPerturbationOptions,
     scaling: Scaling,
-    delta: float,
-    adjacency: Adjacency | str,
-    noise: NoiseSource,
-    dtype: DTypeLike = np.float32,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
+    privacy: Privacy,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release every record with noise on its features and on its one-hot label.
 
     Guarantee
     ---------
-    That of :func:`record_event` (and of the scaling's event, composed with it) at ``delta`` under
-    replace-one: an upper bound, in the manifest.
+    That of :func:`record_event` (and of the scaling's event, composed with it) at the delta of
+    ``privacy`` under replace-one: an upper bound, in the manifest.
 
     Parameters
     ----------
@@ -86,24 +101,15 @@ def synthesize(
         In [0, classes).
     classes : int
         Number of classes.
-    clip_norm : float
-        L2 norm to which scaled records are clipped.
-    feature_noise, label_noise : float
-        Standard deviations of the noise on each coordinate, both > 0.
+    options : LocalPerturbationOptions
+        Clip norm and noise.
     scaling : Scaling
         Applied before clipping.
-    delta : float
-        In (0, 1).
-    adjacency : Adjacency or str
-        Replace-one; under add-or-remove-one the number of records would give a record away.
-    noise : NoiseSource
-        Where the noise comes from.
-    dtype : dtype
-        Of the features: float32 or float64.
-    out : str or Path, optional
-        A file ``X.npy`` for the features, which may be larger than memory.
-    progress : callable, optional
-        Called with (records done, records in all).
+    privacy : Privacy
+        Its adjacency must be replace-one. Under add-or-remove-one the number of records would
+        reveal whether a record is there.
+    computation : Computation
+        Type of the features, file and progress.
 
     Returns
     -------
@@ -120,48 +126,86 @@ def synthesize(
     ------
     A baseline of DP-CDA's Table 3 and of Lee et al. 2019; the account is the Gaussian mechanism's.
     """
-    check_question(delta=delta, adjacency=adjacency, noise=noise)
     records = Records(
-        features=features, labels=labels, classes=classes, scaling=scaling, norm=clip_norm
+        features=features, labels=labels, classes=classes, scaling=scaling, norm=options.clip_norm
     )
-    check_relation(adjacency, scaling)
-    event = record_event(clip_norm=clip_norm, feature_noise=feature_noise, label_noise=label_noise)
-    made, made_labels = collect(
-        batches(records, feature_noise=feature_noise, label_noise=label_noise, noise=noise),
+    return release_noisy_records(
+        records,
+        options,
+        privacy=privacy,
+        mechanism=SPEC.name,
         shape=(len(records), *records.shape),
-        label_shape=(len(records),),
-        label_type=np.int64,
-        dtype=dtype,
-        out=out,
-        progress=progress,
+        computation=computation,
     )
-    return release(
-        made,
-        made_labels,
-        event=with_scaling(event, scaling),
-        delta=delta,
-        adjacency=adjacency,
+
+
+def release_noisy_records(
+    records: Records,
+    options: LocalPerturbationOptions,
+    *,
+    privacy: Privacy,
+    mechanism: str,
+    shape: tuple[int, ...],
+    computation: Computation,
+    projection: Array | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Release:
+    """Release every record, or its projection, with noise and with its noisy label.
+
+    Parameters
+    ----------
+    records : Records
+        The data, clipped unless they are projected.
+    options : LocalPerturbationOptions
+        Clip norm and noise.
+    privacy : Privacy
+        As for :func:`synthesize`.
+    mechanism : str
+        Its name.
+    shape : tuple of int
+        Shape of the released features.
+    computation : Computation
+        As for :func:`synthesize`.
+    projection : ndarray, shape (d, k), optional
+        Multiplied with records before they are clipped.
+    parameters : mapping, optional
+        What produced the release besides the options.
+
+    Raises
+    ------
+    ValueError
+        For add-or-remove-one, and for scaling with exact private statistics.
+    """
+    if privacy.adjacency is not Adjacency.REPLACE_ONE:
+        raise ValueError(
+            "Expected adjacency to be 'replace_one': one row is released for every record, so "
+            f"their number tells whether a record is there, got {str(privacy.adjacency)!r}."
+        )
+    records.scaling.check_accounted(mechanism)
+    event = event_of_one_record(options, records.class_sizes, records.dimension)
+    return release_batches(
+        batches(records, options, noise=privacy.noise, projection=projection),
+        records=records,
+        shape=shape,
+        event=event,
+        privacy=privacy,
+        mechanism=mechanism,
         parameters={
-            "classes": int(classes),
-            "clip_norm": float(clip_norm),
-            "feature_noise": float(feature_noise),
-            "label_noise": float(label_noise),
-            "scaling": scaling.as_dict(),
+            **(parameters or {}),
+            "clip_norm": float(options.clip_norm),
+            "feature_noise": float(options.feature_noise),
+            "label_noise": float(options.label_noise),
         },
-        noise=noise,
-        notes=scaling_notes(scaling),
-        mechanism="local_perturbation",
+        computation=computation,
     )
 
 
 def batches(
     records: Records,
+    options: LocalPerturbationOptions,
     *,
-    feature_noise: float,
-    label_noise: float,
     noise: NoiseSource,
     projection: Array | None = None,
-    clip_norm: float | None = None,
 ) -> Iterator[Batch]:
     """The same, batch by batch.
 
@@ -169,14 +213,12 @@ def batches(
     ----------
     records : Records
         The data, clipped unless they are projected.
-    feature_noise, label_noise : float
-        Standard deviations of the noise.
+    options : LocalPerturbationOptions
+        Noise, and the norm to which projected records are clipped.
     noise : NoiseSource
         Where the noise comes from.
     projection : ndarray, shape (d, k), optional
-        Multiplied with records before they are clipped to ``clip_norm``.
-    clip_norm : float, optional
-        L2 norm to which projected records are clipped.
+        Multiplied with records before they are clipped.
 
     Yields
     ------
@@ -188,40 +230,84 @@ def batches(
     Raises
     ------
     ValueError
-        If nothing bounds the norm of what is released.
+        If records that are not projected are not clipped to the options' norm.
     """
-    if (clip_norm if projection is not None else records.norm) is None:
-        raise ValueError("Expected records, or their projections, to be clipped, got no norm.")
+    if projection is None and records.norm != options.clip_norm:
+        raise ValueError(
+            f"Expected records to be clipped to {options.clip_norm}, got norm={records.norm}."
+        )
     step = max(1, _BATCH // (8 * (records.dimension + records.classes)))
     for start in range(0, len(records), step):
         rows = records.rows(slice(start, start + step))
         if projection is not None:
-            assert clip_norm is not None
-            rows = clip_rows(rows @ projection, clip_norm)
-        noise.add_normal(rows, std=feature_noise)
-        soft = noise.normal((len(rows), records.classes), std=label_noise)
+            rows = clip_rows(rows @ projection, options.clip_norm)
+        noise.add_normal(rows, std=options.feature_noise)
+        soft = noise.normal((len(rows), records.classes), std=options.label_noise)
         soft[np.arange(len(rows)), records.labels[start : start + step]] += 1.0
         yield rows, np.argmax(soft, axis=1)
 
 
-def check_relation(adjacency: Adjacency | str, scaling: Scaling) -> None:
-    """Refuse what the account of one noisy row a record does not cover.
-
-    Raises
-    ------
-    ValueError
-        For add-or-remove-one, and for scaling with exact private statistics.
-    """
-    if Adjacency.parse(adjacency) is not Adjacency.REPLACE_ONE:
-        raise ValueError(
-            "Expected adjacency to be 'replace_one': one row is released for every record, so "
-            f"their number tells whether a record is there, got {str(adjacency)!r}."
-        )
-    if scaling.origin == "exact-z-score":
-        raise ValueError(
-            "Expected public constants or noisy statistics to scale with: there is no event for "
-            "the exact statistics of private data."
-        )
+def event_of_one_record(
+    options: LocalPerturbationOptions, class_sizes: Sizes, dimension: int
+) -> Gaussian:
+    """:func:`record_event` of options: the same for data sets of every size."""
+    return record_event(
+        clip_norm=options.clip_norm,
+        feature_noise=options.feature_noise,
+        label_noise=options.label_noise,
+    )
 
 
-__all__ = ["batches", "check_relation", "record_event", "synthesize"]
+def equal_shares(options: Mapping[str, Any]) -> dict[str, float]:
+    """Noises at which a record's features and its label leak as much as each other."""
+    return {"feature_noise": math.sqrt(2.0) * float(options["clip_norm"]), "label_noise": 1.0}
+
+
+def opposite_records() -> DataPair:
+    """Two data sets that differ in the sign of a record and in its label."""
+    rows = np.array([[0.0, 0.0], [10.0, 10.0], [0.0, 0.0]])
+    return (rows, np.array([0, 0, 1])), (-rows, np.array([0, 1, 1]))
+
+
+SMALL = LocalPerturbationOptions(clip_norm=1.0, feature_noise=2.5, label_noise=2.0)
+"""What verifications of noisy records are done with."""
+
+verify_target = VerifyTarget(
+    event=event_of_one_record(SMALL, (), 0),
+    adjacency=Adjacency.REPLACE_ONE,
+    prepare=lambda dataset: Records(
+        features=dataset.features,
+        labels=dataset.labels,
+        classes=2,
+        scaling=public_scaling(),
+        norm=SMALL.clip_norm,
+    ),
+    run=lambda records, noise: list(batches(records, SMALL, noise=noise)),
+    pair=opposite_records,
+)
+
+SPEC = Mechanism(
+    name="local-perturbation",
+    synthesize=synthesize,
+    options=LocalPerturbationOptions,
+    event=event_of_one_record,
+    calibrated=("feature_noise", "label_noise"),
+    ratio=equal_shares,
+    factor="noise_std",
+    prepare=clipped,
+    verify=verify_target,
+)
+
+__all__ = [
+    "SMALL",
+    "SPEC",
+    "LocalPerturbationOptions",
+    "batches",
+    "equal_shares",
+    "event_of_one_record",
+    "opposite_records",
+    "record_event",
+    "release_noisy_records",
+    "synthesize",
+    "verify_target",
+]

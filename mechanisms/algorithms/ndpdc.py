@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from rdpkit.mechanisms.models.convnet import ConvNet
-from rdpkit.mechanisms.parts.augmentation import (
-    OPERATIONS,
-    Augmentation,
-    check_operations,
-    draw_augmentation,
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.verify_target import (
+    DataSet,
+    VerifyTarget,
+    on_one_thread,
+    one_more_record,
 )
+from rdpkit.mechanisms.models.convnet import ConvNet
+from rdpkit.mechanisms.parts.augmentation import Augmentation, draw_augmentation
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
-    Progress,
+    LabelledImages,
     balanced_labels,
     labelled_images,
-    nothing,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.random_extractor import draw_seed, random_convnet
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.random_extractor import CondensationOptions, random_convnet
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.streaming import Batch
 
-import rdpkit
-from rdpkit import _validate
+from rdpkit import NDPDC, Adjacency, _validate
 from rdpkit.tables import event_to_table
 
 _MARGIN = 1e-4
@@ -143,30 +147,50 @@ def noisy_sum(
     return total + noise.normal(total.shape, std=noise_std)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NDPDCOptions(CondensationOptions):
+    """Options of NDPDC, besides those of every such method, with the letters of the paper.
+
+    Its number of iterations is I (10000 in the paper), its samples per class M, its learning rate
+    eta; the paper's algorithm has no momentum.
+
+    Parameters
+    ----------
+    group_size : float
+        Expected size of a Poisson sample (L, where it is 50).
+    noise_std : float
+        Standard deviation of the noise on each coordinate of the sum (sigma; 1).
+    clip_norm : float
+        Largest L2 norm of a representation (G; 1).
+    """
+
+    group_size: float
+    noise_std: float
+    clip_norm: float
+
+
+def ndpdc_event(options: NDPDCOptions, class_sizes: Sizes, dimension: int = 0) -> NDPDC:
+    """The account of :func:`synthesize` for classes of these sizes."""
+    return NDPDC(
+        class_sizes=class_sizes,
+        group_size=options.group_size,
+        iterations=options.iterations,
+        noise_std=options.noise_std,
+        clip_norm=options.clip_norm,
+    )
+
+
 def synthesize(
     features: ArrayLike,
     labels: ArrayLike,
     *,
     classes: int,
-    group_size: float,
-    iterations: int,
-    noise_std: float,
-    clip_norm: float,
-    delta: float,
-    adjacency: rdpkit.Adjacency,
-    noise: NoiseSource,
+    options: NDPDCOptions,
+    privacy: Privacy,
     seed: int,
     class_sizes: Sequence[int] | None = None,
-    samples_per_class: int = 50,
-    learning_rate: float = 1.0,
-    momentum: float = 0.0,
-    operations: Sequence[str] = OPERATIONS,
-    extractor_width: int = 128,
-    extractor_depth: int = 3,
     image_shape: tuple[int, int, int] | None = None,
-    device: str = "cpu",
-    checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Learn synthetic records from noisy sums of clipped representations.
 
@@ -185,10 +209,10 @@ def synthesize(
 
     Assumes
     -------
-    The class sizes from which the sampling probabilities are made are public, and the manifest
-    states them; with ``class_sizes`` the probabilities are truly the same for neighbours.
-    Rounding inside of the extractor moves no sum by more than 1e-4 of ``clip_norm``, which is kept
-    free for it.
+    The class sizes from which the sampling probabilities are computed are public, and the manifest
+    states them. With ``class_sizes`` the probabilities are truly the same for neighbours.
+    Rounding inside of the extractor moves no sum by more than 1e-4 of ``clip_norm``. That margin
+    is kept free for it.
 
     Parameters
     ----------
@@ -198,44 +222,22 @@ def synthesize(
         Each class at least once, unless ``class_sizes`` is given.
     classes : int
         Number of classes.
-    group_size : float
-        Expected size of a Poisson sample (L of the paper, where it is 50).
-    iterations : int
-        Number of iterations (I; 10000).
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma; 1).
-    clip_norm : float
-        Largest L2 norm of a representation (G; 1).
-    delta : float
-        At which the manifest states epsilon.
-    adjacency : Adjacency
-        Neighbouring relation of the manifest's guarantee.
-    noise : NoiseSource
-        Source of the noise and of the samples, which must both stay secret.
+    options : NDPDCOptions
+        Samples, noise, extractors and steps.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of noise and samples.
     seed : int
         Decides the initial records, extractors and augmentations; public.
     class_sizes : sequence of int, optional
         Public numbers: records of class c join with probability ``group_size / class_sizes[c]``. By
         default the data's own counts, which is noted.
-    samples_per_class : int
-        Synthetic records per class (M).
-    learning_rate, momentum : float
-        Of the step on the synthetic records (eta); the paper's algorithm has no momentum.
-    operations : sequence of str
-        Augmentations to draw from; leave out "flip" for digits.
-    extractor_width, extractor_depth : int
-        Of the ConvNets.
     image_shape : (int, int, int), optional
         Channels, height and width of flat records.
-    device : str
-        Where torch computes.
-    checkpoint : Checkpoint, optional
-        Where an unfinished run is kept, and taken up from if it is there. It holds the synthetic
-        records of some iteration, which the guarantee covers. With seeded noise the release is
-        the same, bit for bit, as without an interruption; with secret noise what is left is
-        drawn afresh. The file is not removed.
-    progress : callable, optional
-        Called with (done, iterations) after each iteration.
+    computation : Computation
+        Device, and progress after each iteration. A checkpoint holds the synthetic records of some
+        iteration, which the guarantee covers. With seeded noise the release is the same, bit for
+        bit, as without an interruption. With secret noise, what is left is drawn afresh. The file
+        is not removed.
 
     Returns
     -------
@@ -257,99 +259,116 @@ def synthesize(
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
     sizes, notes = data.public_sizes(class_sizes)
-    event = rdpkit.NDPDC(
-        class_sizes=sizes,
-        group_size=group_size,
-        iterations=iterations,
-        noise_std=noise_std,
-        clip_norm=clip_norm,
-    )
-    per_class = _validate.integer("samples_per_class", samples_per_class)
-    rate = _validate.positive("learning_rate", learning_rate)
-    _validate.non_negative("momentum", momentum)
-    names = check_operations(operations)
+    event = ndpdc_event(options, sizes)
+    _validate.integer("seed", seed, minimum=0)
     parameters: dict[str, Any] = {
-        "samples_per_class": per_class,
-        "learning_rate": rate,
-        "momentum": float(momentum),
-        "operations": list(names),
-        "extractor_width": extractor_width,
-        "extractor_depth": extractor_depth,
+        "samples_per_class": options.samples_per_class,
+        "learning_rate": float(options.learning_rate),
+        "momentum": float(options.momentum),
+        "operations": list(options.operations),
+        "extractor_width": options.extractor_width,
+        "extractor_depth": options.extractor_depth,
         "image_shape": list(data.shape),
-        "seed": _validate.integer("seed", seed, minimum=0),
+        "seed": seed,
     }
-    report = progress or nothing
-    generator = torch.Generator().manual_seed(seed)
-    synthetic = [
-        torch.randn(per_class, *data.shape, generator=generator).to(device).requires_grad_()
-        for _ in range(classes)
-    ]
-    optimizer = torch.optim.SGD(synthetic, lr=rate, momentum=momentum)
-    by_class = [data.of_class(label) for label in range(classes)]
-    state = _State(synthetic, optimizer=optimizer, generator=generator, noise=noise)
-    first = 0
-    if checkpoint is not None:
-        first = state.resume(checkpoint, iterations, event=event_to_table(event), **parameters)
-    for iteration in range(first, iterations):
-        extractor = random_convnet(
-            draw_seed(generator),
-            shape=data.shape,
-            width=extractor_width,
-            depth=extractor_depth,
-            device=device,
+    run = _Learning(data, event=event, options=options, noise=privacy.noise, seed=seed)
+    run.iterate(computation, parameters)
+    return release(
+        data.as_given(run.pixels()),
+        balanced_labels(classes, options.samples_per_class),
+        event=event,
+        privacy=privacy,
+        mechanism=SPEC.name,
+        parameters=parameters,
+        notes=notes,
+    )
+
+
+class _Learning:
+    """Synthetic records, and all else that changes from iteration to iteration.
+
+    Parameters
+    ----------
+    data : LabelledImages
+        The private records.
+    event : NDPDC
+        What is accounted for.
+    options : NDPDCOptions
+        Of the mechanism.
+    noise : NoiseSource
+        Draws samples and noise.
+    seed : int
+        Of the public randomness.
+    """
+
+    def __init__(
+        self,
+        data: LabelledImages,
+        *,
+        event: NDPDC,
+        options: NDPDCOptions,
+        noise: NoiseSource,
+        seed: int,
+    ) -> None:
+        self._data, self._event, self._options, self._noise = data, event, options, noise
+        self._generator = torch.Generator().manual_seed(seed)
+        self._by_class = [data.of_class(label) for label in range(data.classes)]
+        count = options.samples_per_class
+        self._synthetic = [
+            torch.randn(count, *data.shape, generator=self._generator) for _ in self._by_class
+        ]
+        self._optimizer: torch.optim.SGD
+
+    def iterate(self, computation: Computation, parameters: dict[str, Any]) -> None:
+        """Take all steps, or those that a checkpoint of these parameters lacks."""
+        device, checkpoint = computation.torch_device, computation.checkpoint
+        options = self._options
+        self._synthetic = [start.to(device).requires_grad_() for start in self._synthetic]
+        self._optimizer = torch.optim.SGD(
+            self._synthetic, lr=options.learning_rate, momentum=options.momentum
         )
-        optimizer.zero_grad()
-        for images, size, records in zip(by_class, sizes, synthetic, strict=True):
-            augmentation = draw_augmentation(generator, operations=names)
-            chosen = poisson_sample(len(images), event.group_size / size, noise=noise)
+        first = 0
+        if checkpoint is not None:
+            first = self._resume(checkpoint, event=event_to_table(self._event), **parameters)
+        for done in range(first + 1, options.iterations + 1):
+            self._step(device)
+            if checkpoint is not None and (checkpoint.is_due() or done == options.iterations):
+                self._save(checkpoint, done)
+            computation.report(done, options.iterations)
+
+    def _step(self, device: str) -> None:
+        event, options = self._event, self._options
+        extractor = options.draw_extractor(self._generator, shape=self._data.shape, device=device)
+        self._optimizer.zero_grad()
+        for images, size, records in zip(
+            self._by_class, event.class_sizes, self._synthetic, strict=True
+        ):
+            augmentation = draw_augmentation(self._generator, operations=options.operations)
+            chosen = poisson_sample(len(images), event.group_size / size, noise=self._noise)
             target = noisy_sum(
                 images[chosen],
                 extractor=extractor,
                 augmentation=augmentation,
                 clip_norm=event.clip_norm,
                 noise_std=event.noise_std,
-                noise=noise,
+                noise=self._noise,
                 device=device,
             )
             changed = records if augmentation is None else augmentation(records)
             clipped = clip_representations(extractor.embed(changed), clip_norm=event.clip_norm)
-            matched = clipped.sum(dim=0) * (event.group_size / per_class)
+            matched = clipped.sum(dim=0) * (event.group_size / options.samples_per_class)
             loss = (matched - torch.from_numpy(target).to(device)).square().sum()
             loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        if checkpoint is not None and (checkpoint.is_due() or iteration + 1 == iterations):
-            state.save(checkpoint, iteration + 1)
-        report(iteration + 1, iterations)
-    pixels = torch.cat([records.detach() for records in synthetic]).cpu().numpy()
-    return release(
-        data.as_given(pixels),
-        balanced_labels(classes, per_class),
-        event=event,
-        delta=delta,
-        adjacency=adjacency,
-        parameters=parameters,
-        noise=noise,
-        notes=notes,
-    )
+        self._optimizer.step()
 
+    def pixels(self) -> NDArray[np.float32]:
+        """The synthetic records, sorted by class."""
+        found: NDArray[np.float32] = (
+            torch.cat([records.detach() for records in self._synthetic]).cpu().numpy()
+        )
+        return found
 
-class _State:
-    """All that changes from iteration to iteration, to and from a checkpoint."""
-
-    def __init__(
-        self,
-        synthetic: list[torch.Tensor],
-        *,
-        optimizer: torch.optim.SGD,
-        generator: torch.Generator,
-        noise: NoiseSource,
-    ) -> None:
-        self._synthetic = synthetic
-        self._optimizer = optimizer
-        self._generator = generator
-        self._noise = noise
-
-    def save(self, checkpoint: Checkpoint, iteration: int) -> None:
+    def _save(self, checkpoint: Checkpoint, iteration: int) -> None:
         arrays = {
             "iteration": np.array([iteration]),
             "generator": self._generator.get_state().numpy(),
@@ -369,8 +388,8 @@ class _State:
         found: NDArray[np.float32] = torch.stack([t.detach() for t in tensors]).cpu().numpy()
         return found
 
-    def resume(self, checkpoint: Checkpoint, iterations: int, **parameters: Any) -> int:
-        """Take up what is saved, if anything: the number of iterations that are done."""
+    def _resume(self, checkpoint: Checkpoint, **parameters: Any) -> int:
+        """Take up what is saved, if anything, and return the number of iterations that are done."""
         arrays = checkpoint.resume(reproducible_noise=self._noise.reproducible, **parameters)
         if arrays is None:
             return 0
@@ -385,10 +404,66 @@ class _State:
             if self._noise.reproducible:
                 self._noise.advance(int(arrays["position"].item()))
             done = arrays["iteration"].item()
-            # A number below 0 would have more noisy sums taken than the account knows of.
-            return int(_validate.integer("iteration", done, minimum=1, maximum=iterations))
+            # With a number below 0, more noisy sums would be taken than are accounted for.
+            last = self._options.iterations
+            return int(_validate.integer("iteration", done, minimum=1, maximum=last))
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             raise checkpoint.wrong(f"is not one of NDPDC ({error})") from None
 
 
-__all__ = ["clip_representations", "clipped_sum", "noisy_sum", "synthesize"]
+def _prepare(dataset: DataSet) -> tuple[list[Floats], ConvNet]:
+    data = labelled_images(dataset.features, dataset.labels, classes=2, image_shape=(1, 2, 2))
+    extractor = random_convnet(1, shape=(1, 2, 2), width=2, depth=1)
+    return [data.of_class(label) for label in range(2)], extractor
+
+
+def _one_iteration(prepared: tuple[list[Floats], ConvNet], noise: NoiseSource) -> list[Batch]:
+    """One iteration: a noisy sum of clipped representations for each class."""
+    by_class, extractor = prepared
+    sums = []
+    for images, size in zip(by_class, _SMALL.class_sizes, strict=True):
+        chosen = poisson_sample(len(images), _SMALL.group_size / size, noise=noise)
+        sums.append(
+            noisy_sum(
+                images[chosen],
+                extractor=extractor,
+                augmentation=None,
+                clip_norm=_SMALL.clip_norm,
+                noise_std=_SMALL.noise_std,
+                noise=noise,
+            )
+        )
+    return [(np.stack(sums), np.arange(2))]
+
+
+_SMALL = NDPDC(class_sizes=(4, 4), group_size=3.0, iterations=1, noise_std=1.0, clip_norm=1.0)
+verify_target = VerifyTarget(
+    event=_SMALL,
+    adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+    prepare=_prepare,
+    run=on_one_thread(_one_iteration),
+    dimension=4,
+    pair=one_more_record,
+)
+
+SPEC = Mechanism(
+    name="ndpdc",
+    synthesize=synthesize,
+    options=NDPDCOptions,
+    features="signed",
+    event=ndpdc_event,
+    calibrated=("noise_std",),
+    planned="group_size",
+    verify=verify_target,
+)
+
+__all__ = [
+    "SPEC",
+    "NDPDCOptions",
+    "clip_representations",
+    "clipped_sum",
+    "ndpdc_event",
+    "noisy_sum",
+    "synthesize",
+    "verify_target",
+]

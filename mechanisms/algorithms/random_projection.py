@@ -3,27 +3,54 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from rdpkit.mechanisms.algorithms.dpcda import scaling_notes, with_scaling
-from rdpkit.mechanisms.algorithms.local_perturbation import batches, check_relation, record_event
-from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.dpcda import clipped
+from rdpkit.mechanisms.algorithms.local_perturbation import (
+    SMALL,
+    LocalPerturbationOptions,
+    batches,
+    equal_shares,
+    event_of_one_record,
+    opposite_records,
+    release_noisy_records,
+)
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, public_scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
-from rdpkit.mechanisms.releases.release import Release, check_question, release
-from rdpkit.mechanisms.releases.streaming import Progress, collect
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release
 
 from rdpkit import Adjacency, _validate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomProjectionOptions(LocalPerturbationOptions):
+    """Options of random projection, besides those of local perturbation.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of coordinates after the projection.
+    projection_seed : int
+        Seed of :func:`projection_matrix`; public, and in the manifest.
+    """
+
+    dimension: int
+    projection_seed: int
 
 
 def projection_matrix(features: int, dimension: int, *, seed: int) -> Array:
     """A public matrix with independent N(0, 1 / dimension) entries, shape (features, dimension).
 
-    It does not depend on the data, is applied to test records as well, and so is made of a public
-    seed: it protects nothing.
+    It does not depend on the data and is applied to test records as well, so it is drawn from a
+    public seed. It protects nothing.
 
     Raises
     ------
@@ -41,18 +68,10 @@ def synthesize(
     labels: NDArray[Any],
     *,
     classes: int,
-    dimension: int,
-    projection_seed: int,
-    clip_norm: float,
-    feature_noise: float,
-    label_noise: float,
+    options: RandomProjectionOptions,
     scaling: Scaling,
-    delta: float,
-    adjacency: Adjacency | str,
-    noise: NoiseSource,
-    dtype: DTypeLike = np.float32,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
+    privacy: Privacy,
+    computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release the random projection of every record, with noise, and its noisy label.
 
@@ -62,39 +81,17 @@ def synthesize(
     Guarantee
     ---------
     That of :func:`rdpkit.mechanisms.algorithms.local_perturbation.record_event` (and of the
-    scaling's event, composed with it) at ``delta`` under replace-one: an upper bound, in the
-    manifest.
+    scaling's event, composed with it) at the delta of ``privacy`` under replace-one: an upper
+    bound, in the manifest.
 
     Parameters
     ----------
-    features : ndarray, shape (n, ...)
-        Private records, of any real type; may be memory-mapped.
-    labels : ndarray of int, shape (n,)
-        In [0, classes).
-    classes : int
-        Number of classes.
-    dimension : int
-        Number of coordinates after the projection.
-    projection_seed : int
-        Of :func:`projection_matrix`; public, and in the manifest.
-    clip_norm : float
-        L2 norm to which projected records are clipped.
-    feature_noise, label_noise : float
-        Standard deviations of the noise on each coordinate, both > 0.
+    features, labels, classes, privacy, computation
+        As for :func:`rdpkit.mechanisms.algorithms.local_perturbation.synthesize`.
+    options : RandomProjectionOptions
+        The projection, clip norm and noise.
     scaling : Scaling
         Applied before the projection.
-    delta : float
-        In (0, 1).
-    adjacency : Adjacency or str
-        Replace-one; under add-or-remove-one the number of records would give a record away.
-    noise : NoiseSource
-        Where the noise comes from.
-    dtype : dtype
-        Of the features: float32 or float64.
-    out : str or Path, optional
-        A file ``X.npy`` for the features, which may be larger than memory.
-    progress : callable, optional
-        Called with (records done, records in all).
 
     Returns
     -------
@@ -111,46 +108,56 @@ def synthesize(
     A baseline of DP-CDA's Table 3 and of Lee et al. 2019, after Xu et al. 2017 (DPPro, IEEE TIFS
     12(12)), whose account of the projection's stretch the clipping replaces.
     """
-    check_question(delta=delta, adjacency=adjacency, noise=noise)
     records = Records(features=features, labels=labels, classes=classes, scaling=scaling)
-    check_relation(adjacency, scaling)
-    matrix = projection_matrix(records.dimension, dimension, seed=projection_seed)
-    event = record_event(clip_norm=clip_norm, feature_noise=feature_noise, label_noise=label_noise)
-    made, made_labels = collect(
-        batches(
-            records,
-            feature_noise=feature_noise,
-            label_noise=label_noise,
-            noise=noise,
-            projection=matrix,
-            clip_norm=clip_norm,
-        ),
+    matrix = projection_matrix(records.dimension, options.dimension, seed=options.projection_seed)
+    return release_noisy_records(
+        records,
+        options,
+        privacy=privacy,
+        mechanism=SPEC.name,
         shape=(len(records), matrix.shape[1]),
-        label_shape=(len(records),),
-        label_type=np.int64,
-        dtype=dtype,
-        out=out,
-        progress=progress,
-    )
-    return release(
-        made,
-        made_labels,
-        event=with_scaling(event, scaling),
-        delta=delta,
-        adjacency=adjacency,
+        projection=matrix,
         parameters={
-            "classes": int(classes),
-            "dimension": int(dimension),
-            "projection_seed": int(projection_seed),
-            "clip_norm": float(clip_norm),
-            "feature_noise": float(feature_noise),
-            "label_noise": float(label_noise),
-            "scaling": scaling.as_dict(),
+            "dimension": int(options.dimension),
+            "projection_seed": int(options.projection_seed),
         },
-        noise=noise,
-        notes=scaling_notes(scaling),
-        mechanism="random_projection",
+        computation=computation,
     )
 
 
-__all__ = ["projection_matrix", "synthesize"]
+def _projected(rows: Array, options: Mapping[str, Any]) -> Array:
+    matrix = projection_matrix(rows.shape[1], options["dimension"], seed=options["projection_seed"])
+    return clipped(rows @ matrix, options)
+
+
+verify_target = VerifyTarget(
+    event=event_of_one_record(SMALL, (), 0),
+    adjacency=Adjacency.REPLACE_ONE,
+    prepare=lambda dataset: Records(
+        features=dataset.features, labels=dataset.labels, classes=2, scaling=public_scaling()
+    ),
+    run=lambda records, noise: list(
+        batches(records, SMALL, noise=noise, projection=projection_matrix(2, 3, seed=0))
+    ),
+    pair=opposite_records,
+)
+
+SPEC = Mechanism(
+    name="random-projection",
+    synthesize=synthesize,
+    options=RandomProjectionOptions,
+    event=event_of_one_record,
+    calibrated=("feature_noise", "label_noise"),
+    ratio=equal_shares,
+    factor="noise_std",
+    prepare=_projected,
+    verify=verify_target,
+)
+
+__all__ = [
+    "SPEC",
+    "RandomProjectionOptions",
+    "projection_matrix",
+    "synthesize",
+    "verify_target",
+]

@@ -16,9 +16,9 @@ from rich.table import Table
 from rdpkit.text import as_json, printable, rounded_up
 
 if TYPE_CHECKING:
-    from rdpkit.mechanisms.evaluation.rows import Summary
-    from rdpkit.mechanisms.evaluation.runner import Runner
     from rdpkit.mechanisms.experiments.experiment import Cell
+    from rdpkit.mechanisms.experiments.rows import Summary
+    from rdpkit.mechanisms.experiments.runner import Runner
 
 
 @click.command()
@@ -89,7 +89,7 @@ def evaluate(
         from rdpkit.mechanisms.experiments.experiment import selected  # noqa: PLC0415
 
         found = selected(found, conditions)
-    from rdpkit.mechanisms.evaluation import plots, rows  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments import plots, rows  # noqa: PLC0415
 
     from rdpkit import columns as tables  # noqa: PLC0415
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rdpkit.mechanisms.evaluation.progress_bar import progress_bar
 from rdpkit.mechanisms.experiments import shipped
+from rdpkit.mechanisms.experiments.progress_bar import progress_bar
 
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.text import as_json
 
 if TYPE_CHECKING:
-    from rdpkit.mechanisms.evaluation.runner import Runner
     from rdpkit.mechanisms.experiments.experiment import Experiment
+    from rdpkit.mechanisms.experiments.runner import Runner
 
 _OPTIONS = (
     click.argument("experiment", required=False),
@@ -63,8 +63,8 @@ def chosen_experiment(
 @contextmanager
 def running(data_dir: Path | None, device: str | None) -> Iterator[Runner]:
     """A runner that shows its progress on a terminal."""
-    from rdpkit.mechanisms.evaluation.runner import Runner  # noqa: PLC0415  (it imports torch)
     from rdpkit.mechanisms.evaluation.training import best_device  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.runner import Runner  # noqa: PLC0415  (it imports torch)
 
     with progress_bar() as report:
         yield Runner(directory=data_dir, device=device or best_device(), report=report)

@@ -11,7 +11,7 @@ from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.text import as_json, printable, rounded_up
 
 if TYPE_CHECKING:
-    from rdpkit.mechanisms.evaluation.rows import Summary
+    from rdpkit.mechanisms.experiments.rows import Summary
 
 
 @click.command()
@@ -44,8 +44,8 @@ def leaderboard(
     Settings are compared within one data set, adjacency, delta and target epsilon, the best mean
     accuracy first. Settings without a finite guarantee are a group of their own.
     """
-    from rdpkit.mechanisms.evaluation.rows import read_all, summarise  # noqa: PLC0415
-    from rdpkit.mechanisms.evaluation.summary_table import as_markdown  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.rows import read_all, summarise  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.summary_table import as_markdown  # noqa: PLC0415
 
     summaries = [s for folder in results for s in summarise(read_all(folder))]
     kept = [

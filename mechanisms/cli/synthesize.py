@@ -11,8 +11,8 @@ from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experime
 from rdpkit.text import as_json, guarantee_lines, printable
 
 if TYPE_CHECKING:
-    from rdpkit.mechanisms.evaluation.runner import Runner
     from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
+    from rdpkit.mechanisms.experiments.runner import Runner
 
 _COLUMNS = 10
 
@@ -66,7 +66,7 @@ def synthesize(
         return
     if output is None and grid is None:
         raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
-    from rdpkit.mechanisms.evaluation.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
+    from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
     from rdpkit.mechanisms.releases.checkpoint import Checkpoint  # noqa: PLC0415
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
 
@@ -117,9 +117,9 @@ def _with_noise(cell: Cell, noise: str | None) -> Cell:
 
 def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None:
     import numpy as np  # noqa: PLC0415
-    from rdpkit.mechanisms.evaluation import plots  # noqa: PLC0415
-    from rdpkit.mechanisms.evaluation.preparation import training_records  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments import plots  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.experiment import short  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.preparation import training_records  # noqa: PLC0415
 
     plots.check_format(path)
     rows: dict[str, Any] = {}

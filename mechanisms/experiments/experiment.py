@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.data.registry import DATASETS
-from rdpkit.mechanisms.experiments.mechanisms import find_mechanism
 from rdpkit.mechanisms.experiments.toml_table import TomlTable
 from rdpkit.mechanisms.models import MODELS
 
@@ -30,7 +30,7 @@ TABLE = "table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Privacy:
+class PrivacyTarget:
     """What is promised, and where noise comes from.
 
     Parameters
@@ -65,11 +65,11 @@ class Cell:
     dataset : mapping
         ``name``, and for a CSV table its own keys.
     mechanism : str
-        A key of :data:`rdpkit.mechanisms.experiments.mechanisms.MECHANISMS`.
+        A name of :func:`rdpkit.mechanisms.algorithms.mechanism_names`.
     options : mapping
         The mechanism's.
-    privacy : Privacy
-        The target.
+    privacy : PrivacyTarget
+        What is promised.
     model : str
         A key of :data:`rdpkit.mechanisms.models.MODELS`.
     inputs : {"as-released", "standardised"}
@@ -86,7 +86,7 @@ class Cell:
     dataset: Mapping[str, Any]
     mechanism: str
     options: Mapping[str, Any]
-    privacy: Privacy
+    privacy: PrivacyTarget
     model: str
     inputs: str
     postprocessing: str
@@ -341,7 +341,7 @@ def _dataset(table: TomlTable) -> dict[str, Any]:
     return found
 
 
-def _privacy(table: TomlTable) -> Privacy:
+def _privacy(table: TomlTable) -> PrivacyTarget:
     try:
         adjacency = Adjacency.parse(table.take("adjacency", str))
         delta = _validate.open_probability("delta", table.take("delta", float))
@@ -353,7 +353,7 @@ def _privacy(table: TomlTable) -> Privacy:
     except ValueError as error:
         raise _at(table, error) from None
     table.finish()
-    return Privacy(
+    return PrivacyTarget(
         adjacency=adjacency,
         delta=delta,
         target_epsilon=target,
@@ -362,14 +362,15 @@ def _privacy(table: TomlTable) -> Privacy:
     )
 
 
-def _mechanism(table: TomlTable, privacy: Privacy) -> tuple[str, dict[str, Any]]:
+def _mechanism(table: TomlTable, privacy: PrivacyTarget) -> tuple[str, dict[str, Any]]:
     name = table.take("name", str)
     options = table.rest()
     try:
-        find_mechanism(name).check(options, calibrated=privacy.target_epsilon is not None)
+        mechanism = find_mechanism(name)
+        mechanism.check(options, calibrated=privacy.target_epsilon is not None)
     except ValueError as error:
         raise _at(table, error) from None
-    return name, options
+    return mechanism.name, options
 
 
 def _training(values: Mapping[str, Any]) -> Training:

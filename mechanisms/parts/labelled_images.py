@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rdpkit.mechanisms.parts.records import EXACT_SIZES
 
 from rdpkit import _validate
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int64]
-Progress = Callable[[int, int], None]
-"""Called with the number of finished steps and the number of all."""
-
-
-EXACT_SIZES = (
-    "class sizes are the data's exact counts, taken as public: the guarantee does not cover the "
-    "counts themselves, which the manifest shows"
-)
-
-
-def nothing(done: int, total: int) -> None:
-    """Report no progress."""
 
 
 def check_shape(image_shape: object) -> tuple[int, int, int]:
@@ -192,13 +181,10 @@ def balanced_labels(classes: int, samples_per_class: int) -> Labels:
 
 
 __all__ = [
-    "EXACT_SIZES",
     "Floats",
     "LabelledImages",
     "Labels",
-    "Progress",
     "balanced_labels",
     "check_shape",
     "labelled_images",
-    "nothing",
 ]

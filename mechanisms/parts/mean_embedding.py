@@ -29,7 +29,6 @@ from rdpkit.mechanisms.parts.conditional_generator import draw_codes, draw_netwo
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
     LabelledImages,
-    Progress,
     balanced_labels,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
@@ -119,7 +118,7 @@ def noisy_sums(
 class Counts:
     """How class counts become known: given as public, or released with noise of their own.
 
-    Exactly one of the two. Counts decide only by what the noisy sums are divided.
+    Exactly one of the two is given. Counts decide nothing but what noisy sums are divided by.
 
     Parameters
     ----------
@@ -200,29 +199,18 @@ class Fit:
         Length of the generator's code.
     """
 
-    iterations: int
-    batch_size: int
-    learning_rate: float
-    decay: float
-    decay_every: int
-    code_size: int
+    iterations: int = 3000
+    batch_size: int = 100
+    learning_rate: float = 0.01
+    decay: float = 0.9
+    decay_every: int = 600
+    code_size: int = 5
 
     def __post_init__(self) -> None:
         for name in ("iterations", "batch_size", "decay_every", "code_size"):
             _validate.integer(name, getattr(self, name))
         for name in ("learning_rate", "decay"):
             _validate.positive(name, getattr(self, name))
-
-    def as_dict(self) -> dict[str, int | float]:
-        """For the manifest."""
-        return {
-            "iterations": self.iterations,
-            "batch_size": self.batch_size,
-            "learning_rate": self.learning_rate,
-            "decay": self.decay,
-            "decay_every": self.decay_every,
-            "code_size": self.code_size,
-        }
 
 
 def match_means(
@@ -234,7 +222,7 @@ def match_means(
     samples_per_class: int,
     generator: torch.Generator,
     device: str,
-    progress: Progress,
+    progress: Callable[[int, int], None],
 ) -> Floats:
     """Train a generator until its classes have the released means, and sample from it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -243,7 +243,7 @@ def mixed(
     Yields
     ------
     means : ndarray of float64, shape (k, d)
-        Without noise: not for anybody's eyes yet.
+        Without noise: they must not be released as they are.
     chosen : ndarray of int64, shape (k, l)
         Who went into each.
     """
@@ -255,4 +255,47 @@ def mixed(
         yield mixer.means(chosen), chosen
 
 
-__all__ = ["Mixer", "mixed"]
+def mixed_by_class(
+    records: Records,
+    *,
+    order_of_mixture: int,
+    releases: Sequence[int],
+    noise: NoiseSource,
+    device: str | None = None,
+) -> Iterator[tuple[int, Array]]:
+    """Means of fresh subsets of one class each, class by class.
+
+    Parameters
+    ----------
+    records : Records
+        The data.
+    order_of_mixture : int
+        Records drawn without replacement for each mean.
+    releases : sequence of int
+        How many means of each class.
+    noise : NoiseSource
+        Draws the subsets.
+    device : str, optional
+        A torch device on which means are taken.
+
+    Yields
+    ------
+    label : int
+        The class.
+    means : ndarray of float64, shape (k, d)
+        Without noise: they must not be released as they are.
+    """
+    mixer = Mixer(records, device=device)
+    for label, count in enumerate(releases):
+        for means, _ in mixed(
+            mixer,
+            records.members[label],
+            order_of_mixture=order_of_mixture,
+            releases=count,
+            noise=noise,
+            dimension=records.dimension,
+        ):
+            yield label, means
+
+
+__all__ = ["Mixer", "mixed", "mixed_by_class"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
-from rdpkit import Event, Gaussian, _validate
+from rdpkit import Composed, Event, Gaussian, _validate
 
 Array = NDArray[np.float64]
 
@@ -55,6 +55,35 @@ class Scaling:
                 values = getattr(self, name)
                 found[name] = values.tolist()
         return found
+
+    def before(self, event: Event) -> Event:
+        """The event of a mechanism, composed with what was released to find the constants."""
+        return event if self.event is None else Composed(events=(self.event, event))
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the manifest has to know about the scaling."""
+        if self.origin == "exact-z-score":
+            return (
+                "features were scaled with the exact mean and standard deviation of the private "
+                "data, asked for by name: an unaccounted release, so there is no guarantee",
+            )
+        if self.origin == "noisy-statistics":
+            return ("features were scaled with noisy statistics, which the guarantee pays for",)
+        return ()
+
+    def check_accounted(self, mechanism: str) -> None:
+        """Refuse the exact statistics of private data for a mechanism whose event has no place.
+
+        Raises
+        ------
+        ValueError
+            If the constants are such statistics.
+        """
+        if self.origin == "exact-z-score":
+            raise ValueError(
+                f"Expected public constants or noisy statistics to scale with: {mechanism} has no "
+                "event for the exact statistics of private data."
+            )
 
 
 def public_scaling(*, factor: ArrayLike = 1.0, shift: ArrayLike = 0.0) -> Scaling:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 from rdpkit.mechanisms.models.convnet import ConvNet
+from rdpkit.mechanisms.parts.augmentation import OPERATIONS, check_operations
+
+from rdpkit import _validate
 
 
 def draw_seed(generator: torch.Generator) -> int:
@@ -48,4 +54,50 @@ def random_convnet(
     return network.to(device)
 
 
-__all__ = ["draw_seed", "random_convnet"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CondensationOptions:
+    """Options of every method that learns records by their representations in random ConvNets.
+
+    Parameters
+    ----------
+    iterations : int
+        Number of steps, each with a freshly drawn ConvNet.
+    samples_per_class : int
+        Synthetic records per class.
+    learning_rate, momentum : float
+        Of the step on the synthetic records.
+    operations : sequence of str
+        Augmentations to draw from; leave out "flip" for digits.
+    extractor_width, extractor_depth : int
+        Of the ConvNets.
+    """
+
+    iterations: int
+    samples_per_class: int = 50
+    learning_rate: float = 1.0
+    momentum: float = 0.0
+    operations: Sequence[str] = OPERATIONS
+    extractor_width: int = 128
+    extractor_depth: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "samples_per_class", "extractor_width", "extractor_depth"):
+            _validate.integer(name, getattr(self, name))
+        _validate.positive("learning_rate", self.learning_rate)
+        _validate.non_negative("momentum", self.momentum)
+        object.__setattr__(self, "operations", check_operations(self.operations))
+
+    def draw_extractor(
+        self, generator: torch.Generator, *, shape: tuple[int, int, int], device: str
+    ) -> ConvNet:
+        """A fresh ConvNet for images of a shape."""
+        return random_convnet(
+            draw_seed(generator),
+            shape=shape,
+            width=self.extractor_width,
+            depth=self.extractor_depth,
+            device=device,
+        )
+
+
+__all__ = ["CondensationOptions", "draw_seed", "random_convnet"]

@@ -151,10 +151,27 @@ class Records:
         return min(1.0, self.norm / max(float(np.linalg.norm(farthest)), 1e-300))
 
 
+EXACT_SIZES = (
+    "class sizes are the data's exact counts, taken as public: the guarantee does not cover the "
+    "counts themselves, which the manifest shows"
+)
+EXACT_POPULATION = (
+    "the number of records is the data's exact one, taken as public: the guarantee does not cover "
+    "the number itself, which the manifest shows"
+)
+
+
 def public_sizes(
     records: Records, class_sizes: Sequence[int] | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Class sizes for the event, and what has to be said about them.
+    """Class sizes for the event, and what the manifest has to say about them.
+
+    Parameters
+    ----------
+    records : Records
+        The private records.
+    class_sizes : sequence of int, optional
+        Public lower bounds on the sizes of the classes. By default the data's own counts.
 
     Raises
     ------
@@ -165,10 +182,7 @@ def public_sizes(
     if class_sizes is None:
         if min(actual) == 0:
             raise ValueError(f"Expected every class to have a record, got class sizes {actual}.")
-        return actual, (
-            "class sizes are the data's exact counts, taken as public: the guarantee does not "
-            "cover the counts themselves, which the manifest shows",
-        )
+        return actual, (EXACT_SIZES,)
     sizes = _validate.integers("class_sizes", class_sizes)
     if len(sizes) != records.classes:
         raise _validate.fail(
@@ -182,4 +196,4 @@ def public_sizes(
     return sizes, ()
 
 
-__all__ = ["Records", "public_sizes"]
+__all__ = ["EXACT_POPULATION", "EXACT_SIZES", "Records", "public_sizes"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.arrays import (
     SUFFIXES,
     AnyArray,
@@ -120,21 +122,19 @@ def release(
     features: AnyArray,
     labels: AnyArray,
     *,
-    event: Event | None,
-    delta: float | None,
-    adjacency: Adjacency | str | None,
+    event: Event,
+    privacy: Privacy,
     parameters: Mapping[str, Any],
-    noise: NoiseSource,
-    notes: tuple[str, ...] = (),
     mechanism: str | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Release:
-    """Put arrays together with what ``rdpkit.epsilon`` says about the event that they are.
+    """Put arrays together with what ``rdpkit.epsilon`` says about the event that produced them.
 
     Guarantee
     ---------
-    That of the event, if the arrays are what the event describes: this function cannot know it,
-    ``rdpkit verify`` tests it. ``private`` is true only with a finite upper bound and noise that
-    is not reproducible.
+    That of the event, if the arrays are what the event describes. This function cannot know
+    whether they are; ``rdpkit verify`` tests it. ``private`` is true only with a finite upper
+    bound and noise that is not reproducible.
 
     Parameters
     ----------
@@ -142,21 +142,16 @@ def release(
         Synthetic records.
     labels : ndarray, shape (n,) or (n, classes)
         Their labels.
-    event : Event or None
-        What was released. None for a baseline without privacy; then ``mechanism`` names it, and
-        ``delta`` and ``adjacency`` are None.
-    delta : float or None
-        In (0, 1).
-    adjacency : Adjacency, str or None
-        The neighbouring relation.
+    event : Event
+        What was released of the private records.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and where the noise came from.
     parameters : mapping
         All that produced the arrays, as plain JSON values.
-    noise : NoiseSource
-        Where the noise came from.
+    mechanism : str, optional
+        The mechanism's name, by default the event's.
     notes : tuple of str
         What a reader has to know.
-    mechanism : str, optional
-        A name other than the event's, for mechanisms whose event is a plain one.
 
     Returns
     -------
@@ -168,51 +163,64 @@ def release(
     ValueError
         If an argument is not accepted.
     """
-    _validate.one_of_a_kind("noise", noise, NoiseSource)
-    _validate.one_of_a_kind("event", event, (Event, type(None)))
-    _check_arrays(features, labels)
-    guarantee = None
-    if event is None:
-        if mechanism is None or delta is not None or adjacency is not None:
-            raise ValueError(
-                "Expected mechanism, and neither delta nor adjacency, for a release without an "
-                f"event, got mechanism={mechanism!r}, delta={delta!r}, adjacency={adjacency!r}."
-            )
-    else:
-        checked = _validate.open_probability("delta", delta)
-        guarantee = _guarantee(event, checked, Adjacency.parse(adjacency))
-    secret = not noise.reproducible
-    finite = guarantee is not None and np.isfinite(guarantee.epsilon)
-    return Release(
-        features=features,
-        labels=labels,
-        manifest=Manifest(
-            mechanism=mechanism or (event.mechanism if event is not None else ""),
-            parameters=parameters,
-            event=event,
-            guarantee=guarantee,
-            reproducible_noise=noise.reproducible,
-            private=bool(secret and finite),
-            notes=tuple(notes),
-            versions=_versions(),
-            arrays={"features": described(features), "labels": described(labels)},
-        ),
+    _validate.one_of_a_kind("privacy", privacy, Privacy)
+    _validate.one_of_a_kind("event", event, Event)
+    guarantee = _guarantee(event, privacy.delta, Adjacency.parse(privacy.adjacency))
+    return _described(
+        features,
+        labels,
+        mechanism=mechanism or event.mechanism,
+        parameters=parameters,
+        event=event,
+        guarantee=guarantee,
+        reproducible_noise=privacy.noise.reproducible,
+        private=not privacy.noise.reproducible and math.isfinite(guarantee.epsilon),
+        notes=tuple(notes),
     )
 
 
-def check_question(
-    *, delta: float | None, adjacency: Adjacency | str | None, noise: NoiseSource
-) -> None:
-    """What :func:`release` will need, checked before the work is done.
+def release_without_guarantee(
+    features: AnyArray,
+    labels: AnyArray,
+    *,
+    mechanism: str,
+    parameters: Mapping[str, Any],
+    notes: tuple[str, ...],
+    noise: NoiseSource,
+) -> Release:
+    """Put arrays of a baseline without any privacy together with a manifest that says so.
+
+    Parameters
+    ----------
+    features, labels, mechanism, parameters, notes
+        As for :func:`release`.
+    noise : NoiseSource
+        Where noise would have come from, which every manifest states.
 
     Raises
     ------
     ValueError
-        If ``delta`` is not in (0, 1), or another argument is not of its kind.
+        If an argument is not accepted.
     """
-    _validate.open_probability("delta", delta)
-    Adjacency.parse(adjacency)
     _validate.one_of_a_kind("noise", noise, NoiseSource)
+    return _described(
+        features,
+        labels,
+        mechanism=mechanism,
+        parameters=parameters,
+        event=None,
+        guarantee=None,
+        reproducible_noise=noise.reproducible,
+        private=False,
+        notes=tuple(notes),
+    )
+
+
+def _described(features: AnyArray, labels: AnyArray, **stated: Any) -> Release:
+    _check_arrays(features, labels)
+    arrays = {"features": described(features), "labels": described(labels)}
+    manifest = Manifest(**stated, versions=_versions(), arrays=arrays)
+    return Release(features=features, labels=labels, manifest=manifest)
 
 
 def load_release(path: str | Path) -> Release:
@@ -309,8 +317,8 @@ __all__ = [
     "Release",
     "check_arrays",
     "check_path",
-    "check_question",
     "load_manifest",
     "load_release",
     "release",
+    "release_without_guarantee",
 ]

@@ -2,85 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.releases.computation import Computation
+from rdpkit.mechanisms.releases.release import Release, release
 
-from rdpkit import _validate
+from rdpkit import Event, _validate
 from rdpkit.files import whole_file
 
 Batch = tuple[NDArray[np.float64], NDArray[Any]]
-Progress = Callable[[int, int], None]
+"""Features of shape (k, d), and labels of shape (k,) or (k, classes)."""
 
 
-def collect(
+def release_batches(
     batches: Iterable[Batch],
     *,
+    records: Records,
     shape: tuple[int, ...],
-    label_shape: tuple[int, ...],
-    label_type: DTypeLike,
-    dtype: DTypeLike = np.float32,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Put batches one after the other.
+    event: Event,
+    privacy: Privacy,
+    mechanism: str,
+    parameters: Mapping[str, Any],
+    computation: Computation,
+    notes: tuple[str, ...] = (),
+    soft_labels: bool = False,
+) -> Release:
+    """Put batches one after the other, and add the manifest that says what they guarantee.
 
     Parameters
     ----------
     batches : iterable of (features, labels)
-        Features of shape (k, d) and labels of shape (k, ...), as many as ``shape`` says in all.
+        As many records as ``shape`` says, in batches of shape (k, d).
+    records : Records
+        The private records. Their scaling belongs to the event, the parameters and the notes.
     shape : tuple of int
-        Of the features in the end.
-    label_shape : tuple of int
-        Of the labels in the end.
-    label_type : dtype
-        Of the labels.
-    dtype : dtype
-        Of the features: float32 or float64. Rounding comes after the noise.
-    out : str or Path, optional
-        A file ``X.npy`` to write the features to; the result is then mapped from it. It is there
-        when it is whole.
-    progress : callable, optional
-        Called with (records done, records in all) after each batch.
-
-    Returns
-    -------
-    features : ndarray
-        Of ``shape``.
-    labels : ndarray
-        Of ``label_shape``.
+        Shape of all released features.
+    event : Event
+        What the batches release of scaled records.
+    privacy : Privacy
+        The promise, and the source of the noise.
+    mechanism : str
+        Name of the mechanism.
+    parameters : mapping
+        All that produced the batches, apart from the number of classes and the scaling.
+    computation : Computation
+        Type of the features, file and progress.
+    notes : tuple of str
+        What a reader of the manifest has to know.
+    soft_labels : bool
+        Whether labels are rows with a number for each class, or integers.
 
     Raises
     ------
     ValueError
         If an argument is not accepted.
     """
-    kind = checked_type(dtype)
-    if out is None:
+    labels = (
+        np.empty((shape[0], records.classes), dtype=np.float64)
+        if soft_labels
+        else np.empty(shape[0], dtype=np.int64)
+    )
+    return release(
+        _collected(batches, shape, labels, computation),
+        labels,
+        event=records.scaling.before(event),
+        privacy=privacy,
+        mechanism=mechanism,
+        parameters={
+            "classes": int(records.classes),
+            **parameters,
+            "scaling": records.scaling.as_dict(),
+        },
+        notes=(*notes, *records.scaling.notes()),
+    )
+
+
+def _collected(
+    batches: Iterable[Batch],
+    shape: tuple[int, ...],
+    labels: NDArray[Any],
+    computation: Computation,
+) -> NDArray[Any]:
+    """All features, in memory or mapped from a file that is there when it is whole."""
+    kind = _checked_type(computation.dtype)
+    if computation.out is None:
         features = np.empty(shape, dtype=kind)
-        return features, _fill(features, batches, label_shape, label_type, progress)
-    path = Path(out)
+        _fill(features, labels, batches, computation)
+        return features
+    path = Path(computation.out)
     if path.suffix != ".npy":
-        raise _validate.fail("out", "to end in .npy", str(out))
+        raise _validate.fail("out", "to end in .npy", str(computation.out))
     with whole_file(path) as temporary:
         mapped = np.lib.format.open_memmap(temporary, mode="w+", dtype=kind, shape=shape)
-        labels = _fill(mapped, batches, label_shape, label_type, progress)
+        _fill(mapped, labels, batches, computation)
         mapped.flush()
         del mapped
-    return np.load(path, mmap_mode="r", allow_pickle=False), labels
+    found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return found
 
 
-def checked_type(dtype: DTypeLike) -> np.dtype[Any]:
-    """Float32 or float64.
-
-    Raises
-    ------
-    ValueError
-        If it is another type.
-    """
+def _checked_type(dtype: DTypeLike) -> np.dtype[Any]:
     kind = np.dtype(dtype)
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise _validate.fail("dtype", "to be float32 or float64", dtype)
@@ -89,12 +116,11 @@ def checked_type(dtype: DTypeLike) -> np.dtype[Any]:
 
 def _fill(
     features: NDArray[Any],
+    labels: NDArray[Any],
     batches: Iterable[Batch],
-    label_shape: tuple[int, ...],
-    label_type: DTypeLike,
-    progress: Progress | None,
-) -> NDArray[Any]:
-    labels = np.empty(label_shape, dtype=label_type)
+    computation: Computation,
+) -> None:
+    # Double-precision batches are rounded to the type of the features only now, after the noise.
     total = len(labels)
     done = 0
     for rows, some in batches:
@@ -104,11 +130,9 @@ def _fill(
         features[done:end] = rows.reshape(len(rows), *features.shape[1:])
         labels[done:end] = some
         done = end
-        if progress is not None:
-            progress(done, total)
+        computation.report(done, total)
     if done != total:
         raise RuntimeError(f"Only {done} records came of the {total} that were announced.")
-    return labels
 
 
-__all__ = ["Batch", "Progress", "checked_type", "collect"]
+__all__ = ["Batch", "release_batches"]

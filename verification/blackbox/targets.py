@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, worst_neighbours
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.scores import NamedScore
@@ -205,10 +206,12 @@ def target(what: str | Mechanism | TargetReference) -> TargetReference:
 @functools.lru_cache(maxsize=32)
 def _imported(name: str, directory: str | None) -> Mechanism:
     module_name, separator, path = name.partition(":")
+    if not separator and name.replace("_", "-") in mechanism_names():
+        return _of_mechanism(name)
     if not separator or not module_name or not path:
         raise _validate.fail(
             "TARGET",
-            "to be module:callable, or one of " + ", ".join(names()),
+            "to be module:callable, or one of " + ", ".join((*names(), *mechanism_names())),
             name,
         )
     if directory is not None and directory not in sys.path:
@@ -227,6 +230,14 @@ def _imported(name: str, directory: str | None) -> Mechanism:
     if not callable(found):
         raise ValueError(f"{name}: expected a callable (dataset, rng), got {found!r:.100}.")
     return found  # type: ignore[no-any-return]
+
+
+def _of_mechanism(name: str) -> Mechanism:
+    """What a mechanism says is to be verified of it."""
+    found = find_mechanism(name).verify
+    if found is None:
+        raise ValueError(f"{name}: this mechanism claims nothing that could be verified.")
+    return found
 
 
 __all__ = ["Mechanism", "TargetDescription", "TargetReference", "target"]

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 from rdpkit.mechanisms.cli.evaluate import evaluate
 from rdpkit.mechanisms.cli.leaderboard import leaderboard
 from rdpkit.mechanisms.cli.synthesize import synthesize
-from rdpkit.mechanisms.evaluation.runner import Runner
+from rdpkit.mechanisms.experiments.runner import Runner
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
 from rdpkit.mechanisms.releases.release import check_arrays, load_manifest
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from rdpkit.mechanisms.evaluation import plots
-from rdpkit.mechanisms.evaluation.rows import Summary
+from rdpkit.mechanisms.experiments import plots
+from rdpkit.mechanisms.experiments.rows import Summary
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 

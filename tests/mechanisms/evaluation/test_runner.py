@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rdpkit.mechanisms.evaluation import rows
-from rdpkit.mechanisms.evaluation.runner import Runner
 from rdpkit.mechanisms.experiments.experiment import load_experiment
 from rdpkit.mechanisms.experiments.mechanisms import MECHANISMS
+from rdpkit.mechanisms.experiments.runner import Runner
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
 
 # Without calibration, which takes most of the time.
@@ -283,7 +283,7 @@ def test_every_mechanism_of_the_table_is_tried_above():
 
 
 def test_test_records_are_prepared_as_released_ones(digits):
-    from rdpkit.mechanisms.evaluation.preparation import tested_records
+    from rdpkit.mechanisms.experiments.preparation import tested_records
 
     cell = load_experiment(digits(("clip_norm = 1.0", "clip_norm = 0.5"))).cells[0]
     scaled = Runner().data(cell)

@@ -9,23 +9,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.algorithms.random_projection import projection_matrix
+from rdpkit.mechanisms.algorithms import find_mechanism
+from rdpkit.mechanisms.algorithms.specification import SCALING
 from rdpkit.mechanisms.data.dataset import Dataset
 from rdpkit.mechanisms.data.registry import load_dataset
 from rdpkit.mechanisms.data.table import load_table
 from rdpkit.mechanisms.evaluation.spreading import spread
 from rdpkit.mechanisms.experiments.experiment import TABLE, Cell
-from rdpkit.mechanisms.experiments.mechanisms import SCALING, find_mechanism
-from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows, exact_z_score, public_scaling
+from rdpkit.mechanisms.parts.preprocessing import Scaling, exact_z_score, public_scaling
 from rdpkit.mechanisms.releases.release import Release
 
 Floats = NDArray[np.float32]
-
-_PREPARING = (
-    "noiseless-mixing", "dpcda", "dpcda-algorithm-1", "class-wise-dpmix", "dpmix",
-    "local-perturbation", "random-projection",
-)  # fmt: skip
-"""Mechanisms that scale, clip or project the records themselves."""
 
 
 def load(choice: Mapping[str, Any], directory: str | Path | None) -> Dataset:
@@ -103,16 +97,11 @@ def tested_records(cell: Cell, scaled: Scaled) -> Floats:
     """
     mechanism = find_mechanism(cell.mechanism)
     options = mechanism.check(cell.options, calibrated=cell.privacy.target_epsilon is not None)
-    if cell.mechanism not in _PREPARING:
-        return scaled.test  # where others have a norm, it is of representations or of gradients
-    rows = scaling_of(options.get(SCALING, "public"), scaled.train).apply(scaled.test)
-    if cell.mechanism == "random-projection":
-        matrix = projection_matrix(
-            rows.shape[1], options["dimension"], seed=options["projection_seed"]
-        )
-        rows = rows @ matrix
-    if options.get("clip_norm") is not None:
-        rows = clip_rows(rows, options["clip_norm"])
+    if SCALING not in options:
+        return scaled.test
+    rows = scaling_of(options[SCALING], scaled.train).apply(scaled.test)
+    if mechanism.prepare is not None:
+        rows = mechanism.prepare(rows, options)
     prepared: Floats = rows.astype(np.float32)
     return prepared
 

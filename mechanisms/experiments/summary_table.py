@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rdpkit.mechanisms.evaluation.rows import Summary
 from rdpkit.mechanisms.experiments.experiment import short
+from rdpkit.mechanisms.experiments.rows import Summary
 
 from rdpkit.text import rounded_up
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.evaluation.rows import Summary
 from rdpkit.mechanisms.experiments.experiment import short
+from rdpkit.mechanisms.experiments.rows import Summary
 
 from rdpkit.files import write_whole
 

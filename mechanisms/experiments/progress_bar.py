@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from rdpkit.mechanisms.evaluation.runner import Report
+    from rdpkit.mechanisms.experiments.runner import Report
 
 
 @contextmanager

@@ -11,8 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from rdpkit.mechanisms.algorithms import find_mechanism
+from rdpkit.mechanisms.algorithms.specification import SCALING
 from rdpkit.mechanisms.data.dataset import Dataset
-from rdpkit.mechanisms.evaluation.preparation import (
+from rdpkit.mechanisms.evaluation.training import Augment, accuracy, seeded, train
+from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
+from rdpkit.mechanisms.experiments.preparation import (
     Scaled,
     as_inputs,
     load,
@@ -21,13 +25,12 @@ from rdpkit.mechanisms.evaluation.preparation import (
     tested_records,
     training_records,
 )
-from rdpkit.mechanisms.evaluation.rows import Row, Rows, published_for
-from rdpkit.mechanisms.evaluation.training import Augment, accuracy, seeded, train
-from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
-from rdpkit.mechanisms.experiments.mechanisms import SCALING, find_mechanism
+from rdpkit.mechanisms.experiments.rows import Row, Rows, published_for
 from rdpkit.mechanisms.models import build_model
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release
 
 import rdpkit
@@ -180,28 +183,29 @@ class Runner:
         data = scaled.data
         seeded_noise = cell.privacy.noise == "seeded"
         noise = NoiseSource.seeded(seed) if seeded_noise else NoiseSource.system()
+        options = self.options(cell, data)
         given: dict[str, Any] = {
-            "delta": cell.privacy.delta,
-            "adjacency": cell.privacy.adjacency,
+            "scaling": scaling_of(options.pop(SCALING, "public"), scaled.train),
+            "options": mechanism.build(options),
+            "privacy": Privacy(
+                delta=cell.privacy.delta, adjacency=cell.privacy.adjacency, noise=noise
+            ),
             "noise": noise,
             "seed": seed,
             "classes": len(data.classes),
             "image_shape": data.image_shape,
-            "device": self.device,
-            "checkpoint": checkpoint,
-            "progress": lambda done, total: self.report("synthesis", done, total),
+            "computation": Computation(
+                device=self.device,
+                checkpoint=checkpoint,
+                progress=lambda done, total: self.report("synthesis", done, total),
+            ),
         }
-        options = self.options(cell, data)
-        given["scaling"] = scaling_of(options.pop(SCALING, "public"), scaled.train)
         wanted = mechanism.arguments()
-        result: Release = mechanism.call()(
+        return mechanism.synthesize(
             scaled.train,
             data.train_labels,
             **{name: value for name, value in given.items() if name in wanted},
-            **options,
-            **mechanism.fixed,
         )
-        return result
 
     def options(self, cell: Cell, data: Dataset) -> dict[str, Any]:
         """The mechanism's options, with the noise that meets the cell's target."""
@@ -226,9 +230,9 @@ class Runner:
     def planned(self, cell: Cell) -> dict[str, Any]:
         """The order of mixture that was planned for a cell, under its option's name."""
         mechanism = find_mechanism(cell.mechanism)
-        if mechanism.mixed is None or not mechanism.is_planned(cell.options):
+        if mechanism.planned is None or not mechanism.is_planned(cell.options):
             return {}
-        return {mechanism.mixed: self.options(cell, self.data(cell).data)[mechanism.mixed]}
+        return {mechanism.planned: self.options(cell, self.data(cell).data)[mechanism.planned]}
 
     def evaluate(self, cell: Cell, release: Release, seed: int) -> dict[str, Any]:
         """Train the cell's model on a release, and its accuracy on real test records."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.release import Release, release_without_guarantee
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginalOptions:
+    """There is nothing to choose."""
 
 
 def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSource) -> Release:
@@ -23,20 +30,22 @@ def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSour
     labels : array of int, shape (n,)
         Their labels.
     noise : NoiseSource
-        Not used; every mechanism takes one.
+        For the manifest, which every release has. No noise is drawn.
 
     Returns
     -------
     Release
     """
-    return release(
+    return release_without_guarantee(
         features,
         labels,
-        event=None,
-        delta=None,
-        adjacency=None,
+        mechanism=SPEC.name,
         parameters={},
-        noise=noise,
         notes=("the private records themselves",),
-        mechanism="original",
+        noise=noise,
     )
+
+
+SPEC = Mechanism(name="original", synthesize=synthesize, options=OriginalOptions)
+
+__all__ = ["SPEC", "OriginalOptions", "synthesize"]

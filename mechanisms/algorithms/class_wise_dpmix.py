@@ -1,0 +1,236 @@
+"""Class-wise DPMix: noisy means of records of one class, with soft or hard labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.dpcda import tuple_of
+from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records, unit_records
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit.mechanisms.parts.mixing import Mixer, mixed_by_class
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import Scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import Records, public_sizes
+from rdpkit.mechanisms.parts.sampling import subsets
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release
+from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+
+from rdpkit import Adjacency, ClassWiseDPMix, _validate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassWiseDPMixOptions:
+    """Options of class-wise DPMix.
+
+    Parameters
+    ----------
+    samples_per_class : int or sequence of int
+        Synthetic records of each class.
+    order_of_mixture : int
+        Records drawn without replacement for each of them.
+    feature_noise, label_noise : float
+        Standard deviations of the noise; ``label_noise`` may be 0, since the mean label of a class
+        is a constant.
+    hard_labels : bool
+        Whether the labels are the places of the largest entries of the noisy one-hot labels, of
+        shape (m,), or these noisy labels themselves, of shape (m, classes).
+    """
+
+    samples_per_class: int | Sequence[int]
+    order_of_mixture: int
+    feature_noise: float
+    label_noise: float
+    hard_labels: bool = False
+
+    def __post_init__(self) -> None:
+        _validate.one_of_a_kind("hard_labels", self.hard_labels, bool)
+
+
+def _event(options: ClassWiseDPMixOptions, class_sizes: Sizes, dimension: int) -> ClassWiseDPMix:
+    return ClassWiseDPMix(
+        class_sizes=class_sizes,
+        samples_per_class=tuple_of(options.samples_per_class),
+        order_of_mixture=options.order_of_mixture,
+        feature_dimension=dimension,
+        label_dimension=len(class_sizes),
+        feature_noise=options.feature_noise,
+        label_noise=options.label_noise,
+    )
+
+
+def synthesize(
+    features: NDArray[Any],
+    labels: NDArray[Any],
+    *,
+    classes: int,
+    options: ClassWiseDPMixOptions,
+    scaling: Scaling,
+    privacy: Privacy,
+    class_sizes: Sequence[int] | None = None,
+    computation: Computation = ON_PROCESSOR,
+) -> Release:
+    """Release means of records of one class each, a fresh subset for every release.
+
+    The listing of the DPMix thesis draws one subset a class, outside of its loop. No account of
+    sampled subsets is true then. Here every release has its own subset.
+
+    Guarantee
+    ---------
+    That of :class:`rdpkit.ClassWiseDPMix` (and of the scaling's event, composed with it) at the
+    delta and the adjacency of ``privacy``: an upper bound, in the manifest.
+
+    Assumes
+    -------
+    All options were fixed before the data were seen, and the class sizes are public, exactly or as
+    the lower bounds ``class_sizes``.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, ...)
+        Private records; after scaling, coordinates are cut to [0, 1].
+    labels : ndarray of int, shape (n,)
+        In [0, classes).
+    classes : int
+        Number of classes.
+    options : ClassWiseDPMixOptions
+        How records are mixed, the noise, and the kind of labels.
+    scaling : Scaling
+        Takes features to [0, 1].
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of subsets and noise.
+    class_sizes : sequence of int, optional
+        Public lower bounds on the class sizes. By default the data's own counts.
+    computation : Computation
+        Device, type of the features, file and progress.
+
+    Returns
+    -------
+    Release
+        Features of shape (sum of samples, ...), class by class, and labels.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not accepted.
+
+    Source
+    ------
+    The DPMix thesis, Section 4 and listing B.1, with the subset drawn inside of the loop.
+    """
+    records = Records(
+        features=features, labels=labels, classes=classes, scaling=scaling, box=UNIT_BOX
+    )
+    sizes, notes = public_sizes(records, class_sizes)
+    scaling.check_accounted("class-wise DPMix")
+    event = _event(options, sizes, records.dimension)
+    soft = batches(records, event=event, noise=privacy.noise, device=computation.device)
+    hard = ((rows, np.argmax(noisy, axis=1)) for rows, noisy in soft)
+    return release_batches(
+        hard if options.hard_labels else soft,
+        records=records,
+        shape=(sum(event.samples), *records.shape),
+        soft_labels=not options.hard_labels,
+        event=event,
+        privacy=privacy,
+        mechanism=SPEC.name,
+        parameters={
+            "samples_per_class": list(event.samples),
+            "order_of_mixture": int(event.order_of_mixture),
+            "feature_noise": event.feature_noise,
+            "label_noise": event.label_noise,
+            "hard_labels": options.hard_labels,
+        },
+        computation=computation,
+        notes=notes,
+    )
+
+
+def batches(
+    records: Records, *, event: ClassWiseDPMix, noise: NoiseSource, device: str | None = None
+) -> Iterator[Batch]:
+    """The same, batch by batch, with soft labels.
+
+    Yields
+    ------
+    features : ndarray of float64, shape (k, d)
+        Noisy means.
+    labels : ndarray of float64, shape (k, classes)
+        Noisy one-hot labels.
+
+    Raises
+    ------
+    ValueError
+        If the records are not those that the event describes.
+    """
+    check_records(records, event)
+    for label, means in mixed_by_class(
+        records,
+        order_of_mixture=event.order_of_mixture,
+        releases=event.samples,
+        noise=noise,
+        device=device,
+    ):
+        noise.add_normal(means, std=event.feature_noise)
+        soft = noise.normal((len(means), records.classes), std=event.label_noise)
+        soft[:, label] += 1.0
+        yield means, soft
+
+
+def _as_listed(records: Records, noise: NoiseSource) -> list[Batch]:
+    """The thesis's listing B.1: one subset a class for all of its releases."""
+    made: list[Batch] = []
+    mixer = Mixer(records)
+    for label, releases in enumerate(_SMALL.samples):
+        members = records.members[label]
+        once = members[subsets(len(members), _SMALL.order_of_mixture, 1, noise=noise)]
+        means = np.repeat(mixer.means(once), releases, axis=0)
+        noise.add_normal(means, std=_SMALL.feature_noise)
+        made.append((means, np.full(releases, label)))
+    return made
+
+
+_SMALL = ClassWiseDPMix(
+    class_sizes=(12, 12),
+    samples_per_class=(64, 1),
+    order_of_mixture=3,
+    feature_dimension=2,
+    label_dimension=2,
+    feature_noise=0.94,
+    label_noise=0.0,
+)
+verify_target = VerifyTarget(
+    event=_SMALL,
+    adjacency=Adjacency.REPLACE_ONE,
+    prepare=unit_records,
+    run=lambda records, noise: list(batches(records, event=_SMALL, noise=noise)),
+)
+as_listed = VerifyTarget(
+    event=_SMALL, adjacency=Adjacency.REPLACE_ONE, prepare=unit_records, run=_as_listed
+)
+"""The listing B.1 of the DPMix thesis with the claim of fresh subsets. It must be rejected."""
+
+SPEC = Mechanism(
+    name="class-wise-dpmix",
+    synthesize=synthesize,
+    options=ClassWiseDPMixOptions,
+    event=_event,
+    calibrated=("feature_noise",),
+    planned="order_of_mixture",
+    verify=verify_target,
+)
+
+__all__ = [
+    "SPEC",
+    "ClassWiseDPMixOptions",
+    "as_listed",
+    "batches",
+    "synthesize",
+    "verify_target",
+]

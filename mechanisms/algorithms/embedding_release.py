@@ -1,0 +1,168 @@
+"""Releases of noisy mean embeddings: what DP-MERF and DP-HP share apart from their features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from rdpkit.mechanisms.algorithms.specification import Sizes, flat_options
+from rdpkit.mechanisms.algorithms.verify_target import (
+    DataSet,
+    VerifyTarget,
+    on_one_thread,
+    one_more_record,
+)
+from rdpkit.mechanisms.parts.labelled_images import (
+    LabelledImages,
+    balanced_labels,
+    labelled_images,
+)
+from rdpkit.mechanisms.parts.mean_embedding import (
+    Counts,
+    FeatureMap,
+    Fit,
+    match_means,
+    noisy_sums,
+)
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.releases.computation import Computation
+from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.streaming import Batch
+
+from rdpkit import Adjacency, Event, Gaussian, _validate
+
+FIVE_EPOCHS = Fit()
+"""Five epochs of 60000 records in batches of 100."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingOptions:
+    """Options of every mechanism that releases noisy class-wise sums of features.
+
+    Parameters
+    ----------
+    noise_std : float
+        Standard deviation of the noise on each coordinate of the sums.
+    public_counts : sequence of int, optional
+        Class counts, where they are known anyway; the manifest says so.
+    count_noise_std : float, optional
+        Noise on each class count. Exactly one of this and ``public_counts`` is given.
+    samples_per_class : int
+        Synthetic records per class.
+    fit : Fit
+        How the generator is trained.
+    """
+
+    noise_std: float
+    public_counts: Sequence[int] | None = None
+    count_noise_std: float | None = None
+    samples_per_class: int = 50
+    fit: Fit = FIVE_EPOCHS
+
+    def __post_init__(self) -> None:
+        _validate.integer("samples_per_class", self.samples_per_class)
+
+    def counts(self, classes: int) -> Counts:
+        """How class counts become known."""
+        return Counts.of(self.public_counts, self.count_noise_std, classes=classes)
+
+
+def embedding_event(options: EmbeddingOptions, class_sizes: Sizes, dimension: int) -> Event:
+    """What is released: the noisy sums, and the noisy counts if they are."""
+    return options.counts(len(class_sizes)).event(noise_std=options.noise_std)
+
+
+def release_embedding(
+    data: LabelledImages,
+    draw_features: Callable[[torch.Generator], FeatureMap],
+    *,
+    options: EmbeddingOptions,
+    privacy: Privacy,
+    seed: int,
+    mechanism: str,
+    computation: Computation,
+) -> Release:
+    """Release noisy sums of features once, and sample from a generator that matches them.
+
+    Parameters
+    ----------
+    data : LabelledImages
+        The private records.
+    draw_features : callable
+        Makes the feature map from public randomness.
+    options : EmbeddingOptions
+        Of the mechanism.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of the noise.
+    seed : int
+        Of the public randomness.
+    mechanism : str
+        Its name.
+    computation : Computation
+        Device and progress.
+    """
+    counts = options.counts(data.classes)
+    event = counts.event(noise_std=options.noise_std)
+    _validate.integer("seed", seed, minimum=0)
+    generator = torch.Generator().manual_seed(seed)
+    feature_map = draw_features(generator)
+    device = computation.torch_device
+    noisy = noisy_sums(
+        data, feature_map, noise_std=options.noise_std, noise=privacy.noise, device=device
+    )
+    images = match_means(
+        noisy / counts.draw(data, privacy.noise)[:, None],
+        feature_map,
+        shape=data.shape,
+        fit=options.fit,
+        samples_per_class=options.samples_per_class,
+        generator=generator,
+        device=device,
+        progress=computation.report,
+    )
+    parameters = flat_options(options)
+    for name in ("noise_std", "count_noise_std"):  # the event states them
+        del parameters[name]
+    return release(
+        data.as_given(images),
+        balanced_labels(data.classes, options.samples_per_class),
+        event=event,
+        privacy=privacy,
+        mechanism=mechanism,
+        parameters={
+            **parameters,
+            "public_counts": None if counts.public is None else list(counts.public),
+            "image_shape": list(data.shape),
+            "seed": seed,
+        },
+        notes=counts.notes(),
+    )
+
+
+def embedding_target(make_features: Callable[[], FeatureMap]) -> VerifyTarget:
+    """Noisy class-wise sums of the features of images of four pixels, for ``rdpkit verify``."""
+    event = Gaussian(noise_std=1.0, record_norm=1.0)
+
+    def prepare(dataset: DataSet) -> tuple[LabelledImages, FeatureMap]:
+        images = labelled_images(dataset.features, dataset.labels, classes=2, image_shape=(1, 2, 2))
+        return images, make_features()
+
+    def run(prepared: tuple[LabelledImages, FeatureMap], noise: NoiseSource) -> list[Batch]:
+        data, feature_map = prepared
+        sums = noisy_sums(data, feature_map, noise_std=event.noise_std, noise=noise, device="cpu")
+        return [(sums, np.arange(2))]
+
+    return VerifyTarget(
+        event=event,
+        adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+        prepare=prepare,
+        run=on_one_thread(run),
+        dimension=4,
+        pair=one_more_record,
+    )
+
+
+__all__ = ["EmbeddingOptions", "embedding_event", "embedding_target", "release_embedding"]

@@ -1,0 +1,119 @@
+"""DP-CDA's mixing without its noise: the rows of its Table 2 at epsilon = infinity."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.dpcda import clipped
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import Scaling
+from rdpkit.mechanisms.releases.release import Release, release_without_guarantee
+
+from rdpkit import _validate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiselessMixingOptions:
+    """Options of mixing without noise.
+
+    Parameters
+    ----------
+    samples_per_class : int
+        Means of each class.
+    order_of_mixture : int
+        Records drawn without replacement from one class for each mean; at most the smallest class.
+    clip_norm : float, optional
+        L2 norm to which records are clipped before mixing, as Algorithm 1 does.
+    """
+
+    samples_per_class: int
+    order_of_mixture: int
+    clip_norm: float | None = None
+
+    def __post_init__(self) -> None:
+        _validate.integer("samples_per_class", self.samples_per_class)
+        _validate.integer("order_of_mixture", self.order_of_mixture)
+        if self.clip_norm is not None:
+            _validate.positive("clip_norm", self.clip_norm)
+
+
+def synthesize(
+    features: NDArray[Any],
+    labels: NDArray[Any],
+    *,
+    classes: int,
+    options: NoiselessMixingOptions,
+    seed: int,
+    scaling: Scaling,
+    noise: NoiseSource,
+) -> Release:
+    """Release means of records of one class, without noise.
+
+    Guarantee
+    ---------
+    None: the manifest says ``private: false``. With one record a mean these are the records.
+
+    Parameters
+    ----------
+    features : array of shape (n, d)
+        Records.
+    labels : array of int, shape (n,)
+        Their labels, in [0, classes).
+    classes : int
+        Number of labels.
+    options : NoiselessMixingOptions
+        How records are mixed.
+    seed : int
+        Of the draws.
+    scaling : Scaling
+        Applied before clipping; Algorithm 1 takes the exact z-score.
+    noise : NoiseSource
+        For the manifest, which every release has. No noise is drawn.
+
+    Returns
+    -------
+    Release
+
+    Raises
+    ------
+    ValueError
+        If a class has fewer than ``order_of_mixture`` records.
+
+    Source
+    ------
+    Saha, Tonoy and Imtiaz, DP-CDA, Algorithm 1 with both noises zero; Table 2, third column.
+    """
+    count, order = options.samples_per_class, options.order_of_mixture
+    rows = clipped(scaling.apply(features), asdict(options)).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    mixed = np.empty((classes * count, rows.shape[1]), np.float32)
+    for label in range(classes):
+        members = np.flatnonzero(labels == label)
+        if len(members) < order:
+            condition = f"to be at most {len(members)} (the records of class {label})"
+            raise _validate.fail("order_of_mixture", condition, order)
+        for sample in range(count):
+            drawn = rng.choice(members, order, replace=False, shuffle=False)
+            mixed[label * count + sample] = rows[drawn].mean(axis=0)
+    return release_without_guarantee(
+        mixed,
+        np.repeat(np.arange(classes), count),
+        mechanism=SPEC.name,
+        parameters={**asdict(options), "scaling": scaling.as_dict(), "seed": seed},
+        notes=("means of private records without any noise",),
+        noise=noise,
+    )
+
+
+SPEC = Mechanism(
+    name="noiseless-mixing",
+    synthesize=synthesize,
+    options=NoiselessMixingOptions,
+    prepare=clipped,
+)
+
+__all__ = ["SPEC", "NoiselessMixingOptions", "synthesize"]

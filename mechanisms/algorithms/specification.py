@@ -1,0 +1,283 @@
+"""What the rest of the program knows of a mechanism: its options, its event and its noise."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit.mechanisms.releases.release import Release
+
+import rdpkit
+from rdpkit import _validate
+
+Sizes = tuple[int, ...]
+"""Public numbers of records, one for each class."""
+
+PLAN = "plan"
+"""What a file says instead of an order of mixture that :func:`rdpkit.plan` is to find."""
+
+SCALING = "preprocessing"
+"""Option of mechanisms that take a scaling: "public", or by name "exact-z-score"."""
+SCALINGS = ("public", "exact-z-score")
+
+
+def option_defaults(kind: type[Any]) -> dict[str, Any]:
+    """Names of a mechanism's options with their defaults; MISSING where there is none.
+
+    Parameters
+    ----------
+    kind : dataclass
+        The options. Fields of a field that is itself a dataclass are options, too.
+    """
+    found: dict[str, Any] = {}
+    for one in fields(kind):
+        if is_dataclass(one.default):
+            found |= {inner.name: getattr(one.default, inner.name) for inner in fields(one.default)}
+        else:
+            found[one.name] = one.default
+    return found
+
+
+def options_from(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """Options of a mechanism from one flat mapping, as files have them.
+
+    Parameters
+    ----------
+    kind : dataclass
+        The options.
+    values : mapping
+        Values by the names that :func:`option_defaults` lists.
+
+    Raises
+    ------
+    ValueError
+        If a value is not accepted.
+    """
+    found: dict[str, Any] = {}
+    for one in fields(kind):
+        if is_dataclass(one.default) and not isinstance(one.default, type):
+            inner = {part.name for part in fields(one.default)} & values.keys()
+            found[one.name] = replace(one.default, **{name: values[name] for name in inner})
+        elif one.name in values:
+            found[one.name] = values[one.name]
+    return kind(**found)
+
+
+def flat_options(options: Any) -> dict[str, Any]:
+    """Options as one flat mapping: what :func:`options_from` makes the same options of."""
+    found: dict[str, Any] = {}
+    for one in fields(options):
+        value = getattr(options, one.name)
+        found |= flat_options(value) if is_dataclass(value) else {one.name: value}
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanism:
+    """A mechanism as experiments, ``rdpkit synthesize`` and ``rdpkit verify`` see it.
+
+    Parameters
+    ----------
+    name : str
+        What people call it, with dashes.
+    synthesize : callable
+        Makes a release: ``synthesize(features, labels, ...)``. Of the keyword arguments
+        ``classes``, ``options``, ``privacy``, ``noise``, ``scaling``, ``seed``, ``image_shape``
+        and ``computation`` it is given those that it takes.
+    options : dataclass
+        What a file may set; ``synthesize`` takes it as ``options``.
+    features : {"unit", "signed"}
+        Whether records come scaled to [0, 1] or [-1, 1], by public constants.
+    event : callable, optional
+        The event from options, class sizes and the number of features.
+    calibrated : tuple of str
+        The options of noise that are calibrated for a target epsilon. All are multiplied by one
+        number, the smallest with which the event meets the target.
+    ratio : callable, optional
+        What the calibrated options are multiples of, from the other options. By default each is a
+        multiple of 1.
+    factor : str, optional
+        The event's parameter to which all calibrated options are proportional, where the event
+        does not have them under their own names.
+    fixed : mapping
+        Options that a file cannot set, because the mechanism's name decides them.
+    planned : str, optional
+        The option that says how many records a release is made of, where it can be planned.
+    prepare : callable, optional
+        What the mechanism does to each record after scaling, from rows and the options that
+        :meth:`check` returns. Test records are prepared in the same way.
+    verify : VerifyTarget, optional
+        The mechanism with small parameters, for ``rdpkit verify``.
+    """
+
+    name: str
+    synthesize: Callable[..., Release]
+    options: type[Any]
+    features: Literal["unit", "signed"] = "unit"
+    event: Callable[[Any, Sizes, int], rdpkit.Event] | None = None
+    calibrated: tuple[str, ...] = ()
+    ratio: Callable[[Mapping[str, Any]], dict[str, float]] | None = None
+    factor: str | None = None
+    fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    planned: str | None = None
+    prepare: Callable[[NDArray[np.float64], Mapping[str, Any]], NDArray[np.float64]] | None = None
+    verify: VerifyTarget | None = None
+
+    def arguments(self) -> frozenset[str]:
+        """Names of the arguments that ``synthesize`` takes."""
+        return frozenset(inspect.signature(self.synthesize).parameters)
+
+    def accepted(self) -> dict[str, Any]:
+        """The options that a file may set, with their defaults."""
+        found = {k: v for k, v in option_defaults(self.options).items() if k not in self.fixed}
+        if "scaling" in self.arguments():
+            found[SCALING] = SCALINGS[0]
+        return found
+
+    def build(self, values: Mapping[str, Any]) -> Any:
+        """The options of ``synthesize``, from all values that :meth:`check` returned.
+
+        Raises
+        ------
+        ValueError
+            If a value is not accepted.
+        """
+        return options_from(self.options, {**values, **self.fixed})
+
+    def check(self, values: Mapping[str, Any], *, calibrated: bool) -> dict[str, Any]:
+        """The options that a file sets, with defaults for the others.
+
+        Parameters
+        ----------
+        values : mapping
+            What a file sets.
+        calibrated : bool
+            Whether the noise is chosen for a target epsilon.
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or missing, the noise is given and to be calibrated, or the
+            order of mixture is to be planned and there is no target.
+        """
+        known = self.accepted()
+        for name in values:
+            if name not in known:
+                raise ValueError(_unknown(name, self.name, known))
+        if calibrated:
+            self._check_calibration(values)
+        if self.planned is not None:
+            planned = values.get(self.planned)
+            if isinstance(planned, str) and planned != PLAN:
+                raise _validate.fail(self.planned, f"to be a number or {PLAN!r}", planned)
+        if not calibrated and self.is_planned(values):
+            raise ValueError(
+                f"Expected target_epsilon with {self.planned} = {PLAN!r}: the plan is for it."
+            )
+        filled = {name: value for name, value in known.items() if value is not MISSING}
+        filled |= values
+        for name in known:
+            if name not in filled and not (calibrated and name in self.calibrated):
+                hint = " (or target_epsilon)" if name in self.calibrated else ""
+                raise ValueError(f"Expected the option {name} of {self.name!r}{hint}: missing.")
+        if SCALING in filled:
+            _validate.choice(SCALING, filled[SCALING], SCALINGS)
+            if calibrated and filled[SCALING] != SCALINGS[0]:
+                raise ValueError(
+                    f"Expected no target_epsilon with {SCALING} = {filled[SCALING]!r}: no sound "
+                    "guarantee covers exact private statistics."
+                )
+        if not calibrated:
+            self.build(filled)
+        return filled
+
+    def _check_calibration(self, values: Mapping[str, Any]) -> None:
+        if not self.calibrated or self.event is None:
+            raise ValueError(
+                f"Expected no target_epsilon: {self.name!r} has no noise that can be calibrated "
+                "here; state its parameters."
+            )
+        both = [name for name in self.calibrated if name in values]
+        if both:
+            raise ValueError(
+                f"Expected {both[0]} or target_epsilon, got both: one decides the other."
+            )
+
+    def is_planned(self, values: Mapping[str, Any]) -> bool:
+        """Whether the order of mixture is to be found by :func:`rdpkit.plan`."""
+        return self.planned is not None and values.get(self.planned) == PLAN
+
+    def calibrate(
+        self, values: Mapping[str, Any], *, class_sizes: Sizes, dimension: int, **question: Any
+    ) -> dict[str, Any]:
+        """Options with the least noise for which ``rdpkit.calibrate`` shows the target.
+
+        Where the order of mixture is to be planned, both are what ``rdpkit.plan`` finds, which
+        needs no data.
+
+        Parameters
+        ----------
+        values : mapping
+            As :meth:`check` returns them, without the noise.
+        class_sizes : tuple of int
+            Records of each class.
+        dimension : int
+            Features of a record.
+        **question
+            ``target_epsilon``, ``delta``, ``adjacency`` and ``bound`` of :func:`rdpkit.calibrate`.
+
+        Raises
+        ------
+        ValueError
+            If no noise meets the target, or the mechanism is not for that adjacency.
+        """
+        assert self.event is not None
+        ratio = dict.fromkeys(self.calibrated, 1.0) if self.ratio is None else self.ratio(values)
+        if self.planned is not None and self.is_planned(values):
+            one_record = self.build({**values, **ratio, self.planned: 1})
+            plan = rdpkit.plan(self.event(one_record, class_sizes, dimension), **question)
+            noises = {name: _number(getattr(plan.event, name)) for name in self.calibrated}
+            return {**values, self.planned: plan.best.order_of_mixture, **noises}
+        event = self.event(self.build({**values, **ratio}), class_sizes, dimension)
+        names = [self.factor] if self.factor is not None else list(self.calibrated)
+        if isinstance(event, rdpkit.Composed):
+            # The second event is the release of class counts, whose noise is an option of its own.
+            names = [f"events[0].{name}" for name in names]
+        parameter = names[0] if len(names) == 1 else names
+        found = rdpkit.calibrate(event, **question, parameter=parameter)
+        noise = [_number(value) for value in found.values.values()]
+        if self.factor is not None:
+            return {**values, **{name: ratio[name] * noise[0] for name in self.calibrated}}
+        return {**values, **dict(zip(self.calibrated, noise, strict=True))}
+
+
+def _unknown(name: str, mechanism: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    accepted = ", ".join(sorted(known)) or "none"
+    return f"unknown option {name!r} of {mechanism!r}; accepted: {accepted}.{hint}"
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, (int, float)):
+        raise _validate.fail("the calibrated noise", "to be one number", value)
+    return float(value)
+
+
+__all__ = [
+    "PLAN",
+    "SCALING",
+    "SCALINGS",
+    "Mechanism",
+    "Sizes",
+    "flat_options",
+    "option_defaults",
+    "options_from",
+]

@@ -1,0 +1,138 @@
+"""A mechanism with small parameters, as a callable that ``rdpkit verify`` can run.
+
+    rdpkit verify dpcda
+
+tests the very code that makes releases against what it claims. The source of noise is seeded from
+the test's generator; apart from its key it is the source that releases are made with.
+
+Mechanisms whose synthetic records are post-processing of noisy sums or gradients are tested on
+those, because they say most about the records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.streaming import Batch
+
+from rdpkit import Adjacency, Event, worst_pair
+from rdpkit.tables import event_to_table
+
+Array = NDArray[np.float64]
+LabelledRows = tuple[Array, NDArray[np.int64]]
+DataPair = tuple[LabelledRows, LabelledRows]
+
+# Worst-case pairs are worst at this delta. At smaller ones, a test needs more runs than it has.
+_DELTA = 1e-3
+
+
+class DataSet(Protocol):
+    """What a verification hands over: features of shape (n, d) and labels of shape (n,)."""
+
+    @property
+    def features(self) -> Array:
+        """Records."""
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """Classes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyTarget:
+    """A mechanism with its parameters filled in.
+
+    Parameters
+    ----------
+    event : Event
+        What it claims to be.
+    adjacency : Adjacency
+        A relation under which it claims it.
+    run : callable
+        Runs the mechanism once, on a data set and a source of noise, and returns its batches.
+    prepare : callable, optional
+        Turns a data set into what ``run`` takes in its place, once for many runs.
+    dimension : int
+        Number of features of the data sets it is made for.
+    pair : callable, optional
+        Makes the two data sets to test it on; by default they are the event's worst-case pair.
+    """
+
+    event: Event
+    adjacency: Adjacency
+    run: Callable[[Any, NoiseSource], Sequence[Batch]]
+    prepare: Callable[[DataSet], Any] = lambda dataset: dataset
+    dimension: int = 2
+    pair: Callable[[], DataPair] | None = None
+
+    def neighbours(self) -> DataPair:
+        """Two data sets, each features of shape (n, d) and labels of shape (n,), to test it on."""
+        if self.pair is not None:
+            return self.pair()
+        return worst_pair(self.event, adjacency=self.adjacency, delta=_DELTA).datasets(
+            self.dimension
+        )
+
+    def __call__(self, dataset: DataSet, rng: np.random.Generator) -> Array:
+        """One release: features and labels side by side, shape (records, columns)."""
+        return np.asarray(self.many(dataset, rng, 1)[0])
+
+    def many(self, dataset: DataSet, rng: np.random.Generator, count: int) -> Array:
+        """Independent releases, each by a run of its own, shape (count, records, columns)."""
+        noise = NoiseSource.of_generator(rng)
+        prepared = self.prepare(dataset)
+        return np.stack([_joined(self.run(prepared, noise)) for _ in range(count)])
+
+    def event_file(self) -> str:
+        """The event as a TOML file for ``--event``."""
+        table = event_to_table(self.event)
+        return "".join(f"{key} = {_toml(value)}\n" for key, value in table.items())
+
+
+def on_one_thread(
+    run: Callable[[Any, NoiseSource], Sequence[Batch]],
+) -> Callable[[Any, NoiseSource], Sequence[Batch]]:
+    """The same run with one thread of torch: on tiny arrays, more threads are slower."""
+
+    def run_once(prepared: Any, noise: NoiseSource) -> Sequence[Batch]:
+        import torch  # noqa: PLC0415 (most mechanisms do not need it)
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return run(prepared, noise)
+        finally:
+            torch.set_num_threads(before)
+
+    return run_once
+
+
+def one_more_record() -> DataPair:
+    """Images of four pixels: a last record, alone in its class, that only the first set has."""
+    rows = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 4))
+    labels = np.array([1, 1, 0])
+    return (rows, labels), (rows[:-1], labels[:-1])
+
+
+def _joined(batches: Sequence[Batch]) -> Array:
+    return np.concatenate(
+        [np.column_stack([rows, labels.astype(np.float64)]) for rows, labels in batches]
+    )
+
+
+def _toml(value: Any) -> str:
+    """A value of an event's table in TOML: strings, numbers and booleans are written as in JSON."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value)
+
+
+__all__ = ["DataPair", "DataSet", "VerifyTarget", "on_one_thread", "one_more_record"]

@@ -1,0 +1,46 @@
+"""What is promised of a release, and where its noise comes from: one value for every mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdpkit.mechanisms.parts.noise import NoiseSource
+
+from rdpkit import Adjacency, _validate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Privacy:
+    """The question that a release's manifest answers, and the source of the release's noise.
+
+    Parameters
+    ----------
+    delta : float
+        In (0, 1). The manifest states epsilon at this delta.
+    adjacency : Adjacency or str
+        Neighbouring relation of the manifest's guarantee.
+    noise : NoiseSource
+        Source of the noise and of the sampled subsets. Both must stay secret.
+
+    Raises
+    ------
+    ValueError
+        If ``delta`` is not in (0, 1), or another argument is not of its kind.
+
+    Examples
+    --------
+    >>> Privacy(delta=1e-5, adjacency="replace_one", noise=NoiseSource.system()).adjacency
+    <Adjacency.REPLACE_ONE: 'replace_one'>
+    """
+
+    delta: float
+    adjacency: Adjacency | str
+    noise: NoiseSource
+
+    def __post_init__(self) -> None:
+        _validate.open_probability("delta", self.delta)
+        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
+        _validate.one_of_a_kind("noise", self.noise, NoiseSource)
+
+
+__all__ = ["Privacy"]

@@ -1,0 +1,58 @@
+"""How a release is computed: where, in which precision, and who is told of the progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike
+from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+
+Progress = Callable[[int, int], None]
+"""Called with the number of finished steps and the number of all steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """How a release is computed. None of it changes what the release guarantees.
+
+    Parameters
+    ----------
+    device : str, optional
+        Torch device such as "cuda". By default everything is computed on the processor.
+    checkpoint : Checkpoint, optional
+        File in which NDPDC keeps an unfinished run. Other mechanisms do not take hours and ignore
+        it.
+    progress : callable, optional
+        Called with (records made or steps done, all of them).
+    dtype : dtype
+        Type of the released features, float32 or float64. Mechanisms that learn images release
+        float32 and ignore it.
+    out : str or Path, optional
+        File ``X.npy`` to which the features are written batch by batch, so that they may be larger
+        than memory. Mechanisms that learn images keep them in memory and ignore it.
+    """
+
+    device: str | None = None
+    checkpoint: Checkpoint | None = None
+    progress: Progress | None = None
+    dtype: DTypeLike = np.float32
+    out: str | Path | None = None
+
+    @property
+    def torch_device(self) -> str:
+        """Name of the device for mechanisms that compute with torch everywhere."""
+        return self.device or "cpu"
+
+    def report(self, done: int, total: int) -> None:
+        """Tell whoever wants to know how far the work is."""
+        if self.progress is not None:
+            self.progress(done, total)
+
+
+ON_PROCESSOR = Computation()
+"""Everything as it is by default."""
+
+__all__ = ["ON_PROCESSOR", "Computation", "Progress"]
