@@ -1,9 +1,11 @@
 """Synthetic records as a minimiser of distribution matching with *linear* extractors has them.
 
-The class mean plus standard normal coordinates in an orthogonal basis whose first vectors span the
-class: the construction on which "condensation is private for free" rests. Learnt records are not
-of this kind (:mod:`rdpkit.mechanisms.evaluation.bai_saranadasa` compares the two), so what holds
-for it says nothing about them.
+They are the class mean plus standard normal coordinates in an orthogonal basis whose first vectors
+span the class. "Condensation is private for free" is derived for this construction. Learnt records
+are not of this kind (``bai_saranadasa.py`` compares the two), so its privacy says nothing about
+theirs.
+
+Run in this folder, ``rdpkit verify linear_matching:verify_target`` tests the guarantee.
 """
 
 from __future__ import annotations
@@ -14,9 +16,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rdpkit.mechanisms.parts.labelled_images import EXACT_SIZES, balanced_labels, labelled_images
+from rdpkit.mechanisms.algorithms.verify_target import DataPair, DataSet, VerifyTarget
+from rdpkit.mechanisms.parts.labelled_images import balanced_labels, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import EXACT_SIZES
+from rdpkit.mechanisms.releases.release import Release, release, release_without_guarantee
+from rdpkit.mechanisms.releases.streaming import Batch
 
 import rdpkit
 from rdpkit import _validate
@@ -77,9 +83,7 @@ def synthesize(
     labels: ArrayLike,
     *,
     classes: int,
-    delta: float | None,
-    adjacency: rdpkit.Adjacency | None,
-    noise: NoiseSource,
+    privacy: Privacy,
     samples_per_class: int = 50,
     initial: ArrayLike | None = None,
     image_shape: tuple[int, int, int] | None = None,
@@ -112,12 +116,9 @@ def synthesize(
         Each class at least once.
     classes : int
         Number of classes.
-    delta : float or None
-        At which the manifest states epsilon; None with ``initial``.
-    adjacency : Adjacency or None
-        Neighbouring relation of the manifest's guarantee; None with ``initial``.
-    noise : NoiseSource
-        Source of s~, unless ``initial`` is given.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and the source of s~. With ``initial`` there is no
+        guarantee, and no noise is drawn.
     samples_per_class : int
         Synthetic records per class.
     initial : array of shape (classes, samples_per_class, d), optional
@@ -146,8 +147,7 @@ def synthesize(
     d = int(np.prod(data.shape))
     shape = (classes, per_class, d)
     given = initial is not None
-    event = None if given else mean_event(sizes, samples_per_class=per_class, dimension=d)
-    start = np.asarray(initial, dtype=np.float64) if given else noise.normal(shape, std=1.0)
+    start = np.asarray(initial, dtype=np.float64) if given else privacy.noise.normal(shape, std=1.0)
     if start.shape != shape or not np.isfinite(start).all():
         raise _validate.fail("initial", f"to be finite numbers of shape {shape}", start.shape)
     synthetic = np.empty(shape)
@@ -159,19 +159,51 @@ def synthesize(
         "initial": "given" if given else "drawn",
         "image_shape": list(data.shape),
     }
+    arrays = data.as_given(synthetic.reshape(-1, d)), balanced_labels(classes, per_class)
+    if given:
+        return release_without_guarantee(
+            *arrays,
+            mechanism="linear-matching",
+            parameters=parameters,
+            notes=("not private: the initial records are known elsewhere",),
+            noise=privacy.noise,
+        )
     return release(
-        data.as_given(synthetic.reshape(-1, d)),
-        balanced_labels(classes, per_class),
-        event=event,
-        delta=delta,
-        adjacency=adjacency,
-        mechanism="linear_matching",
+        *arrays,
+        event=mean_event(sizes, samples_per_class=per_class, dimension=d),
+        privacy=privacy,
+        mechanism="linear-matching",
         parameters=parameters,
-        noise=noise,
-        notes=("not private: the initial records are known elsewhere",)
-        if given
-        else (EXACT_SIZES,),
+        notes=(EXACT_SIZES,),
     )
 
 
-__all__ = ["mean_event", "spanning_basis", "synthesize"]
+def _against_the_rest() -> DataPair:
+    """A record at the other end of the box than the rest of its class."""
+    rows = np.full((8, 2), -1.0)
+    rows[3] = 1.0
+    labels = np.repeat(np.arange(2), 4)
+    return (rows, labels), (np.delete(rows, 3, axis=0), np.delete(labels, 3))
+
+
+def _run(dataset: DataSet, noise: NoiseSource) -> list[Batch]:
+    """The synthetic records themselves."""
+    made = synthesize(
+        dataset.features,
+        dataset.labels,
+        classes=2,
+        privacy=Privacy(delta=1e-3, adjacency=rdpkit.Adjacency.ADD_OR_REMOVE_ONE, noise=noise),
+        samples_per_class=2,
+        image_shape=(1, 1, 2),
+    )
+    return [(made.features.astype(np.float64), made.labels)]
+
+
+verify_target = VerifyTarget(
+    event=mean_event((4, 4), samples_per_class=2, dimension=2),
+    adjacency=rdpkit.Adjacency.ADD_OR_REMOVE_ONE,
+    run=_run,
+    pair=_against_the_rest,
+)
+
+__all__ = ["mean_event", "spanning_basis", "synthesize", "verify_target"]

@@ -1,14 +1,13 @@
 r"""How far a small epsilon reaches: releases that are read by classifiers without any training.
 
-    python -m rdpkit.mechanisms.evaluation.reach --dataset mnist
-    python -m rdpkit.mechanisms.evaluation.reach \
-        --mechanism dpmix --noise 0.0711 --order-of-mixture 256
+    python docs/studies/reach.py --dataset mnist
+    python docs/studies/reach.py --mechanism dpmix --noise 0.0711 --order-of-mixture 256
 
 The classifiers look at the releases alone, and have nothing to tune on real records. Those of sound
 DP-CDA go to the nearest of the classes' mean releases, and to Gaussian discriminant analysis with
-mixing and noise taken out (:mod:`rdpkit.mechanisms.evaluation.discriminant`). Mixtures of all
+mixing and noise taken out (``discriminant.py``). Mixtures of all
 classes, which DPMix releases, are solved for the classes' means first
-(:mod:`rdpkit.mechanisms.evaluation.mixture_means`). Noise is given, or calibrated to targets with
+(``mixture_means.py``). Noise is given, or calibrated to targets with
 the best bound.
 """
 
@@ -23,13 +22,14 @@ from typing import Any
 
 import click
 import numpy as np
+from discriminant import fit_discriminant
+from mixture_means import mixture_means
 from numpy.typing import NDArray
+from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.data import load_dataset
-from rdpkit.mechanisms.evaluation.discriminant import fit_discriminant
-from rdpkit.mechanisms.evaluation.mixture_means import mixture_means
-from rdpkit.mechanisms.experiments.mechanisms import find_mechanism
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import clip_rows, public_scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import Release
 
 import rdpkit
@@ -96,7 +96,7 @@ def rows(
         tested = clip_rows(tested, _CLIP_NORM)
     for target in epsilons if noise_std is None else (None,):
         if target is None:
-            options = {**stated, **dict.fromkeys(wanted.noise, noise_std)}
+            options = {**stated, **dict.fromkeys(wanted.calibrated, noise_std)}
         else:
             options = wanted.calibrate(
                 stated,
@@ -109,15 +109,14 @@ def rows(
             )
         accuracies: dict[str, list[float]] = {}
         for seed in range(seeds):
-            release = wanted.call()(
+            noise = NoiseSource.seeded(seed)
+            release = wanted.synthesize(
                 data.train_features,
                 data.train_labels,
                 classes=len(data.classes),
                 scaling=scaling,
-                delta=delta,
-                adjacency="replace_one",
-                noise=NoiseSource.seeded(seed),
-                **options,
+                options=wanted.build(options),
+                privacy=Privacy(delta=delta, adjacency="replace_one", noise=noise),
             )
             for name, found in read(release, tested).items():
                 share = float((found == data.test_labels).mean())
@@ -130,7 +129,7 @@ def rows(
             "bound": release.guarantee.bound,
             "delta": delta,
             "adjacency": "replace_one",
-            **{name: options[name] for name in wanted.noise},
+            **{name: options[name] for name in wanted.calibrated},
             "seeds": seeds,
         }
         for name, values in accuracies.items():

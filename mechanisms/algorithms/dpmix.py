@@ -109,9 +109,9 @@ def synthesize(
         features=features, labels=labels, classes=classes, scaling=scaling, box=UNIT_BOX
     )
     scaling.check_accounted("DPMix")
-    size, notes = len(records), (EXACT_POPULATION,)
+    size = len(records)
     if population_size is not None:
-        size, notes = _lower_bound(population_size, len(records)), ()
+        size = _lower_bound(population_size, size)
     event = _event(options, size, records.dimension, records.classes)
     return release_batches(
         batches(records, event=event, noise=privacy.noise, device=computation.device),
@@ -128,7 +128,7 @@ def synthesize(
             "label_noise": event.label_noise,
         },
         computation=computation,
-        notes=notes,
+        notes=() if population_size is not None else (EXACT_POPULATION,),
     )
 
 

@@ -4,6 +4,8 @@ import torch
 from rdpkit.mechanisms.algorithms import distribution_matching
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
+from tests.mechanisms.flat import synthesize
+
 SHAPE = (1, 8, 8)
 
 
@@ -36,7 +38,7 @@ def _synthesize(**changes):
         "extractor_width": 16,
         "extractor_depth": 2,
     }
-    return distribution_matching.synthesize(*_data(), **(settings | changes))
+    return synthesize(distribution_matching, *_data(), **(settings | changes))
 
 
 def test_synthetic_records_come_to_look_like_their_class():
@@ -50,7 +52,7 @@ def test_it_is_never_called_private():
     found = _synthesize(noise=NoiseSource.system())
     assert found.guarantee is None
     assert not found.manifest.private
-    assert found.manifest.mechanism == "distribution_matching"
+    assert found.manifest.mechanism == "distribution-matching"
     assert "not private" in found.manifest.notes[0]
 
 

@@ -5,12 +5,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rdpkit.mechanisms.algorithms import dp_hp
+from rdpkit.mechanisms.algorithms import dp_hp, embedding_release
 from rdpkit.mechanisms.parts import mean_embedding
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from scipy.special import eval_hermite, factorial
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 
@@ -25,7 +26,6 @@ def _one_thread():
 
 def _map(**changes):
     settings = {
-        "dimension": 9,
         "order": 8,
         "rho": 0.6,
         "product_order": 3,
@@ -33,9 +33,12 @@ def _map(**changes):
         "product_pixels": 2,
         "products": 4,
         "product_weight": 0.3,
-        "generator": torch.Generator().manual_seed(0),
     }
-    return dp_hp.HermiteFeatures(**(settings | changes))
+    return dp_hp.HermiteFeatures(
+        dp_hp.HermiteKernel(**(settings | changes)),
+        dimension=9,
+        generator=torch.Generator().manual_seed(0),
+    )
 
 
 def _synthesize(**changes):
@@ -53,7 +56,7 @@ def _synthesize(**changes):
         "image_shape": (1, 5, 7),
     }
     features = rng.uniform(-1, 1, (40, 35))
-    return dp_hp.synthesize(features, np.arange(40) % 2, **(settings | changes))
+    return synthesize(dp_hp, features, np.arange(40) % 2, **(settings | changes))
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.6, 0.95])
@@ -122,7 +125,7 @@ def test_the_manifest_holds_the_event_and_its_guarantee():
     assert counts.noise_std == 4.0
     expected = rdpkit.epsilon(found.manifest.event, delta=1e-5, adjacency=REPLACE)
     assert found.guarantee == expected
-    assert found.manifest.mechanism == "dp_hp"
+    assert found.manifest.mechanism == "dp-hp"
     assert found.features.shape == (6, 35)
 
 
@@ -130,7 +133,7 @@ def test_the_data_are_seen_through_noisy_sums_only(monkeypatch):
     means = []
     monkeypatch.setattr(mean_embedding, "class_sums", lambda *a, **k: np.zeros((2, 2000)))
     monkeypatch.setattr(
-        dp_hp,
+        embedding_release,
         "match_means",
         lambda found, *a, **k: means.append(found) or np.zeros((6, 1, 5, 7)),
     )
@@ -144,7 +147,10 @@ def test_the_data_are_seen_through_noisy_sums_only(monkeypatch):
     [
         ({"rho": 1.0}, r"rho in \(0, 1\)"),
         ({"order": -1}, "order to be an integer >= 0"),
-        ({"product_pixels": 36}, r"product_pixels to be an integer in \[1, 35\]"),
+        (
+            {"product_pixels": 36, "product_order": 0},
+            r"product_pixels to be an integer in \[1, 35\]",
+        ),
         ({"product_pixels": 30}, "product_pixels with products"),
         ({"products": 0}, "product_weight to be 0"),
         ({"product_weight": 0.0}, "product_weight to be 0"),

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 import torch
-from rdpkit.mechanisms.algorithms import dp_merf
+from rdpkit.mechanisms.algorithms import dp_merf, embedding_release
 from rdpkit.mechanisms.parts import mean_embedding
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from sklearn.datasets import load_digits
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 
@@ -48,7 +49,7 @@ def _synthesize(data, **changes):
         "squared_length_scale": 5.0,
         "iterations": 2,
     }
-    return dp_merf.synthesize(*data, **(settings | changes))
+    return synthesize(dp_merf, *data, **(settings | changes))
 
 
 def test_features_have_norm_one():
@@ -77,7 +78,7 @@ def test_single_and_double_precision_use_the_same_frequencies():
 def test_the_released_sums_have_the_stated_noise(digits, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        dp_merf,
+        embedding_release,
         "match_means",
         lambda means, *args, **kwargs: seen.append(means) or np.zeros((50, 1, 8, 8)),
     )
@@ -105,7 +106,7 @@ def test_the_manifest_holds_the_event_and_its_guarantee(digits):
     event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
     assert found.manifest.event == event
     assert found.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency=REPLACE)
-    assert found.manifest.mechanism == "dp_merf"
+    assert found.manifest.mechanism == "dp-merf"
     assert "public" in found.manifest.notes[0]
     assert found.features.shape == (50, 1, 8, 8)
 

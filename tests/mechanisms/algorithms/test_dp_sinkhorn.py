@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,9 +9,10 @@ from rdpkit.mechanisms.algorithms import dp_sinkhorn
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 4, 4)
-COST = {"regularisation": 0.1, "steps": 20, "l1_weight": 0.5, "label_weight": 2.0}
+COST = dp_sinkhorn.Transport(regularisation=0.1, sinkhorn_steps=20, l1_weight=0.5, label_weight=2.0)
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +35,7 @@ class _NoNoise:
         return np.zeros(shape)
 
 
-def _without_noise(images, wanted, records, labels, *, clip, cost=COST, self_term=None):
+def _without_noise(images, wanted, records, labels, *, clip, transport=COST, self_term=None):
     return dp_sinkhorn.noisy_gradient(
         images,
         wanted,
@@ -41,7 +44,7 @@ def _without_noise(images, wanted, records, labels, *, clip, cost=COST, self_ter
         clip_norm=clip,
         noise_std=1.0,
         noise=_NoNoise(),
-        cost=cost,
+        transport=transport,
         self_term=self_term,
     )
 
@@ -71,7 +74,7 @@ def _synthesize(data=None, **changes):
         "generated": 6,
         "learning_rate": 1e-3,
     }
-    return dp_sinkhorn.synthesize(features, labels, **(settings | changes))
+    return synthesize(dp_sinkhorn, features, labels, **(settings | changes))
 
 
 def test_the_plan_has_uniform_margins_and_prefers_what_is_near():
@@ -114,7 +117,13 @@ def test_the_gradient_is_that_of_the_cost_under_a_fixed_plan():
     x, y = torch.tensor([[[[0.2, 0.4]]]]), torch.tensor([[[[0.5, -0.5]]]])
     label = torch.tensor([0])
     found = dp_sinkhorn.transport_gradient(
-        x, label, y, label, regularisation=0.1, steps=5, l1_weight=0.0, label_weight=1.0
+        x,
+        label,
+        y,
+        label,
+        transport=dp_sinkhorn.Transport(
+            regularisation=0.1, sinkhorn_steps=5, l1_weight=0.0, label_weight=1.0
+        ),
     )
     torch.testing.assert_close(found, (x - y).double(), rtol=0, atol=1e-7)
 
@@ -149,9 +158,9 @@ def test_adding_one_record_may_move_it_by_twice_the_clip_norm():
 
     def gradient(*values):
         records = np.array(values, dtype=np.float32).reshape(-1, 1, 1, 1)
-        cost = COST | {"l1_weight": 0.0}
+        cost = replace(COST, l1_weight=0.0)
         labels = np.zeros(len(values), dtype=np.int64)
-        return _without_noise(image, label, records, labels, clip=0.1, cost=cost)
+        return _without_noise(image, label, records, labels, clip=0.1, transport=cost)
 
     change = np.linalg.norm(gradient(-0.2) - gradient(-0.2, 1.0))
     # 1e-9 of the norm is kept free for rounding.
@@ -162,11 +171,13 @@ def test_the_self_term_is_clipped_with_the_gradient_and_not_beside_it():
     # Image at 0, record at 1: the gradient is -1; less a self term of 2 it is -3, and clipped -0.5.
     image, label = torch.zeros(1, 1, 1, 1), torch.tensor([0])
     record, of_class = np.ones((1, 1, 1, 1), dtype=np.float32), np.zeros(1, dtype=np.int64)
-    cost = COST | {"l1_weight": 0.0}
+    cost = replace(COST, l1_weight=0.0)
 
     def gradient(size, clip):
         term = torch.full((1, 1, 1, 1), size)
-        found = _without_noise(image, label, record, of_class, clip=clip, cost=cost, self_term=term)
+        found = _without_noise(
+            image, label, record, of_class, clip=clip, transport=cost, self_term=term
+        )
         return found.item()
 
     # 1e-9 of the norm is kept free for rounding; cdist is in double precision.
@@ -191,7 +202,7 @@ def test_the_manifest_holds_the_event_and_its_guarantee():
     assert found.manifest.event == event
     adjacency = rdpkit.Adjacency.REPLACE_ONE
     assert found.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency)
-    assert found.manifest.mechanism == "dp_sinkhorn"
+    assert found.manifest.mechanism == "dp-sinkhorn"
     assert found.features.shape == (6, *SHAPE)
     assert found.labels.tolist() == [0, 0, 0, 1, 1, 1]
 
@@ -231,7 +242,8 @@ def test_images_follow_the_records():
     labels = np.arange(40) % 2
     features = np.where(labels == 0, -0.7, 0.7)[:, None, None, None] * np.ones((40, *SHAPE))
     steps = []
-    found = dp_sinkhorn.synthesize(
+    found = synthesize(
+        dp_sinkhorn,
         features,
         labels,
         classes=2,

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from rdpkit.mechanisms.algorithms import dpmix
+from rdpkit.mechanisms.algorithms import class_wise_dpmix, dpmix
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.release import load_release
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 
 COMMON = {
@@ -29,13 +30,13 @@ COMMON = {
 def made(**changes):
     features, labels = images()
     given = {**COMMON, "releases": 10, "noise": NoiseSource.seeded(1), **changes}
-    return dpmix.synthesize(features, labels, **given)
+    return synthesize(dpmix, features, labels, **given)
 
 
 def class_wise(**changes):
     features, labels = images()
     given = {**COMMON, "samples_per_class": 4, "noise": NoiseSource.seeded(1), **changes}
-    return dpmix.synthesize_class_wise(features, labels, **given)
+    return synthesize(class_wise_dpmix, features, labels, **given)
 
 
 def test_the_guarantee_is_that_of_the_event(tmp_path):
@@ -119,7 +120,8 @@ def test_the_noise_has_the_stated_size():
 
 def test_values_outside_of_the_range_are_cut():
     features = np.full((4, 2), 9.0)
-    one = dpmix.synthesize(
+    one = synthesize(
+        dpmix,
         features,
         np.zeros(4, dtype=int),
         **{**COMMON, "classes": 1, "scaling": public_scaling(), "order_of_mixture": 4},
@@ -134,7 +136,7 @@ def test_a_public_lower_bound_on_the_number_of_records():
     one = made(population_size=40)
     assert one.manifest.event.population_size == 40
     assert one.manifest.notes == ()
-    assert "number of records is exact" in made().manifest.notes[0]
+    assert "number of records is the data's exact one" in made().manifest.notes[0]
     with pytest.raises(ValueError, match="there are fewer"):
         made(population_size=61)
 

@@ -12,6 +12,7 @@ from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
 from rdpkit.mechanisms.parts.records import Records
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 
 
 def data(count=2000, seed=0, *, spread=3.0):
@@ -35,7 +36,7 @@ def made(**changes):
         "noise": NoiseSource.seeded(1),
         **changes,
     }
-    return gaussian_synthesis.synthesize(*data(), **given)
+    return synthesize(gaussian_synthesis, *data(), **given)
 
 
 def test_the_guarantee_is_that_of_the_event():
@@ -53,7 +54,8 @@ def test_the_guarantee_is_that_of_the_event():
 
 def test_a_table_without_classes():
     features, labels = data()
-    one = gaussian_synthesis.synthesize(
+    one = synthesize(
+        gaussian_synthesis,
         features,
         np.zeros_like(labels),
         classes=1,

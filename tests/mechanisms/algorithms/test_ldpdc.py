@@ -12,6 +12,7 @@ from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
 from rdpkit.mechanisms.parts.records import Records
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import images
 
 CENTRED = public_scaling(factor=2 / 255, shift=-1.0)
@@ -31,7 +32,7 @@ def made(**changes):
         "noise": NoiseSource.seeded(1),
         **changes,
     }
-    return ldpdc.synthesize(features, labels, **given)
+    return synthesize(ldpdc, features, labels, **given)
 
 
 def test_the_guarantee_is_that_of_the_event():

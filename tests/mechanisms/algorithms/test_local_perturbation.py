@@ -14,6 +14,7 @@ from rdpkit.mechanisms.parts.preprocessing import exact_z_score
 from rdpkit.mechanisms.parts.records import Records
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 
 
@@ -30,14 +31,20 @@ def made(**changes):
         "noise": NoiseSource.seeded(1),
         **changes,
     }
-    return local_perturbation.synthesize(features, labels, **given_all)
+    return synthesize(local_perturbation, features, labels, **given_all)
+
+
+def options(*, feature_noise):
+    return local_perturbation.LocalPerturbationOptions(
+        clip_norm=1.0, feature_noise=feature_noise, label_noise=1.0
+    )
 
 
 def test_the_guarantee_is_the_gaussian_mechanisms():
     one = made(noise=NoiseSource.system())
     event = local_perturbation.record_event(clip_norm=1.0, feature_noise=2.0, label_noise=1.5)
     assert one.manifest.event == event
-    assert one.manifest.mechanism == "local_perturbation"
+    assert one.manifest.mechanism == "local-perturbation"
     assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
     assert one.manifest.private
     assert (one.features.shape, one.labels.shape) == ((60, 4, 4), (60,))
@@ -83,7 +90,7 @@ def test_the_noise_has_the_stated_size():
     features, labels = np.zeros((200, 50)), np.zeros(200, dtype=int)
     data = Records(features=features, labels=labels, classes=1, scaling=BYTES, norm=1.0)
     ((rows, _),) = local_perturbation.batches(
-        data, feature_noise=3.0, label_noise=1.0, noise=NoiseSource.seeded(5)
+        data, options(feature_noise=3.0), noise=NoiseSource.seeded(5)
     )
     assert abs(np.mean(rows**2) / 9.0 - 1.0) < 5 * math.sqrt(2.0 / rows.size)
 
@@ -99,7 +106,7 @@ def test_records_without_a_bound_are_refused():
     with pytest.raises(ValueError, match="to be clipped"):
         next(
             local_perturbation.batches(
-                data, feature_noise=1.0, label_noise=1.0, noise=NoiseSource.seeded(0)
+                data, options(feature_noise=1.0), noise=NoiseSource.seeded(0)
             )
         )
 

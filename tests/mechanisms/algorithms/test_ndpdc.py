@@ -12,6 +12,7 @@ from rdpkit.mechanisms.parts.random_extractor import random_convnet
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 8, 8)
 EXTRACTOR = random_convnet(0, shape=SHAPE, width=8, depth=2)
@@ -49,7 +50,7 @@ def _synthesize(features, labels, **changes):
         "extractor_width": 4,
         "extractor_depth": 2,
     }
-    return ndpdc.synthesize(features, labels, **(settings | changes))
+    return synthesize(ndpdc, features, labels, **(settings | changes))
 
 
 @settings(max_examples=40, deadline=None)

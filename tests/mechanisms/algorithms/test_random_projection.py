@@ -9,6 +9,7 @@ from rdpkit.mechanisms.algorithms.local_perturbation import record_event
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 import rdpkit
+from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 
 
@@ -27,7 +28,7 @@ def made(**changes):
         "noise": NoiseSource.seeded(1),
         **changes,
     }
-    return random_projection.synthesize(features, labels, **given)
+    return synthesize(random_projection, features, labels, **given)
 
 
 def test_the_guarantee_is_that_of_one_noisy_row():
@@ -35,7 +36,7 @@ def test_the_guarantee_is_that_of_one_noisy_row():
     event = record_event(clip_norm=1.0, feature_noise=2.0, label_noise=1.5)
     assert one.manifest.event == event
     assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
-    assert one.manifest.mechanism == "random_projection"
+    assert one.manifest.mechanism == "random-projection"
     assert one.manifest.parameters["projection_seed"] == 11
     assert one.features.shape == (60, 5)
 

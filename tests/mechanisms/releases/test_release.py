@@ -9,12 +9,14 @@ import os
 import numpy as np
 import pytest
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import (
     Manifest,
     check_arrays,
     load_manifest,
     load_release,
     release,
+    release_without_guarantee,
 )
 
 import rdpkit
@@ -34,6 +36,9 @@ def made(*, noise=None, event=EVENT, rows=5, **changes):
         **changes,
     }
     features = np.arange(rows * 4, dtype=np.float32).reshape(rows, 2, 2) / 7
+    given["privacy"] = Privacy(
+        **{name: given.pop(name) for name in ("delta", "adjacency", "noise")}
+    )
     return release(features, np.arange(rows), **given)
 
 
@@ -70,9 +75,12 @@ def test_without_a_sound_bound_it_is_not_private():
 
 
 def test_a_baseline_without_privacy_has_no_guarantee():
-    manifest = made(event=None, delta=None, adjacency=None, mechanism="copy").manifest
+    rows = np.zeros((2, 3))
+    manifest = release_without_guarantee(
+        rows, np.arange(2), mechanism="copy", parameters={}, notes=(), noise=NoiseSource.system()
+    ).manifest
     assert (manifest.mechanism, manifest.guarantee, manifest.private) == ("copy", None, False)
-    with pytest.raises(ValueError, match="without an event"):
+    with pytest.raises(ValueError, match="Expected event"):
         made(event=None)
 
 
@@ -102,10 +110,8 @@ def test_a_changed_array_is_named(tmp_path, suffix, name):
     made_two = release(
         **arrays,
         event=EVENT,
-        delta=1e-5,
-        adjacency="replace_one",
+        privacy=Privacy(delta=1e-5, adjacency="replace_one", noise=NoiseSource.system()),
         parameters={},
-        noise=NoiseSource.system(),
     )
     made_two.save(tmp_path / f"x{suffix}")
     (tmp_path / "x.json").write_bytes(text)
@@ -221,10 +227,8 @@ def test_arrays_that_are_no_release_are_refused(features, labels, message):
             features,
             labels,
             event=EVENT,
-            delta=1e-5,
-            adjacency="replace_one",
+            privacy=Privacy(delta=1e-5, adjacency="replace_one", noise=NoiseSource.seeded(0)),
             parameters={},
-            noise=NoiseSource.seeded(0),
         )
 
 

@@ -20,7 +20,8 @@ from tests.verification.claim_files import text
 pytest.importorskip("cryptography", reason="releases draw their noise with it")
 
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.release import release
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.releases.release import release, release_without_guarantee
 
 EVENT = Gaussian(noise_std=5.0, record_norm=1.0)
 CODE = '[claim.code]\ncallable = "{}"\ndimension = 1\nsamples = 6000\nseed = 3\n'
@@ -33,10 +34,8 @@ def released(path, *, noise=None, epsilon=None, event=EVENT):
         np.zeros((3, 2)),
         np.zeros(3, dtype=np.int64),
         event=event,
-        delta=1e-5,
-        adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+        privacy=Privacy(delta=1e-5, adjacency=Adjacency.ADD_OR_REMOVE_ONE, noise=source),
         parameters={"noise_std": 5.0},
-        noise=source,
     )
     made.save(path.with_suffix(".npz"))
     manifest = path.with_suffix(".json")
@@ -126,14 +125,12 @@ def test_a_manifest_that_says_too_little_is_refuted(tmp_path):
 
 
 def test_a_manifest_of_nothing_guarantees_nothing(tmp_path):
-    release(
+    release_without_guarantee(
         np.zeros((2, 2)),
         np.zeros(2),
-        event=None,
         mechanism="none",
-        delta=None,
-        adjacency=None,
         parameters={},
+        notes=(),
         noise=NoiseSource.system(),
     ).save(tmp_path / "x.npz")
     done = run(tmp_path / "x.json")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mixture_means import mixture_means
 from rdpkit.mechanisms.algorithms import dpmix
-from rdpkit.mechanisms.evaluation.mixture_means import mixture_means
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 
 from rdpkit import DPMix
+from tests.mechanisms.flat import synthesize
 
 SHARES = np.array([0.5, 0.3, 0.2])
 CENTRES = np.array([[0.2, 0.8, 0.5, 0.5], [0.8, 0.2, 0.5, 0.4], [0.5, 0.5, 0.1, 0.9]])
@@ -35,7 +36,8 @@ def records(count=1_000):
 
 
 def released(features, labels, how, *, seed=1):
-    return dpmix.synthesize(
+    return synthesize(
+        dpmix,
         features,
         labels,
         classes=3,

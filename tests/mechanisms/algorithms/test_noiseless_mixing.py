@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
-from rdpkit.mechanisms.evaluation.noiseless_mixing import synthesize
+from rdpkit.mechanisms.algorithms import noiseless_mixing
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
+
+from tests.mechanisms.flat import synthesize
 
 RNG = np.random.default_rng(0)
 FEATURES = RNG.random((60, 5)).astype(np.float32)
@@ -18,7 +20,7 @@ def mixed(**changes):
         "scaling": public_scaling(),
         "noise": NoiseSource.seeded(0),
     } | changes
-    return synthesize(FEATURES, LABELS, **arguments)
+    return synthesize(noiseless_mixing, FEATURES, LABELS, **arguments)
 
 
 def test_one_record_a_mean_is_a_record_of_its_class():

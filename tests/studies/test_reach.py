@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 from click.testing import CliRunner
-from rdpkit.mechanisms.evaluation.reach import main, nearest_mean
+from reach import main, nearest_mean
 
 
 def test_the_nearest_mean():

@@ -1,10 +1,11 @@
 import math
 
+import linear_matching
 import numpy as np
 import pytest
-from rdpkit.mechanisms.evaluation.bai_saranadasa import bai_saranadasa
-from rdpkit.mechanisms.parts import linear_matching
+from bai_saranadasa import bai_saranadasa
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
 
 
 def _by_the_definition(x, y):
@@ -78,9 +79,7 @@ def test_shared_initial_records_make_the_statistic_very_negative_though_means_ar
     features, labels = rng.uniform(-1, 1, (80, 1, 6, 6)), np.arange(80) % 2
     options = {
         "classes": 2,
-        "delta": None,
-        "adjacency": None,
-        "noise": NoiseSource.seeded(0),
+        "privacy": Privacy(delta=1e-5, adjacency="replace_one", noise=NoiseSource.seeded(0)),
         "samples_per_class": 60,
     }
     first = linear_matching.synthesize(features, labels, initial=initial, **options)

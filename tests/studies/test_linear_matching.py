@@ -1,11 +1,16 @@
 import math
+from dataclasses import replace
 
+import linear_matching
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rdpkit.mechanisms.parts import linear_matching
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.verification.blackbox.options import VerificationOptions
+from rdpkit.verification.blackbox.tested_claim import event_claim
+from rdpkit.verification.blackbox.verify import verify
 
 import rdpkit
 
@@ -19,13 +24,9 @@ def _data(n=40, seed=0):
 
 
 def _synthesize(**changes):
-    settings = {
-        "classes": 2,
-        "delta": 1e-5,
-        "adjacency": REPLACE,
-        "noise": NoiseSource.seeded(0),
-        "samples_per_class": 4,
-    }
+    privacy = {"delta": 1e-5, "adjacency": REPLACE, "noise": NoiseSource.seeded(0)}
+    privacy |= {name: changes.pop(name) for name in list(changes) if name in privacy}
+    settings = {"classes": 2, "privacy": Privacy(**privacy), "samples_per_class": 4}
     return linear_matching.synthesize(*_data(), **(settings | changes))
 
 
@@ -40,7 +41,7 @@ def test_the_basis_is_orthogonal_and_its_first_vectors_span_the_records(n):
 
 def test_records_are_the_mean_plus_turned_initial_records():
     initial = np.random.default_rng(5).normal(size=(2, 4, 6))
-    found = _synthesize(initial=initial, delta=None, adjacency=None)
+    found = _synthesize(initial=initial)
     features, labels = _data()
     for label in range(2):
         records = features[labels == label].reshape(-1, 6)
@@ -51,9 +52,7 @@ def test_records_are_the_mean_plus_turned_initial_records():
 
 
 def test_known_initial_records_are_not_private():
-    found = _synthesize(
-        initial=np.zeros((2, 4, 6)), delta=None, adjacency=None, noise=NoiseSource.system()
-    )
+    found = _synthesize(initial=np.zeros((2, 4, 6)), noise=NoiseSource.system())
     assert found.guarantee is None
     assert not found.manifest.private
     assert "initial records" in found.manifest.notes[0]
@@ -106,7 +105,6 @@ def test_one_record_moves_a_mean_by_at_most_the_sensitivity(n, seed, corners):
         ({"initial": np.full((2, 4, 6), np.nan)}, "initial to be finite numbers"),
         ({"samples_per_class": 0}, "samples_per_class"),
         ({"classes": 3}, "labels to hold each"),
-        ({"initial": np.zeros((2, 4, 6))}, "neither delta nor adjacency"),
         ({"delta": None}, "delta"),
     ],
 )
@@ -115,3 +113,34 @@ def test_arguments_that_do_not_fit_are_errors(changes, message):
         _synthesize(**changes)
     with pytest.raises(ValueError, match="records to be finite"):
         linear_matching.spanning_basis(np.zeros(3))
+
+
+def _verified(*, samples, seed, claim=None, rate=0.001):
+    return verify(
+        linear_matching.verify_target,
+        claim=claim,
+        options=VerificationOptions(
+            false_alarm_rate=rate,
+            samples=samples,
+            training=300,
+            seed=seed,
+            scores=("logistic",),
+        ),
+    )
+
+
+@pytest.mark.statistical
+def test_it_is_not_rejected():
+    """It is rejected wrongly with probability 0.001 with another seed."""
+    result = _verified(samples=8000, seed=1)
+    assert result.verdict == "not rejected"
+    assert not result.mistakes
+
+
+@pytest.mark.statistical
+def test_a_claim_of_two_and_a_half_times_the_noise_is_rejected():
+    """Seeded; without this, a test that rejects nothing would pass the one above."""
+    event = linear_matching.verify_target.event
+    parts = tuple(replace(part, event=replace(part.event, noise_std=2.5)) for part in event.events)
+    claim = event_claim(replace(event, events=parts), adjacency=ADD_REMOVE)
+    assert _verified(samples=40_000, seed=2, claim=claim, rate=0.05).rejected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rdpkit.mechanisms.evaluation.discriminant import fit_discriminant
+from discriminant import fit_discriminant
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from rdpkit import DPCDA
