@@ -17,5 +17,7 @@ setup(
             for name in find_packages(include=[folder, f"{folder}.*"])
         ),
     ],
+    # pyproject.toml names the files that are installed beside the modules.
+    include_package_data=False,
     package_dir={f"rdpkit.{folder}": folder for folder in BESIDE},
 )
