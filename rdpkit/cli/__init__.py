@@ -75,9 +75,16 @@ class Commands(click.Group):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, with errors in the form of this program."""
+        """Run the command; signals end it cleanly, and errors have the form of this program."""
+        from rdpkit.supervisor import Interrupted, interruptible  # noqa: PLC0415 - loads numpy
+
         with _errors_of_one_form(ctx):
-            return super().invoke(ctx)
+            try:
+                with interruptible():
+                    return super().invoke(ctx)
+            except Interrupted as signal:
+                click.echo("Interrupted.", err=True)
+                ctx.exit(signal.status)
 
 
 @contextmanager

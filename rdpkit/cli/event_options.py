@@ -180,13 +180,15 @@ def target_epsilon_option() -> click.Option:
     )
 
 
-def conversion_option() -> click.Option:
-    """The option ``--conversion``."""
+def conversion_option(
+    default: str = "By default the tightest, optimal, and for a published bound the one that its "
+    "paper uses.",
+) -> click.Option:
+    """The option ``--conversion``, and which one is taken where it is not given."""
     return click.Option(
         ["--conversion"],
         type=click.Choice(["mironov2017", "balle2020", "optimal"]),
-        help="The theorem that turns Renyi divergences into (epsilon, delta). By default the "
-        "tightest, optimal, and for a published bound the one that its paper uses.",
+        help=f"The theorem that turns Renyi divergences into (epsilon, delta). {default}",
     )
 
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from rdpkit.calibration import UnreachableTargetError
 from rdpkit.cli.event_commands import EventCommands, with_adjacency
@@ -25,6 +20,7 @@ from rdpkit.cli.event_options import (
 )
 from rdpkit.cli.output import OUT_OF_REACH, CommandError
 from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
+from rdpkit.cli.progress import work_shown
 from rdpkit.events import MECHANISMS, Event
 from rdpkit.events.mixing import Mixing
 from rdpkit.planning import OBJECTIVES, Plan
@@ -77,22 +73,6 @@ def _event(
     return event_from_table(table)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal, and nothing in a pipe."""
-    with Progress(
-        TextColumn("planning"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    ) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
 def _print(found: Plan) -> None:
     best = found.best
     width = 16
@@ -107,6 +87,14 @@ def _print(found: Plan) -> None:
     lines = with_guarantee(lines, found.guarantee, found.notes, width)
     click.echo("\n".join(printable(line) for line in lines))
     click.echo()
+    _print_choices(found)
+
+
+def _print_choices(found: Plan) -> None:
+    """Every order of mixture that was tried; a star marks the best."""
+    from rich.console import Console  # noqa: PLC0415 - only for tables
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     shares = any(choice.label_share is not None for choice in found.choices)
     headings = ["l", "releases", *(["label share"] if shares else []), "noise", "mean", "variation"]
@@ -115,7 +103,7 @@ def _print(found: Plan) -> None:
     for choice in found.choices:
         share = [f"{choice.label_share:g}"] if shares else []
         table.add_row(
-            f"{choice.order_of_mixture}{' *' if choice == best else '  '}",
+            f"{choice.order_of_mixture}{' *' if choice == found.best else '  '}",
             str(choice.releases),
             *share,
             f"{choice.noise:.6g}",
@@ -137,8 +125,14 @@ def _run(
 ) -> None:
     event = _event(source, given, releases=releases, adjacency=adjacency)
     try:
-        with _progress() as tell:
-            found = find(event, adjacency=adjacency, releases=releases, **question, progress=tell)
+        with work_shown() as work:
+            found = find(
+                event,
+                adjacency=adjacency,
+                releases=releases,
+                **question,
+                progress=lambda done, total: work.show("plan", done, total),
+            )
     except UnreachableTargetError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
     if output_format == "json":

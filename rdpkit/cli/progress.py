@@ -26,15 +26,22 @@ def _set_threads(ctx: click.Context, option: click.Parameter, value: int | None)
     return value
 
 
-threads_option = click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    callback=_set_threads,
-    is_eager=True,
-    expose_value=False,
-    help="The largest number of threads that numerical libraries may use.  [default: their own "
+_THREADS: dict[str, Any] = {
+    "type": click.IntRange(min=1),
+    "callback": _set_threads,
+    "is_eager": True,
+    "expose_value": False,
+    "help": "The largest number of threads that numerical libraries may use.  [default: their own "
     "choice, mostly one for each core]",
-)
+}
+
+threads_option = click.option("--threads", **_THREADS)
+"""The decorator for commands that are functions."""
+
+
+def new_threads_option() -> click.Option:
+    """The same option, for commands that are made of a list of options."""
+    return click.Option(["--threads"], **_THREADS)
 
 
 class Work:
@@ -120,4 +127,4 @@ def work_shown() -> Iterator[Work]:
         yield Work(progress)
 
 
-__all__ = ["Work", "threads_option", "work_shown"]
+__all__ = ["Work", "new_threads_option", "threads_option", "work_shown"]

@@ -2,78 +2,60 @@
 
 from __future__ import annotations
 
-import copy
-import itertools
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from rdpkit import columns as tables
+from rdpkit import columns as files
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli import parameter_ranges as axes
-from rdpkit.cli.output import one_line_errors
-from rdpkit.cli.sweep_results import Answer, Build, Progressing, Question, answer
-from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
+from rdpkit.cli.docstrings import described
+from rdpkit.cli.event_commands import EventCommands, made_of_events
+from rdpkit.cli.event_options import (
+    adjacency_option,
+    conversion_option,
+    dashed,
+    format_choice,
+    has_options,
+)
+from rdpkit.cli.parameter_ranges import SYNTAX
+from rdpkit.cli.progress import new_threads_option, work_shown
+from rdpkit.cli.sweep_answers import Answer, Question, answers_to
+from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, columns_of
+from rdpkit.events import MECHANISMS, Event, parameters_of
 from rdpkit.guarantee import plain
-from rdpkit.tables import read_toml
 from rdpkit.text import as_json, printable, rounded_up
 
-_SHOWN = 40
-_VARIED = re.compile(r"[A-Za-z_]\w*|\[\d+\]")
+_SHOWN_ROWS = 40
 
 
-class _Sweeps(click.Group):
-    """Subcommands are the mechanisms, and any TOML file that describes an event."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Mechanisms that options can describe."""
-        return [name for name, kind in MECHANISMS.items() if _options(kind) is not None]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command for a mechanism or a file."""
-        if cmd_name.endswith(".toml"):
-            return _command(cmd_name, [_vary_option()])
-        options = _options(MECHANISMS[cmd_name]) if cmd_name in MECHANISMS else None
-        return None if options is None else _command(cmd_name, [*options, _count_option()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As in click, with an error that lists the mechanisms."""
-        if args and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(
-                f"Expected EVENT to be one of {', '.join(self.list_commands(ctx))}, or a TOML "
-                f"file with --vary for an event made of others, got {args[0]!r}."
-            )
-        return super().resolve_command(ctx, args)
-
-
-def _options(kind: type[Event]) -> list[click.Option] | None:
-    """An option for every parameter; None if some of them are events."""
-    found = []
-    for parameter in parameters_of(kind):
-        if parameter.kind in ("event", "events"):
-            return None
+def _axes(event_type: type[Event]) -> list[click.Option]:
+    """An option for every parameter of a mechanism; numbers take several values."""
+    texts = described(event_type).parameters
+    options = []
+    for parameter in parameters_of(event_type):
         if parameter.name == "adjacency":
             continue
-        is_axis = parameter.kind in ("number", "integer")
-        found.append(
+        varies = parameter.kind in ("number", "integer")
+        text = texts.get(parameter.name) or parameter.describe()
+        options.append(
             click.Option(
-                ["--" + parameter.name.replace("_", "-"), parameter.name],
-                metavar="AXIS" if is_axis else "VALUE",
-                help=f"{axes.SYNTAX}." if is_axis else parameter.describe(),
+                ["--" + dashed(parameter.name), parameter.name],
+                metavar="AXIS" if varies else "VALUE",
+                help=text,
             )
         )
-    return found
+    count = click.Option(
+        ["--count"],
+        metavar="AXIS",
+        default="1",
+        show_default=True,
+        help="How many times the event is released on the same data.",
+    )
+    return [*options, count]
 
 
 def _vary_option() -> click.Option:
@@ -86,25 +68,10 @@ def _vary_option() -> click.Option:
     )
 
 
-def _count_option() -> click.Option:
-    return click.Option(
-        ["--count"],
-        metavar="AXIS",
-        default="1",
-        show_default=True,
-        help="Releases, one after the other.",
-    )
-
-
 def _shared_options() -> list[click.Option]:
     return [
-        click.Option(["--delta"], metavar="AXIS", help="Each in (0, 1)."),
-        click.Option(
-            ["--adjacency"],
-            type=click.Choice([member.value for member in Adjacency]),
-            required=True,
-            help="The neighbouring relation; there is no default.",
-        ),
+        click.Option(["--delta"], metavar="AXIS", help="Each in (0, 1), for example 1e-5."),
+        adjacency_option(),
         click.Option(
             ["--table"],
             type=click.Path(path_type=Path),
@@ -113,15 +80,11 @@ def _shared_options() -> list[click.Option]:
         ),
         click.Option(
             ["--bound"],
-            help="Ask for this bound, row by row: best, best-rdp or an id. By default a sampled "
-            "Gaussian is swept in one go from Renyi divergences (mironov2019, swap-coupling or "
-            "wang2019), and anything else is asked for its best-rdp.",
+            help="Answer row by row with this bound: best, best-rdp or an id. By default all rows "
+            "of a sampled Gaussian are answered at once from Renyi divergences (mironov2019, "
+            "swap-coupling or wang2019), and other events row by row with best-rdp.",
         ),
-        click.Option(
-            ["--conversion"],
-            type=click.Choice(["mironov2017", "balle2020", "optimal"]),
-            help="From RDP to epsilon; by default balle2020 in one go, optimal row by row.",
-        ),
+        conversion_option("By default balle2020 for all rows at once, and optimal row by row."),
         click.Option(
             ["--keep-going"],
             is_flag=True,
@@ -132,206 +95,58 @@ def _shared_options() -> list[click.Option]:
             type=click.IntRange(min=1),
             default=lambda: os.cpu_count() or 1,
             show_default="all cores",
-            help="Processes, where rows are asked one by one.",
+            help="Processes to share the rows between, where they are answered one by one.",
         ),
+        new_threads_option(),
         click.Option(
             ["-o", "--output"],
             type=click.Path(path_type=Path),
-            help="Write the whole table here: .csv or .parquet.",
+            help="Write the whole table to this file: .csv or .parquet.",
         ),
-        click.Option(
-            ["--format", "output_format"],
-            type=click.Choice(["text", "csv", "json"]),
-            default="text",
-            show_default=True,
-            help="What to print: text for people (the first rows), csv or json for programs.",
-        ),
+        format_choice("text", "csv", "json"),
     ]
 
 
-def _command(name: str, options: list[click.Option]) -> click.Command:
-    return click.Command(
-        name,
-        callback=one_line_errors(_run_for(name)),
-        params=[*options, *_shared_options()],
-        help=f"Epsilon of {name} over a grid or a table.",
-    )
-
-
-def _run_for(name: str) -> Callable[..., None]:
-    def run(
-        *,
-        adjacency: str,
-        table: Path | None,
-        bound: str | None,
-        conversion: str | None,
-        keep_going: bool,
-        jobs: int,
-        output: Path | None,
-        output_format: str,
-        **given: Any,
-    ) -> None:
-        if output is not None:
-            tables.check_suffix(output)
-        content = None if name in MECHANISMS else read_toml(name)
-        columns, build = _configurations(name, content, table, given, Adjacency.parse(adjacency))
-        if "delta" not in columns:
-            raise ValueError("Expected --delta, or a column 'delta' in the table.")
-        question = Question(
-            own=("delta",) if content is not None else ("count", "delta"),
-            adjacency=Adjacency.parse(adjacency),
-            bound=bound,
-            conversion=conversion,
-            keep_going=keep_going,
-            jobs=jobs,
-        )
-        height = len(columns["delta"])
-        with _progress(height) as tell:
-            answers = answer(columns, build, question, tell)
-        result = _result(columns, answers, question)
-        if output is not None:
-            tables.write(output, result)
-        _print(result, output, output_format)
-        failed = [i for i, answer in enumerate(answers) if answer.error is not None]
-        if failed:
-            first = answers[failed[0]].error or ""
-            click.echo(
-                printable(
-                    f"{len(failed)} of {height} rows were skipped; row {failed[0] + 1}: {first}"
-                ),
-                err=True,
-            )
-            sys.exit(1)
-
-    return run
-
-
-def _configurations(
-    name: str,
-    content: dict[str, Any] | None,
-    table: Path | None,
+def _run(
+    source: str,
     given: dict[str, Any],
-    adjacency: Adjacency,
-) -> tuple[dict[str, list[Any]], Build]:
-    """The columns of the sweep, and how an event is made from a row."""
-    own: dict[str, list[Any]] = {}
-    if content is None:
-        own["count"] = axes.integers("--count", given["count"])
-    if given["delta"] is not None:
-        own["delta"] = axes.numbers("--delta", given["delta"])
-    if content is None:
-        specification = {p.name: p for p in parameters_of(MECHANISMS[name])}
-        grid = {
-            key: _axis(specification[key], text)
-            for key, text in given.items()
-            if key in specification and text is not None
-        }
-        known = tuple(specification)
-
-        def build(row: Mapping[str, Any]) -> Event:
-            parameters = {key: _fitting(specification[key], row[key]) for key in row}
-            if "adjacency" in specification:
-                parameters["adjacency"] = adjacency.value
-            return event_from_parameters(name, parameters)
-
-    else:
-        grid = dict(_varied(text) for text in given["vary"])
-        known = ()
-        for path in grid:
-            _replaced(content, path, None)
-
-        def build(row: Mapping[str, Any]) -> Event:
-            changed = copy.deepcopy(content)
-            for path, value in row.items():
-                changed = _replaced(changed, path, value)
-            mechanism = changed.pop("mechanism", None)
-            return event_from_parameters(mechanism, changed)
-
-    together = {**grid, **own}
-    if table is None:
-        combinations = list(itertools.product(*together.values()))
-        columns = {key: [row[i] for row in combinations] for i, key in enumerate(together)}
-        return columns, build
-    rows = tables.read(table)
-    for column in rows:
-        if content is not None and column != "delta":
-            _replaced(content, column, None)
-        elif content is None and column not in (*known, "count", "delta"):
-            raise ValueError(
-                f"{table}: expected columns among {', '.join(known)}, count, delta, got {column!r}."
-            )
-    height = len(next(iter(rows.values()), []))
-    constants = {}
-    for key, values in together.items():
-        if key in rows:
-            continue
-        if len(values) != 1:
-            raise ValueError(f"Expected one value for {key} beside a table, got {len(values)}.")
-        constants[key] = values * height
-    return {**rows, **constants}, build
+    *,
+    adjacency: str,
+    table: Path | None,
+    output: Path | None,
+    output_format: str,
+    **values: Any,
+) -> None:
+    if output is not None:
+        files.check_suffix(output)
+    question_of = {name: values.pop(name) for name in ("bound", "conversion", "keep_going", "jobs")}
+    question = Question(adjacency=Adjacency.parse(adjacency), **question_of)
+    kind = MechanismSource.of(source, adjacency) if source in MECHANISMS else FileSource.of(source)
+    columns = columns_of(kind, {**given, **values}, table)
+    height = len(columns["delta"])
+    with work_shown() as work:
+        answers = answers_to(
+            columns, kind, question, lambda done, total: work.show("sweep", done, total)
+        )
+    result = _table(columns, answers, question)
+    if output is not None:
+        files.write(output, result)
+    _print(result, output, output_format)
+    failed = [i for i, answer in enumerate(answers) if answer.error is not None]
+    if failed:
+        first = answers[failed[0]].error or ""
+        text = f"{len(failed)} of {height} rows were skipped; row {failed[0] + 1}: {first}"
+        click.echo(printable(text), err=True)
+        sys.exit(1)
 
 
-def _axis(parameter: Parameter, text: str) -> list[Any]:
-    """The values of one parameter: several for numbers, one for anything else."""
-    name = "--" + parameter.name.replace("_", "-")
-    match parameter.kind:
-        case "number":
-            return axes.numbers(name, text)
-        case "integer":
-            return axes.integers(name, text)
-        case "integers" | "numbers":
-            read = axes.integers if parameter.kind == "integers" else axes.numbers
-            found = read(name, text)
-            return [found[0] if parameter.one_for_all and len(found) == 1 else tuple(found)]
-        case "flag":
-            if text not in ("true", "false"):
-                raise ValueError(f"Expected {name} to be true or false, got {text!r}.")
-            return [text == "true"]
-        case _:
-            return [text]
-
-
-def _fitting(parameter: Parameter, value: Any) -> Any:
-    """An integer for an integer that a table holds as a float."""
-    whole = isinstance(value, float) and value.is_integer()
-    return int(value) if parameter.kind == "integer" and whole else value
-
-
-def _varied(text: str) -> tuple[str, list[float]]:
-    path, separator, axis = text.partition("=")
-    if not separator or not _VARIED.findall(path):
-        raise ValueError(f"Expected --vary to be PATH=AXIS, got {text!r}.")
-    found = axes.numbers(f"--vary {path}", axis)
-    return path, [int(v) if v.is_integer() else v for v in found]
-
-
-def _replaced(content: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The content with one number replaced; None checks the path and replaces nothing."""
-    parts = [int(p[1:-1]) if p.startswith("[") else p for p in _VARIED.findall(path)]
-    place: Any = content
-    try:
-        for part in parts[:-1]:
-            place = place[part]
-        present = place[parts[-1]]
-    except (KeyError, IndexError, TypeError):
-        present = None
-    if isinstance(present, bool) or not isinstance(present, (int, float)):
-        raise ValueError(f"Expected {path!r} to be the path of a number in the file.")
-    if value is not None:
-        # A number that happens to be whole stays a float where the file has one.
-        place[parts[-1]] = float(value) if isinstance(present, float) else value
-    return content
-
-
-def _result(
-    columns: dict[str, list[Any]], answers: list[Answer], question: Question
-) -> dict[str, list[Any]]:
-    height = len(answers)
+def _table(columns: Columns, answers: Sequence[Answer], question: Question) -> Columns:
+    """The columns of the rows and of their answers."""
     result = {
         name: [",".join(map(str, v)) if isinstance(v, tuple) else v for v in values]
         for name, values in columns.items()
     }
-    result["adjacency"] = [question.adjacency.value] * height
+    result["adjacency"] = [question.adjacency.value] * len(answers)
     for name in ("epsilon", "order", "bound", "conversion"):
         result[name] = [getattr(answer, name) for answer in answers]
     if question.keep_going:
@@ -339,24 +154,7 @@ def _result(
     return result
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Progressing]:
-    """A progress bar on a terminal, and nothing in a pipe."""
-    with Progress(
-        TextColumn("sweeping"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    ) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda done, _: progress.update(task, completed=done)
-
-
-def _print(result: dict[str, list[Any]], output: Path | None, output_format: str) -> None:
-    height = len(result["epsilon"])
+def _print(result: Columns, output: Path | None, output_format: str) -> None:
     if output_format == "json":
         rows = [
             {
@@ -366,19 +164,26 @@ def _print(result: dict[str, list[Any]], output: Path | None, output_format: str
             for row in zip(*result.values(), strict=True)
         ]
         click.echo(as_json({"rows": rows}))
-        return
-    if output_format == "csv":
-        click.echo(tables.as_csv(result), nl=False)
-        return
-    if output is not None:
-        click.echo(f"{height} rows in {printable(str(output))}")
-        return
+    elif output_format == "csv":
+        click.echo(files.as_csv(result), nl=False)
+    elif output is not None:
+        click.echo(f"{len(result['epsilon'])} rows in {printable(str(output))}")
+    else:
+        _print_text(result)
+
+
+def _print_text(result: Columns) -> None:
+    """The first rows, without the columns that are the same in all of them."""
+    from rich.console import Console  # noqa: PLC0415 - only for tables
+    from rich.table import Table  # noqa: PLC0415
+
+    height = len(result["epsilon"])
     table = Table(box=None, pad_edge=False, header_style="bold")
     constant = {n for n, values in result.items() if n != "epsilon" and len(set(values)) <= 1}
     shown = [name for name in result if name not in constant or height == 1]
     for name in shown:
         table.add_column(name, justify="left" if name in ("bound", "error") else "right")
-    for index in range(min(height, _SHOWN)):
+    for index in range(min(height, _SHOWN_ROWS)):
         table.add_row(*(_cell(name, result[name][index]) for name in shown))
     console = Console() if sys.stdout.isatty() else Console(width=150)
     if height > 1:
@@ -387,8 +192,8 @@ def _print(result: dict[str, list[Any]], output: Path | None, output_format: str
                 line = f"{name}: {printable(str(values[0]))}"
                 console.print(line, markup=False, highlight=False)
     console.print(table)
-    if height > _SHOWN:
-        click.echo(f"and {height - _SHOWN} more rows: --output FILE.csv writes all of them")
+    if height > _SHOWN_ROWS:
+        click.echo(f"and {height - _SHOWN_ROWS} more rows: --output FILE.csv writes all of them")
 
 
 def _cell(name: str, value: Any) -> str:
@@ -399,10 +204,20 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
 
 
-sweep = _Sweeps(
+def _refusal(name: str) -> str:
+    return f"{made_of_events(name)} Name the numbers that vary with --vary."
+
+
+sweep = EventCommands(
     name="sweep",
+    mechanisms=[key for key, event_type in MECHANISMS.items() if has_options(event_type)],
+    event_options=_axes,
+    file_options=lambda: [_vary_option()],
+    shared_options=_shared_options,
+    run=_run,
+    refusal=_refusal,
     help="Epsilon over a grid or a table of configurations. EVENT is a mechanism, or a TOML file "
-    "that describes one.\n\nExit status: 0 fine, 1 some rows were skipped, 2 bad usage or bad "
-    "input.",
-    subcommand_metavar="EVENT [OPTIONS]",
+    f"that describes one. An AXIS is a list of values or a range: {SYNTAX}.\n\nExit status: 0 "
+    "fine, 1 some rows were skipped, 2 bad usage or bad input.",
+    example="--adjacency replace-one  --delta 1e-5",
 )

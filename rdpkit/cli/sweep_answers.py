@@ -1,18 +1,18 @@
-"""Answers to the rows of a sweep: in one call where that is known, else row by row."""
+"""Answers to the rows of a sweep: all in one call for sampled Gaussians, otherwise row by row."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rdpkit import analysis
+from rdpkit import analysis, supervisor
 from rdpkit.accountants.sweeps import CONVERSIONS, sweep_epsilon
 from rdpkit.adjacency import Adjacency
+from rdpkit.cli.sweep_rows import Columns, Source
 from rdpkit.events import (
     Event,
     FixedSizeSampledGaussian,
@@ -21,7 +21,6 @@ from rdpkit.events import (
     Repeated,
 )
 
-Build = Callable[[Mapping[str, Any]], Event]
 Progressing = Callable[[int, int], None]
 
 
@@ -38,9 +37,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked about every row, and which columns are no parameters of the event."""
+    """What is asked about every row."""
 
-    own: tuple[str, ...]
     adjacency: Adjacency
     bound: str | None
     conversion: str | None
@@ -48,35 +46,43 @@ class Question:
     jobs: int
 
 
-def answer(
-    columns: dict[str, list[Any]], build: Build, question: Question, tell: Progressing
+def answers_to(
+    columns: Columns, source: Source, question: Question, tell: Progressing
 ) -> list[Answer]:
-    """One answer a row."""
-    names = [name for name in columns if name not in question.own]
-    rows = list(zip(*(columns[name] for name in names), strict=True))
-    rows = rows or [()] * len(columns["delta"])
-    events: dict[tuple[Any, ...], Event | str] = {}
-    for index, row in enumerate(rows):
-        # 1 and 1.0 are one key, but not one value for an integer.
-        key = tuple((type(value), value) for value in row)
-        if key in events:
-            continue
-        given = {n: v for n, v in zip(names, row, strict=True) if v is not None}
-        try:
-            events[key] = build(given)
-        except (ValueError, TypeError) as error:
-            if not question.keep_going:
-                raise ValueError(f"Row {index + 1}: {error}") from None
-            events[key] = str(error)
-    found = [events[tuple((type(value), value) for value in row)] for row in rows]
+    """One answer for each row."""
+    events = _events(columns, source, question)
+    different = {id(event): event for event in events}.values()
     together = question.bound is None and question.conversion in (None, *CONVERSIONS)
-    if together and all(isinstance(e, str) or _sampled(e, question) for e in events.values()):
-        return _in_one_go(found, columns, question, tell)
-    return _one_by_one(found, columns, question, tell)
+    counts = columns["count"] if "count" in source.own else [1] * len(events)
+    if together and all(isinstance(e, str) or _sampled(e, question) for e in different):
+        return _in_one_go(events, counts, columns["delta"], question, tell)
+    return _one_by_one(events, counts, columns["delta"], question, tell)
+
+
+def _events(columns: Columns, source: Source, question: Question) -> list[Event | str]:
+    """The event of each row, or what is wrong with the row; equal rows share one event."""
+    names = [name for name in columns if name not in source.own]
+    rows: list[tuple[Any, ...]] = list(zip(*(columns[name] for name in names), strict=True))
+    rows = rows or [()] * len(columns["delta"])
+    known: dict[tuple[Any, ...], Event | str] = {}
+    found = []
+    for index, row in enumerate(rows):
+        # Python takes 1 and 1.0 for the same key, but only one of them is an integer.
+        key = tuple((type(value), value) for value in row)
+        if key not in known:
+            given = {n: v for n, v in zip(names, row, strict=True) if v is not None}
+            try:
+                known[key] = source.event(given)
+            except (ValueError, TypeError) as error:
+                if not question.keep_going:
+                    raise ValueError(f"Row {index + 1}: {error}") from None
+                known[key] = str(error)
+        found.append(known[key])
+    return found
 
 
 class _Sampled(NamedTuple):
-    """A sampled Gaussian as a sweep takes it."""
+    """A sampled Gaussian by the numbers that ``sweep_epsilon`` takes."""
 
     bound: str
     sampling: str
@@ -86,7 +92,7 @@ class _Sampled(NamedTuple):
 
 
 def _sampled(event: Event, question: Question) -> _Sampled | None:
-    """What the event is to a sweep; None for an event of another kind."""
+    """The numbers of a sampled Gaussian; None for an event of another kind."""
     count = 1
     while isinstance(event, Repeated):
         count *= event.count
@@ -109,10 +115,12 @@ def _sampled(event: Event, question: Question) -> _Sampled | None:
 
 def _in_one_go(
     events: Sequence[Event | str],
-    columns: dict[str, list[Any]],
+    counts: Sequence[Any],
+    deltas: Sequence[Any],
     question: Question,
     tell: Progressing,
 ) -> list[Answer]:
+    """The answers for sampled Gaussians, from one call of ``sweep_epsilon``."""
     answers = [Answer(epsilon=None, error=e if isinstance(e, str) else None) for e in events]
     described = [None if isinstance(e, str) else _sampled(e, question) for e in events]
     rows = [i for i, what in enumerate(described) if what is not None]
@@ -121,14 +129,13 @@ def _in_one_go(
         return answers
     # All events are of one mechanism: they differ in numbers only.
     bound, sampling = known[0].bound, known[0].sampling
-    counts = _counts(columns, question)
     numbers = {
         "noise_multiplier": [what.noise_multiplier for what in known],
         "sampling_probability": [what.sampling_probability for what in known],
         "steps": [
             _number(counts[row]) * what.releases for row, what in zip(rows, known, strict=True)
         ],
-        "delta": [_number(columns["delta"][row]) for row in rows],
+        "delta": [_number(deltas[row]) for row in rows],
     }
     conversion = question.conversion or "balle2020"
     # A Gaussian without sampling has the same divergence under either relation.
@@ -159,11 +166,6 @@ def _in_one_go(
     return answers
 
 
-def _counts(columns: dict[str, list[Any]], question: Question) -> list[Any]:
-    """How often each row's event is released."""
-    return columns["count"] if "count" in question.own else [1] * len(columns["delta"])
-
-
 def _number(value: Any) -> float:
     """A number, or NaN for what the sweep then reports as not accepted."""
     plain_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -172,36 +174,24 @@ def _number(value: Any) -> float:
 
 def _one_by_one(
     events: Sequence[Event | str],
-    columns: dict[str, list[Any]],
+    counts: Sequence[Any],
+    deltas: Sequence[Any],
     question: Question,
     tell: Progressing,
 ) -> list[Answer]:
-    work = list(zip(events, _counts(columns, question), columns["delta"], strict=True))
+    """The answers for events of any kind, shared between processes."""
+    work = list(zip(events, counts, deltas, strict=True))
+    ask = functools.partial(_ask, question=question)
     answers = []
-    for index, answer in enumerate(_asked(work, question)):
-        if answer.error is not None and not question.keep_going:
-            raise ValueError(f"Row {index + 1}: {answer.error}")
+    for answer in supervisor.in_order(ask, work, jobs=question.jobs):
         answers.append(answer)
-        tell(index + 1, len(work))
+        if answer.error is not None and not question.keep_going:
+            raise ValueError(f"Row {len(answers)}: {answer.error}")
+        tell(len(answers), len(work))
     return answers
 
 
-_Work = tuple[Event | str, Any, Any]
-
-
-def _asked(work: list[_Work], question: Question) -> Iterator[Answer]:
-    if question.jobs == 1 or len(work) == 1:
-        yield from (_ask(item, question) for item in work)
-        return
-    with ProcessPoolExecutor(min(question.jobs, len(work))) as pool:
-        try:
-            yield from pool.map(_ask, work, itertools.repeat(question), chunksize=4)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _ask(work: _Work, question: Question) -> Answer:
+def _ask(work: tuple[Event | str, Any, Any], question: Question) -> Answer:
     event, count, delta = work
     if isinstance(event, str):
         return Answer(epsilon=None, error=event)

@@ -1,0 +1,240 @@
+"""The rows of a sweep: a grid or a table of values, and the event that each row stands for."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from rdpkit import columns
+from rdpkit._validate import did_you_mean
+from rdpkit.cli.event_commands import with_adjacency
+from rdpkit.cli.event_options import dashed
+from rdpkit.cli.parameter_ranges import integers, numbers
+from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
+from rdpkit.tables import event_in_file, read_toml
+
+_STEP = re.compile(r"[A-Za-z_]\w*|\[\d+\]")
+
+Columns = dict[str, list[Any]]
+
+
+class Source(Protocol):
+    """What is swept: a mechanism with options, or the numbers of a file."""
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Columns that are no parameters of the event."""
+
+    def grid(self, given: Mapping[str, Any]) -> Columns:
+        """The values of each parameter that options gave."""
+
+    def check_column(self, table: Path, column: str) -> None:
+        """Raise ValueError if a table may not have a column of that name."""
+
+    def event(self, row: Mapping[str, Any]) -> Event:
+        """The event with the values of one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismSource:
+    """A mechanism whose parameters vary.
+
+    Parameters
+    ----------
+    name : str
+        As the library spells it.
+    adjacency : str
+        The neighbouring relation, which is a parameter of a few mechanisms.
+    parameters : dict
+        The mechanism's parameters by their names.
+    """
+
+    name: str
+    adjacency: str
+    parameters: Mapping[str, Parameter]
+
+    @classmethod
+    def of(cls, name: str, adjacency: str) -> MechanismSource:
+        """The source for a mechanism."""
+        return cls(name, adjacency, {p.name: p for p in parameters_of(MECHANISMS[name])})
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """A mechanism may be repeated, so a column says how often."""
+        return ("count", "delta")
+
+    def grid(self, given: Mapping[str, Any]) -> Columns:
+        """The values of every parameter that is given."""
+        found = {
+            key: _values(self.parameters[key], text)
+            for key, text in given.items()
+            if key in self.parameters and text is not None
+        }
+        return {**found, "count": integers("--count", given["count"])}
+
+    def check_column(self, table: Path, column: str) -> None:
+        """Columns are parameters, count and delta."""
+        known = (*self.parameters, *self.own)
+        if column not in known:
+            raise ValueError(
+                f"{table}: expected columns among {', '.join(known)}, got {column!r}."
+                + did_you_mean(column, known)
+            )
+
+    def event(self, row: Mapping[str, Any]) -> Event:
+        """The event; a table may hold an integer as a float."""
+        given = {key: _whole(self.parameters[key], value) for key, value in row.items()}
+        return event_from_parameters(self.name, with_adjacency(self.name, given, self.adjacency))
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A TOML file that describes an event, of which some numbers vary.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    content : dict
+        What it holds.
+    """
+
+    path: str
+    content: dict[str, Any]
+
+    @classmethod
+    def of(cls, path: str) -> FileSource:
+        """The source for a file, which is read now."""
+        return cls(path, read_toml(path))
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """A file says itself how often its event is repeated."""
+        return ("delta",)
+
+    def grid(self, given: Mapping[str, Any]) -> Columns:
+        """The values of every number that ``--vary`` names."""
+        found = {}
+        for text in given["vary"]:
+            path, separator, values = text.partition("=")
+            if not separator or not _STEP.findall(path):
+                raise ValueError(f"Expected --vary to be PATH=AXIS, got {text!r}.")
+            self._place(self.content, path)
+            read = numbers(f"--vary {path}", values)
+            found[path] = [int(v) if v.is_integer() else v for v in read]
+        return found
+
+    def check_column(self, table: Path, column: str) -> None:
+        """Columns are paths of numbers, and delta."""
+        if column != "delta":
+            try:
+                self._place(self.content, column)
+            except ValueError as error:
+                raise ValueError(f"{table}: {error}") from None
+
+    def event(self, row: Mapping[str, Any]) -> Event:
+        """The event with some of its numbers replaced."""
+        changed = copy.deepcopy(self.content)
+        for path, value in row.items():
+            place, last = self._place(changed, path)
+            # A whole number stays a float where the file has one.
+            place[last] = float(value) if isinstance(place[last], float) else value
+        return event_in_file(self.path, changed)
+
+    def _place(self, content: dict[str, Any], path: str) -> tuple[Any, Any]:
+        """The table or list that holds the number at a path, and its key or index there."""
+        parts = [int(p[1:-1]) if p.startswith("[") else p for p in _STEP.findall(path)]
+        place: Any = content
+        try:
+            for part in parts[:-1]:
+                place = place[part]
+            present = place[parts[-1]]
+        except (KeyError, IndexError, TypeError):
+            present = None
+        if isinstance(present, bool) or not isinstance(present, (int, float)):
+            raise ValueError(
+                f"Expected {path!r} to be the path of a number in {self.path}, like noise_std, "
+                "event.noise_std or events[0].count."
+            )
+        return place, parts[-1]
+
+
+def columns_of(source: Source, given: Mapping[str, Any], table: Path | None) -> Columns:
+    """The columns of a sweep, without their answers.
+
+    Parameters
+    ----------
+    source : Source
+        What is swept.
+    given : mapping
+        The options that give values, and ``delta``.
+    table : Path or None
+        A table that takes the place of the grid; options then give one value each.
+
+    Raises
+    ------
+    ValueError
+        If a value is not accepted, or no delta is given.
+    OSError
+        If the table cannot be read.
+    """
+    axes = source.grid(given)
+    if given["delta"] is not None:
+        axes["delta"] = numbers("--delta", given["delta"])
+    found = _product(axes) if table is None else _from_table(source, axes, table)
+    if "delta" not in found:
+        raise ValueError("Expected --delta, or a column 'delta' in the table.")
+    return found
+
+
+def _product(axes: Columns) -> Columns:
+    combinations = list(itertools.product(*axes.values()))
+    return {key: [row[i] for row in combinations] for i, key in enumerate(axes)}
+
+
+def _from_table(source: Source, axes: Columns, table: Path) -> Columns:
+    rows = columns.read(table)
+    for column in rows:
+        source.check_column(table, column)
+    height = len(next(iter(rows.values()), []))
+    constants = {}
+    for key, values in axes.items():
+        if key in rows:
+            continue
+        if len(values) != 1:
+            raise ValueError(f"Expected one value for {key} beside a table, got {len(values)}.")
+        constants[key] = values * height
+    return {**rows, **constants}
+
+
+def _values(parameter: Parameter, text: str) -> list[Any]:
+    """The values of one parameter: several for a number, one for anything else."""
+    name = "--" + dashed(parameter.name)
+    match parameter.kind:
+        case "number":
+            return list(numbers(name, text))
+        case "integer":
+            return list(integers(name, text))
+        case "integers" | "numbers":
+            read = integers if parameter.kind == "integers" else numbers
+            found = read(name, text)
+            return [found[0] if parameter.one_for_all and len(found) == 1 else tuple(found)]
+        case "flag":
+            if text not in ("true", "false"):
+                raise ValueError(f"Expected {name} to be true or false, got {text!r}.")
+            return [text == "true"]
+        case _:
+            return [text]
+
+
+def _whole(parameter: Parameter, value: Any) -> Any:
+    whole = isinstance(value, float) and value.is_integer()
+    return int(value) if parameter.kind == "integer" and whole else value
+
+
+__all__ = ["Columns", "FileSource", "MechanismSource", "Source", "columns_of"]
