@@ -15,18 +15,19 @@ from rdpkit.events.losses import Losses, ProfilePoints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomProfile(Event):
-    """A mechanism that is (epsilons[i], deltas[i])-DP under ``adjacency``, for every i.
+    """A mechanism of which only points of the privacy profile are known.
 
-    One point is the plain (epsilon, delta) statement of a paper; delta 0 makes it pure. More points
-    are a privacy profile, and say more. Neighbouring is symmetric, so every point bounds the
-    hockey-stick divergence in both directions.
+    It is (epsilons[i], deltas[i])-DP under ``adjacency`` for every i. One point is the plain
+    (epsilon, delta) statement of a paper; delta 0 makes it pure. More points say more. Neighbouring
+    is symmetric, so every point bounds the hockey-stick divergence in both directions.
 
     Parameters
     ----------
     epsilons : sequence of float, shape (k,)
-        In nats, finite, >= 0, strictly increasing.
+        Privacy losses in nats; finite, at least 0, strictly increasing.
     deltas : sequence of float, shape (k,)
-        In [0, 1], nowhere increasing; upper bounds, so they need not be convex.
+        Upper bounds on probabilities; in [0, 1], nowhere increasing, as many as there are epsilons.
+        They need not be convex.
     adjacency : Adjacency or str
         The neighbouring relation under which they hold.
 
@@ -35,6 +36,14 @@ class CustomProfile(Event):
     ValueError
         If the arrays do not match, hold NaN or a number outside of its range, epsilons are not
         increasing, or deltas increase.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.CustomProfile(epsilons=[0.1], deltas=[0.0], adjacency="replace_one")
+    >>> twenty = rdpkit.Repeated(event=event, count=20)
+    >>> round(rdpkit.epsilon(twenty, delta=1e-5, adjacency="replace_one").epsilon, 3)
+    1.598
     """
 
     mechanism: ClassVar[str] = "custom_profile"

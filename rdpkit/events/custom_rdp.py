@@ -12,14 +12,18 @@ from rdpkit.events.base import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomRdp(Event):
-    """A mechanism that satisfies (orders[i], values[i])-RDP under ``adjacency``, for every i.
+    """A mechanism of which only bounds on the Renyi divergence are known, at some orders.
+
+    It satisfies (orders[i], values[i])-RDP under ``adjacency`` for every i: the Renyi divergence of
+    order ``orders[i]`` between the outputs on neighbours is at most ``values[i]``.
 
     Parameters
     ----------
     orders : sequence of float, shape (k,)
-        Renyi orders, each > 1, strictly increasing.
+        Renyi orders without a unit; each above 1, strictly increasing.
     values : sequence of float, shape (k,)
-        Upper bounds on the Renyi divergence between neighbours, each >= 0; inf says nothing.
+        Upper bounds on the Renyi divergence between neighbours, in nats; each at least 0, as many
+        as there are orders. inf says nothing.
     adjacency : Adjacency or str
         The neighbouring relation under which they hold.
 
@@ -27,6 +31,15 @@ class CustomRdp(Event):
     ------
     ValueError
         If the arrays do not match, or hold NaN or a negative value, or orders are not increasing.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.CustomRdp(
+    ...     orders=[2.0, 8.0, 32.0], values=[0.02, 0.08, 0.32], adjacency="replace_one"
+    ... )
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 3)
+    0.548
     """
 
     mechanism: ClassVar[str] = "custom_rdp"

@@ -43,32 +43,49 @@ def check_classes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPCDA(Event):
-    """Algorithm 1 of DP-CDA: every release is the mean of some records of one class.
+    """DP-CDA, Algorithm 1: every release is the noisy mean of some records of one class.
+
+    Released, for each class and ``samples_per_class`` times: the mean of ``order_of_mixture``
+    records of the class, each clipped to L2 norm ``clip_norm`` and drawn without replacement,
+    + N(0, feature_noise^2 I), and their mean one-hot label + N(0, label_noise^2 I).
 
     Parameters
     ----------
     class_sizes : sequence of int
-        Records per class.
+        Records of each class, in the larger of two neighbours; each at least order_of_mixture.
     samples_per_class : int or sequence of int
-        Releases per class (T_k of the paper), fixed before the data are seen.
+        Releases of each class (T_k of the paper), fixed before the data are seen; one number at
+        least 1 for all classes, or one for each.
     order_of_mixture : int
-        Records drawn without replacement, from one class, for each release (l of the paper).
+        Records in the mean, drawn without replacement from one class (l of the paper); at least 1.
     clip_norm : float
-        L2 norm to which every feature vector is clipped (c of the paper).
+        L2 norm to which every feature vector is clipped (c of the paper), in the units of the
+        features; above 0.
     feature_noise : float
-        Standard deviation of the noise on each coordinate of the mean feature vector.
+        Standard deviation of the noise on each coordinate of the mean feature vector, in the units
+        of the features; above 0.
     label_noise : float
-        Standard deviation of the noise on each coordinate of the mean one-hot label; 0 for none.
+        Standard deviation of the noise on each coordinate of the mean one-hot label; at least 0.
         Within a class that mean is a constant, so the label noise protects nothing.
     preprocessing : {"public", "exact-z-score"}
         "public": features were scaled, if at all, with constants that do not depend on the data.
-        "exact-z-score": with the data's own mean and standard deviation, as Algorithm 1 has it:
-        an unaccounted use of the data, for which no sound bound is known here.
+        "exact-z-score": with the data's own mean and standard deviation, as Algorithm 1 has it,
+        which is an unaccounted use of the data: no sound bound is known for it here.
 
     Raises
     ------
     ValueError
         If a parameter is outside of its range, or a class is smaller than ``order_of_mixture``.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.DPCDA(
+    ...     class_sizes=[6000, 6000], samples_per_class=100, order_of_mixture=50, clip_norm=1.0,
+    ...     feature_noise=0.1, label_noise=0.0
+    ... )
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    0.116
     """
 
     mechanism: ClassVar[str] = "dpcda"

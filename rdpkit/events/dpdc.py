@@ -65,25 +65,42 @@ _SAMPLING = (
 class LDPDC(Event):
     """Linear DPDC: each synthetic record is a noisy sum over a Poisson sample of one class.
 
+    Released, for each class and ``samples_per_class`` times: the sum of the records of a Poisson
+    sample with probability group_size / class size, + N(0, noise_std^2 I). A record has L2 norm
+    value_bound * sqrt(dimension) at most.
+
     Parameters
     ----------
     class_sizes : sequence of int
-        Records per class (N_c of the paper).
+        Records of each class (N_c of the paper), in the larger of two neighbours; each at least
+        group_size.
     group_size : float
-        Expected size of a sample (L of the paper); at most the smallest class.
+        Expected size of a sample (L of the paper); above 0 and at most the smallest class.
     samples_per_class : int
-        Synthetic records per class (M of the paper).
+        Synthetic records of each class (M of the paper); at least 1.
     noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma of the paper).
+        Standard deviation of the noise on each coordinate of the sum (sigma of the paper), in the
+        units of the features; above 0.
     value_bound : float
-        Every coordinate of a record lies in [-value_bound, value_bound] (b of the paper).
+        Every coordinate of a record lies in [-value_bound, value_bound] (b of the paper), in the
+        units of the features; above 0.
     dimension : int
-        Number of coordinates of a record (d of the paper).
+        Number of coordinates of a record (d of the paper); at least 1.
 
     Raises
     ------
     ValueError
         If a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.LDPDC(
+    ...     class_sizes=[6000, 6000], group_size=50, samples_per_class=50, noise_std=28.0,
+    ...     value_bound=1.0, dimension=784
+    ... )
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    0.483
     """
 
     mechanism: ClassVar[str] = "ldpdc"
@@ -155,25 +172,40 @@ class LDPDC(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NDPDC(Event):
-    """Nonlinear DPDC: noisy sums of clipped representations of Poisson samples, per class.
+    """Nonlinear DPDC: noisy sums of clipped representations of Poisson samples, class by class.
+
+    Released, for each class and in each iteration: the sum of the representations, clipped to L2
+    norm ``clip_norm``, of a Poisson sample with probability group_size / class size,
+    + N(0, noise_std^2 I).
 
     Parameters
     ----------
     class_sizes : sequence of int
-        Records per class (N_c of the paper).
+        Records of each class (N_c of the paper), in the larger of two neighbours; each at least
+        group_size.
     group_size : float
-        Expected size of a sample (L of the paper); at most the smallest class.
+        Expected size of a sample (L of the paper); above 0 and at most the smallest class.
     iterations : int
-        Number of iterations (I of the paper), each with one release per class.
+        Number of iterations (I of the paper), each with one release of each class; at least 1.
     noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma of the paper).
+        Standard deviation of the noise on each coordinate of the sum (sigma of the paper), in the
+        units of the representations; above 0.
     clip_norm : float
-        L2 norm to which representations are clipped (G of the paper).
+        L2 norm to which representations are clipped (G of the paper), in their units; above 0.
 
     Raises
     ------
     ValueError
         If a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.NDPDC(
+    ...     class_sizes=[6000, 6000], group_size=50, iterations=1000, noise_std=1.0, clip_norm=1.0
+    ... )
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    1.501
     """
 
     mechanism: ClassVar[str] = "ndpdc"

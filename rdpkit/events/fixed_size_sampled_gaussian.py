@@ -17,29 +17,44 @@ from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedSizeSampledGaussian(Event):
-    """A uniform sample of fixed size without replacement; its sum or mean plus Gaussian noise.
+    """The sum or mean over a sample of fixed size plus Gaussian noise, released once.
+
+    Released: sum of x_i over the sample S, divided by ``sample_size`` if it is a mean,
+    + N(0, noise_std^2 I). S holds ``sample_size`` of ``population_size`` records, drawn uniformly
+    without replacement.
 
     Parameters
     ----------
     noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of what is released.
+        Standard deviation of the noise in each coordinate, in the units of what is released;
+        above 0.
     record_norm : float
-        Largest L2 norm of one record's vector.
+        Largest L2 norm of one record's vector, in the units of a record; above 0.
     sample_size : int
-        Number of records drawn; at least 1.
+        Number of records drawn; at least 1 and at most population_size.
     population_size : int
-        Number of records to draw from (of the larger of two neighbours); at least ``sample_size``.
-        Under add-or-remove-one the smaller neighbour must be sampled too: where the two are equal
-        no bound holds.
+        Number of records to draw from, in the larger of two neighbours; at least sample_size. Under
+        add-or-remove-one the smaller neighbour must be sampled too: where the two are equal no
+        bound holds.
     release : {"sum", "mean"}
         Whether the noise is added to the sum or to the mean of the sample.
     record_diameter : float, optional
-        Largest L2 distance between two records' vectors, at most ``2 * record_norm`` (the default).
+        Largest L2 distance between two records' vectors, in the units of a record; above 0 and at
+        most 2 * record_norm, which is the default.
 
     Raises
     ------
     ValueError
         If a parameter is outside of its range, or the sample is larger than the population.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.FixedSizeSampledGaussian(
+    ...     noise_std=0.05, record_norm=1.0, sample_size=100, population_size=10000, release="mean"
+    ... )
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 3)
+    0.018
     """
 
     mechanism: ClassVar[str] = "fixed_size_sampled_gaussian"

@@ -30,22 +30,34 @@ def check_geometry(record_norm: float, record_diameter: float | None) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gaussian(Event):
-    """The sum of the records' vectors plus N(0, noise_std^2 I), released once.
+    """The sum of the records' vectors plus Gaussian noise, released once.
+
+    Released: sum of x_i + N(0, noise_std^2 I). With s the sensitivity, ``record_norm`` under
+    add-or-remove-one and ``record_diameter`` under replace-one, the Renyi divergence between
+    neighbours is at most order * s^2 / (2 * noise_std^2), and some neighbours attain that.
 
     Parameters
     ----------
     noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of the sum.
+        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
     record_norm : float
-        Largest L2 norm of one record's vector: the sensitivity under add-or-remove-one.
+        Largest L2 norm of one record's vector, in the units of the sum; above 0. It is the
+        sensitivity under add-or-remove-one.
     record_diameter : float, optional
-        Largest L2 distance between two records' vectors: the sensitivity under replace-one. By
-        default ``2 * record_norm``, which bounds it always.
+        Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
+        most 2 * record_norm, which is the default. It is the sensitivity under replace-one.
 
     Raises
     ------
     ValueError
         If a parameter is not a finite positive number, or the diameter exceeds twice the norm.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    0.726
     """
 
     mechanism: ClassVar[str] = "gaussian"

@@ -22,24 +22,38 @@ def check_eigenvalue(name: str, value: Any) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianSynthesis(Event):
-    """Records drawn from N(mean, covariance) of the data, cut to [-1, 1]^d; no noise is added.
+    """Records drawn from the normal distribution with the data's own mean and covariance.
+
+    Released: ``outputs`` draws from N(m, C), each cut to the cube [-1, 1]^dimension, where m and C
+    are the mean and the covariance of the data set. No noise is added: randomness comes from the
+    draws alone, and a covariance that is never close to singular makes them private.
 
     Parameters
     ----------
     records : int
-        Number of records of the data set (n of the paper); at least 2.
+        Number of records of the data set, in the larger of two neighbours (n of the paper); at
+        least 2.
     outputs : int
-        Number of synthetic records.
+        Number of synthetic records; at least 1.
     dimension : int
-        Number of coordinates of a record (d of the paper).
+        Number of coordinates of a record (d of the paper); at least 1.
     min_eigenvalue : float
-        Lower bound, in (0, 1], on the smallest eigenvalue of the covariance of *every* data set
-        that is considered, neighbours included (sigma of the paper).
+        Lower bound on the smallest eigenvalue of the covariance of every data set that is
+        considered, neighbours included (sigma of the paper); in (0, 1].
 
     Raises
     ------
     ValueError
         If a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.GaussianSynthesis(
+    ...     records=1000000, outputs=1, dimension=6, min_eigenvalue=0.1
+    ... )
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 4)
+    0.0005
     """
 
     mechanism: ClassVar[str] = "gaussian_synthesis"

@@ -18,23 +18,37 @@ from rdpkit.events.losses import Losses, sampled_step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoissonSampledGaussian(Event):
-    """Each record joins independently; the sum of those who joined plus Gaussian noise is released.
+    """The sum over a Poisson sample of the records plus Gaussian noise, released once.
+
+    Released: sum of b_i x_i + N(0, noise_std^2 I), where each b_i is 1 with probability
+    ``sampling_probability`` and 0 otherwise, independently of all others.
 
     Parameters
     ----------
     noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of the sum.
+        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
     record_norm : float
-        Largest L2 norm of one record's vector.
+        Largest L2 norm of one record's vector, in the units of the sum; above 0.
     sampling_probability : float
-        Probability, in [0, 1], with which each record joins, the same whoever else does.
+        Probability with which each record joins, the same whoever else does; in [0, 1].
     record_diameter : float, optional
-        Largest L2 distance between two records' vectors, at most ``2 * record_norm`` (the default).
+        Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
+        most 2 * record_norm, which is the default. It matters under replace-one only.
 
     Raises
     ------
     ValueError
         If a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.PoissonSampledGaussian(
+    ...     noise_std=1.0, record_norm=1.0, sampling_probability=0.01
+    ... )
+    >>> steps = rdpkit.Repeated(event=event, count=1000)
+    >>> round(rdpkit.epsilon(steps, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    1.829
     """
 
     mechanism: ClassVar[str] = "poisson_sampled_gaussian"
