@@ -3,6 +3,10 @@
 CIFAR-10's Python version is a pickle. Its instructions are listed by :mod:`pickletools`, which
 executes none of them, and the few that describe plain data are followed here. Whatever names a
 class or a function other than numpy's array and dtype is an error.
+
+A short file can describe much, because a pickle may refer to one object any number of times. So
+the depth, the number of instructions and the number of items are limited, shared objects stay
+shared, and only strings, bytes and integers are keys.
 """
 
 from __future__ import annotations
@@ -32,6 +36,12 @@ _PLAIN = (
 _OLD_STRINGS = ("BINSTRING", "SHORT_BINSTRING")
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _MARK = object()
+# A published file of CIFAR-10 has 31 million bytes, 60,000 instructions and 20,000 items.
+_LARGEST_FILE = 1 << 30
+_MOST_INSTRUCTIONS = 500_000
+_MOST_ITEMS = 1_000_000
+_DEEPEST = 50
+_MOST_AXES = 32
 
 
 class _Name:
@@ -71,16 +81,24 @@ def read_pickled_arrays(path: str | Path) -> Any:
     Raises
     ------
     ValueError
-        If the file is truncated or corrupted, or holds anything else; nothing of it was executed.
+        If the file is truncated or corrupted, holds anything else, or describes more than the
+        limits of this module allow; nothing of it was executed.
     OSError
         If it cannot be read.
     """
     path = Path(path)
-    machine = _Machine()
+    if path.stat().st_size > _LARGEST_FILE:
+        raise ValueError(f"{path}: refused: the file has more than {_LARGEST_FILE} bytes.")
+    content = path.read_bytes()
+    machine = _Machine(len(content))
     try:
-        for instruction, argument, _ in pickletools.genops(path.read_bytes()):
+        for number, (instruction, argument, _) in enumerate(pickletools.genops(content)):
+            if number >= _MOST_INSTRUCTIONS:
+                raise _RefusedError(
+                    f"refused: the pickle has more than {_MOST_INSTRUCTIONS} instructions."
+                )
             machine.follow(instruction.name, argument)
-        return _finished(machine.result())
+        return _Finisher().finish(machine.result())
     except _RefusedError as error:
         raise ValueError(f"{path}: {error}") from None
     except (ValueError, IndexError, KeyError, TypeError, EOFError, UnicodeDecodeError) as error:
@@ -92,12 +110,19 @@ class _RefusedError(Exception):
 
 
 class _Machine:
-    """The stack and the memory of a pickle, for those instructions that describe plain data."""
+    """The stack and the memory of a pickle, for those instructions that describe plain data.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    size : int
+        Bytes of the file. Strings that are encoded may not have more bytes together.
+    """
+
+    def __init__(self, size: int) -> None:
         self.stack: list[Any] = []
         self.memory: dict[int, Any] = {}
         self.stopped = False
+        self.encodable = size
 
     def result(self) -> Any:
         """What is left when the file says stop."""
@@ -137,7 +162,12 @@ class _Machine:
             stack.append(self._name(name, argument))
         elif name == "REDUCE":
             arguments, function = stack.pop(), stack.pop()
-            stack.append(_described(function, arguments))
+            made = _described(function, arguments)
+            if isinstance(made, bytes):
+                self.encodable -= len(made)
+                if self.encodable < 0:
+                    raise _RefusedError("refused: the pickle encodes one string again and again.")
+            stack.append(made)
         elif name == "BUILD":
             state = stack.pop()
             _complete(stack[-1], state)
@@ -147,6 +177,8 @@ class _Machine:
     def _name(self, instruction: str, argument: Any) -> _Name:
         if instruction == "STACK_GLOBAL":
             function, module = self.stack.pop(), self.stack.pop()
+            if not isinstance(function, str) or not isinstance(module, str):
+                raise ValueError("a name is no string")
             argument = f"{module} {function}"
         if argument not in _CONSTRUCTORS:
             raise _RefusedError(
@@ -172,10 +204,11 @@ class _Machine:
             items = self.since_mark()
             if name == "DICT":
                 stack.append({})
-            _container(stack[-1], dict).update(zip(items[::2], items[1::2], strict=True))
+            pairs = zip(map(_key, items[::2]), items[1::2], strict=True)
+            _container(stack[-1], dict).update(pairs)
         elif name == "SETITEM":
             value, key = stack.pop(), stack.pop()
-            _container(stack[-1], dict)[key] = value
+            _container(stack[-1], dict)[_key(key)] = value
         elif name == "APPENDS":
             items = self.since_mark()
             _container(stack[-1], list).extend(items)
@@ -195,18 +228,26 @@ def _container(value: Any, kind: type) -> Any:
     return value
 
 
+def _key(value: Any) -> Any:
+    # A nested tuple may take exponential time to hash, or more stack than there is.
+    if not isinstance(value, (str, bytes, int)):
+        raise _RefusedError("refused: the pickle has a key that is no string, bytes or integer.")
+    return value
+
+
 def _described(function: Any, arguments: Any) -> Any:
     """What a call would have made, made here from its description."""
     if not isinstance(function, _Name) or not isinstance(arguments, tuple):
         raise _RefusedError("refused: the pickle calls something that it does not name.")
     if function.what == "array":
         return _ArrayInProgress()
-    if function.what == "encode" and arguments[1:] == ("latin1",):
-        return str(arguments[0]).encode("latin-1")
-    if function.what == "dtype":
-        code = arguments[0].decode() if isinstance(arguments[0], bytes) else arguments[0]
+    first = arguments[0] if arguments else None
+    if function.what == "encode" and isinstance(first, str) and arguments[1:] == ("latin1",):
+        return first.encode("latin-1")
+    if function.what == "dtype" and isinstance(first, (str, bytes)):
+        code = first.decode() if isinstance(first, bytes) else first
         if code not in _ITEM_TYPES:
-            raise _RefusedError(f"refused: an array of {code!r}; only numbers are read.")
+            raise _RefusedError(f"refused: an array of {code[:80]!r}; only numbers are read.")
         return _Dtype(code)
     raise _RefusedError(f"refused: the pickle calls {function.what!r} in an unknown way.")
 
@@ -222,7 +263,11 @@ def _complete(target: Any, state: Any) -> None:
         _, shape, kind, fortran, content = state
         if not isinstance(kind, _Dtype) or not isinstance(content, bytes):
             raise ValueError("an array without its type or its bytes")
-        if not all(isinstance(n, int) and n >= 0 for n in shape):
+        if (
+            not isinstance(shape, tuple)
+            or len(shape) > _MOST_AXES
+            or not all(isinstance(n, int) and 0 <= n < _LARGEST_FILE for n in shape)
+        ):
             raise ValueError("an array of no possible shape")
         item = np.dtype(kind.code if kind.order == "|" else kind.order + kind.code)
         if math.prod(shape) * item.itemsize != len(content):
@@ -232,16 +277,54 @@ def _complete(target: Any, state: Any) -> None:
         raise _RefusedError("refused: the pickle sets the state of something that is no array.")
 
 
-def _finished(value: Any) -> Any:
-    """The value with every array in its place."""
-    if isinstance(value, _ArrayInProgress):
-        if value.value is None:
-            raise ValueError("an array without content")
-        return value.value
-    if isinstance(value, (_Name, _Dtype)):
-        raise _RefusedError("refused: the pickle holds a name where data were expected.")
-    if isinstance(value, dict):
-        return {_finished(k): _finished(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_finished(item) for item in value)
-    return value
+class _Finisher:
+    """Puts every array in its place; what is shared in the file stays shared."""
+
+    def __init__(self) -> None:
+        self._done: dict[int, tuple[Any, int]] = {}
+        self._unfinished: set[int] = set()
+
+    def finish(self, value: Any) -> Any:
+        """The value with every array in its place.
+
+        Raises
+        ------
+        ValueError
+            If an array has no content.
+        _RefusedError
+            If the value holds a name or itself, is too deep, or has too many items where each
+            shared object is counted as often as it is referred to.
+        """
+        return self._finish(value, 0)[0]
+
+    def _finish(self, value: Any, depth: int) -> tuple[Any, int]:
+        """The finished value, and how many items it has."""
+        if isinstance(value, _ArrayInProgress):
+            if value.value is None:
+                raise ValueError("an array without content")
+            return value.value, 1
+        if isinstance(value, (_Name, _Dtype)):
+            raise _RefusedError("refused: the pickle holds a name where data were expected.")
+        if not isinstance(value, (dict, list, tuple)):
+            return value, 1
+        if id(value) in self._done:
+            return self._done[id(value)]
+        if depth >= _DEEPEST or id(value) in self._unfinished:
+            raise _RefusedError(f"refused: the pickle is nested more than {_DEEPEST} levels deep.")
+        self._unfinished.add(id(value))
+        parts = value.values() if isinstance(value, dict) else value
+        finished, count = [], 1
+        for part in parts:
+            item, items = self._finish(part, depth + 1)
+            finished.append(item)
+            count += items
+            if count > _MOST_ITEMS:
+                raise _RefusedError(f"refused: the pickle has more than {_MOST_ITEMS} items.")
+        whole: Any = finished
+        if isinstance(value, dict):
+            whole = dict(zip(value, finished, strict=True))
+        elif isinstance(value, tuple):
+            whole = tuple(finished)
+        self._unfinished.remove(id(value))
+        self._done[id(value)] = whole, count
+        return whole, count

@@ -112,3 +112,55 @@ def test_random_changes_are_errors_or_data_but_nothing_else(tmp_path):
         except ValueError:
             refused += 1
     assert refused > 100
+
+
+def _laughs(levels, width=10):
+    """Lists of ten references each to the list before: 10 ** levels items in a few bytes."""
+    text = b"]q\x00(" + b"K\x01" * width + b"e"
+    for level in range(1, levels):
+        text += b"]q" + bytes([level]) + b"(" + (b"h" + bytes([level - 1])) * width + b"e"
+    return b"\x80\x02(" + text + b"t."
+
+
+DEEP = b"\x80\x02" + b"]" * 100_000 + b"a" * 99_999 + b"."
+SHARED_TUPLE = b"\x80\x02)q\x00" + b"".join(
+    b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86q" + bytes([i + 1]) for i in range(60)
+)
+ENCODED = (
+    b"\x80\x02(c_codecs\nencode\nq\x00X\x10\x27\x00\x00" + b"x" * 10_000 + b"q\x01"
+    b"](" + b"h\x00h\x01X\x06\x00\x00\x00latin1\x86R" * 1000 + b"et."
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (_laughs(20), "more than 1000000 items"),
+        (DEEP, "more than 50 levels deep"),
+        (b"\x80\x02]q\x00h\x00a.", "more than 50 levels deep"),  # a list in itself
+        (SHARED_TUPLE + b"}h\x3cK\x01s.", "a key that is no string, bytes or integer"),
+        (SHARED_TUPLE + b"h\x3c\x93.", "a name is no string"),
+        (SHARED_TUPLE + b"cnumpy\ndtype\nh\x3c\x85R.", "calls 'dtype' in an unknown way"),
+        (SHARED_TUPLE + b"c_codecs\nencode\nh\x3c\x85R.", "calls 'encode' in an unknown way"),
+        (ENCODED, "encodes one string again and again"),
+        (b"\x80\x04\x8e" + b"\xff" * 7 + b"\x00abc.", "truncated or corrupted"),  # 2^56 bytes
+        (b"\x80\x02T\xff\xff\xff\x7fabc.", "truncated or corrupted"),
+        (b"\x80\x02" + b"(" + b"N" * 500_000 + b"t.", "more than 500000 instructions"),
+    ],
+    ids=["laughs", "deep", "cycle", "key", "name", "dtype", "encode", "encoded", "bytes8",
+         "string", "long"],
+)  # fmt: skip
+def test_hostile_files_are_one_error_and_little_work(tmp_path, content, message):
+    (tmp_path / "bad").write_bytes(content)
+    with pytest.raises(ValueError, match=message) as error:
+        read_pickled_arrays(tmp_path / "bad")
+    assert str(tmp_path / "bad") in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+def test_what_is_shared_stays_shared(tmp_path):
+    inner = [1, 2]
+    (tmp_path / "good").write_bytes(pickle.dumps([inner, inner], protocol=2))
+    first, second = read_pickled_arrays(tmp_path / "good")
+    assert first == [1, 2]
+    assert first is second
