@@ -12,17 +12,17 @@ from rdpkit.calibration import calibrate as find
 from rdpkit.calibration.parameters import Value
 from rdpkit.cli.event_commands import EventCommands, made_of_events, with_adjacency
 from rdpkit.cli.event_options import (
+    WITH_OPTIONS,
     adjacency_option,
     conversion_option,
     delta_option,
     event_options,
     format_choice,
-    has_options,
     target_epsilon_option,
 )
 from rdpkit.cli.output import OUT_OF_REACH, CommandError
 from rdpkit.cli.placeholders import any_of, check_nothing_missing, with_placeholders
-from rdpkit.events import MECHANISMS, Event
+from rdpkit.events import MECHANISMS, Event, parameters_of
 from rdpkit.tables import event_from_table, event_in_file, read_toml
 from rdpkit.text import as_json, printable, rounded_down, with_guarantee
 
@@ -156,9 +156,16 @@ def _shared_options() -> list[click.Option]:
     ]
 
 
+def _example(event_type: type[Event]) -> list[str]:
+    """Options that ask for the first noise of a mechanism, or else for how often it is repeated."""
+    names = [p.name for p in parameters_of(event_type) if "noise" in p.name]
+    chosen = [f"--parameter {name}" for name in [*names, "count"][:1]]
+    return [*chosen, "--target-epsilon 1", "--adjacency replace-one", "--delta 1e-5"]
+
+
 calibrate = EventCommands(
     name="calibrate",
-    mechanisms=[key for key, event_type in MECHANISMS.items() if has_options(event_type)],
+    mechanisms=WITH_OPTIONS,
     event_options=_options,
     shared_options=_shared_options,
     run=_run,
@@ -166,5 +173,5 @@ calibrate = EventCommands(
     help="The value of a parameter that meets a target, with a certificate. EVENT is a mechanism, "
     "or a TOML file that describes one; the parameter that is chosen may be left out.\n\nExit "
     "status: 0 fine, 1 the target is out of reach, 2 bad usage or bad input.",
-    example="--parameter noise_std  --target-epsilon 1  --adjacency replace-one  --delta 1e-5",
+    example=_example,
 )

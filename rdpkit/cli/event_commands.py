@@ -37,8 +37,8 @@ class EventCommands(click.Group):
         ``values`` are the shared options and those of files.
     refusal : callable
         What to say about a mechanism that options cannot describe.
-    example : str
-        Options that make an example of the event's own ones complete.
+    example : callable
+        Options, one an item, that complete the example in the docstring of an event.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class EventCommands(click.Group):
         run: Callable[..., None],
         refusal: Callable[[str], str],
         file_options: Options = list,
-        example: str = "",
+        example: Callable[[type[Event]], list[str]],
         **rest: Any,
     ) -> None:
         super().__init__(subcommand_metavar="EVENT [OPTIONS]", **rest)
@@ -122,7 +122,7 @@ class EventCommands(click.Group):
     def _example_of(self, name: str, description: Description, ctx: click.Context) -> str:
         """A command line made of the example in the docstring; empty if there is none."""
         values = example_values(description, MECHANISMS[name].__name__)
-        if values is None or not self._example:
+        if values is None:
             return ""
         words = [f"{ctx.command_path} {dashed(name)}"]
         for key, value in values.items():
@@ -132,7 +132,7 @@ class EventCommands(click.Group):
             elif value is not False and value is not None and key != "adjacency":
                 words.append(f"--{dashed(key)} {shlex.quote(shown)}")
         lines, width = [""], 72
-        for word in [*words, *self._example.split("  ")]:
+        for word in [*words, *self._example(MECHANISMS[name])]:
             if len(lines[-1]) + len(word) > width:
                 lines[-1] += " \\"
                 lines.append("   ")

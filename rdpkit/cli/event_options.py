@@ -99,15 +99,16 @@ ADJACENCY = NameType(
 """A neighbouring relation: add-or-remove-one or replace-one, or in short add-remove or replace."""
 
 
-def has_options(event_type: type[Event]) -> bool:
+def _has_options(event_type: type[Event]) -> bool:
     """Whether options can describe an event; one that is made of other events needs a file."""
     return all(parameter.kind not in ("event", "events") for parameter in parameters_of(event_type))
 
 
-MECHANISM = NameType(
-    "mechanism", {name: name for name, event_type in MECHANISMS.items() if has_options(event_type)}
-)
-"""A mechanism that options can describe."""
+WITH_OPTIONS = tuple(name for name, event_type in MECHANISMS.items() if _has_options(event_type))
+"""The mechanisms that options can describe, as the library spells them."""
+
+MECHANISM = NameType("mechanism", {name: name for name in WITH_OPTIONS})
+"""The type of an argument that names one of them."""
 
 
 def event_options(event_type: type[Event], *, required: bool = True) -> list[click.Option]:
@@ -116,7 +117,7 @@ def event_options(event_type: type[Event], *, required: bool = True) -> list[cli
     Parameters
     ----------
     event_type : type of Event
-        One that :func:`has_options` accepts. Its docstring becomes the help.
+        One that :data:`WITH_OPTIONS` names. Its docstring becomes the help.
     required : bool
         Whether parameters without a default have to be given.
     """
@@ -206,6 +207,7 @@ def format_choice(*formats: str) -> click.Option:
 __all__ = [
     "ADJACENCY",
     "MECHANISM",
+    "WITH_OPTIONS",
     "ListType",
     "NameType",
     "adjacency_option",
@@ -214,6 +216,5 @@ __all__ = [
     "delta_option",
     "event_options",
     "format_choice",
-    "has_options",
     "target_epsilon_option",
 ]

@@ -14,14 +14,13 @@ import click
 from rdpkit import analysis
 from rdpkit.cli.event_commands import EventCommands, event_of, made_of_events
 from rdpkit.cli.event_options import (
+    WITH_OPTIONS,
     adjacency_option,
     conversion_option,
     delta_option,
     event_options,
     format_choice,
-    has_options,
 )
-from rdpkit.events import MECHANISMS
 from rdpkit.guarantee import Guarantee
 from rdpkit.text import as_json, guarantee_lines, rounded_down, rounded_up
 
@@ -88,16 +87,22 @@ def _compare(
 
 
 def _about_one_event(
-    name: str, run: Callable[..., None], options: Callable[[], list[click.Option]], **texts: Any
+    name: str,
+    run: Callable[..., None],
+    options: Callable[[], list[click.Option]],
+    *,
+    text: str,
+    example: str,
 ) -> EventCommands:
     return EventCommands(
         name=name,
-        mechanisms=[key for key, event_type in MECHANISMS.items() if has_options(event_type)],
+        mechanisms=WITH_OPTIONS,
         event_options=event_options,
         shared_options=lambda: [adjacency_option(), *options(), format_choice("text", "json")],
         run=run,
         refusal=made_of_events,
-        **texts,
+        example=lambda _: ["--adjacency replace-one", example],
+        help=f"{text} EVENT is a mechanism, or a TOML file that describes one.",
     )
 
 
@@ -105,25 +110,22 @@ epsilon = _about_one_event(
     "epsilon",
     _answer_with(analysis.epsilon),
     lambda: [delta_option(), _bound_option(), conversion_option()],
-    help="The privacy loss epsilon of an event at a given delta. EVENT is a mechanism, or a TOML "
-    "file that describes one.",
-    example="--adjacency replace-one  --delta 1e-5",
+    text="The privacy loss epsilon of an event at a given delta.",
+    example="--delta 1e-5",
 )
 
 delta = _about_one_event(
     "delta",
     _answer_with(analysis.delta),
     lambda: [_epsilon_option(), _bound_option(), conversion_option()],
-    help="The delta of an event at a given epsilon. EVENT is a mechanism, or a TOML file that "
-    "describes one.",
-    example="--adjacency replace-one  --epsilon 1",
+    text="The delta of an event at a given epsilon.",
+    example="--epsilon 1",
 )
 
 compare = _about_one_event(
     "compare",
     _compare,
     lambda: [delta_option()],
-    help="All bounds on the epsilon of an event, in one table. EVENT is a mechanism, or a TOML "
-    "file that describes one.",
-    example="--adjacency replace-one  --delta 1e-5",
+    text="All bounds on the epsilon of an event, in one table.",
+    example="--delta 1e-5",
 )

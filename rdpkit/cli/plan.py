@@ -198,4 +198,5 @@ plan = EventCommands(
     "signal-to-noise ratio within a target epsilon, certified. EVENT is a mechanism, or a TOML "
     "file that describes one; what is chosen may be left out.\n\nExit status: 0 fine, 1 the "
     "target is out of reach, 2 bad usage or bad input.",
+    example=lambda _: ["--target-epsilon 1", "--adjacency replace-one", "--delta 1e-5"],
 )

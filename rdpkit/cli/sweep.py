@@ -15,11 +15,11 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.cli.docstrings import described
 from rdpkit.cli.event_commands import EventCommands, made_of_events
 from rdpkit.cli.event_options import (
+    WITH_OPTIONS,
     adjacency_option,
     conversion_option,
     dashed,
     format_choice,
-    has_options,
 )
 from rdpkit.cli.parameter_ranges import SYNTAX
 from rdpkit.cli.progress import new_threads_option, work_shown
@@ -210,7 +210,7 @@ def _refusal(name: str) -> str:
 
 sweep = EventCommands(
     name="sweep",
-    mechanisms=[key for key, event_type in MECHANISMS.items() if has_options(event_type)],
+    mechanisms=WITH_OPTIONS,
     event_options=_axes,
     file_options=lambda: [_vary_option()],
     shared_options=_shared_options,
@@ -219,5 +219,5 @@ sweep = EventCommands(
     help="Epsilon over a grid or a table of configurations. EVENT is a mechanism, or a TOML file "
     f"that describes one. An AXIS is a list of values or a range: {SYNTAX}.\n\nExit status: 0 "
     "fine, 1 some rows were skipped, 2 bad usage or bad input.",
-    example="--adjacency replace-one  --delta 1e-5",
+    example=lambda _: ["--adjacency replace-one", "--delta 1e-5,1e-6"],
 )

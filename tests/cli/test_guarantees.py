@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -156,8 +157,24 @@ def test_names_are_spelled_with_dashes_and_underscores_are_accepted():
 def test_help_comes_from_the_docstring():
     shown = " ".join(run("epsilon", "gaussian", "--help").output.split())
     for text in (
-        "The sum of the records' vectors plus N(0, noise_std^2 I)",
-        "Standard deviation of the noise in each coordinate",
+        "The sum of the records' vectors plus Gaussian noise, released once.",
+        "Standard deviation of the noise in each coordinate, in the units of the sum",
         "Largest L2 norm of one record's vector",
     ):
         assert text in shown
+
+
+@pytest.mark.parametrize("command", ["epsilon", "delta", "compare", "calibrate", "sweep", "plan"])
+@pytest.mark.parametrize("name", EVENTS)
+def test_the_example_in_the_help_is_a_command_that_is_understood(command, name):
+    if command == "plan" and MECHANISMS[name].mixing is None:
+        return
+    shown = run(command, name, "--help").output.partition("Example:")[2].partition("Options:")[0]
+    program, *words = shlex.split(shown.replace("\\\n", " "))
+    assert (program, words[:2]) == ("main", [command, name.replace("_", "-")])
+    # The option that comes last counts: a value that is refused shows that all others were read.
+    refused = {"delta": "--epsilon", "sweep": "--delta"}.get(command, "--delta")
+    done = run(*words, refused, "-1")
+    assert done.exit_code == 2
+    assert "-1" in done.stderr
+    assert "No such option" not in done.stderr
