@@ -1,6 +1,7 @@
-"""Figures of the papers, drawn again: what was published between what is true.
+"""Figures of the papers, drawn again, with proven upper and lower bounds beside what was published.
 
-Each figure has a module that computes it as plain data, a
-:class:`~rdpkit.verification.figures.model.Figure`; :mod:`rdpkit.verification.figures.drawing` alone
-draws, and alone needs matplotlib.
+To add a figure, write a module whose function ``figure`` returns a
+:class:`rdpkit.verification.figures.model.Figure`, and add an entry to
+:mod:`rdpkit.verification.figures.catalogue`. Only :mod:`rdpkit.verification.figures.drawing` draws
+and needs matplotlib.
 """

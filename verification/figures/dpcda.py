@@ -15,8 +15,8 @@ from rdpkit.verification.figures.model import (
     checked_curves,
     checked_limits,
     checked_points,
+    checked_releases,
     computed,
-    every,
     rounded,
 )
 
@@ -24,33 +24,24 @@ import rdpkit
 from rdpkit import _validate
 from rdpkit.events.losses import NoLossDistributionError
 
-ID = "dpcda-figure3"
 CLASSES = 10
 CLASS_SIZE = 6000
 ADJACENCY = "replace_one"
 
-ORDERS_OF_MIXTURE = (4, 16, 64, 256)
-RELEASES = 10000
-DELTA = 1e-5
-CLIP_NORM = 1.0
-POINTS = 10
-NOISE = (0.01, 0.5)
-
-# A loss distribution of a larger budget takes seconds a point, and says of a number that promises
-# nothing that it does not promise much more.
+# Where the budget is larger than this, it promises nothing, and a lower bound takes seconds a point.
 LOWER_UP_TO = 20.0
 _Y_HIGHEST = 1000.0
 
 
 def figure(
     *,
-    orders_of_mixture: Sequence[int] = ORDERS_OF_MIXTURE,
-    releases: int = RELEASES,
-    delta: float = DELTA,
-    clip_norm: float = CLIP_NORM,
-    points: int = POINTS,
-    noise: Sequence[float] = NOISE,
-    track: Track = every,
+    orders_of_mixture: Sequence[int],
+    releases: int,
+    delta: float,
+    clip_norm: float,
+    points: int,
+    noise: Sequence[float],
+    track: Track,
 ) -> Figure:
     """Figure 3 of DP-CDA, with the bounds that hold beside the published one.
 
@@ -77,9 +68,7 @@ def figure(
         If a parameter is outside of its range.
     """
     orders = checked_curves("orders_of_mixture", orders_of_mixture)
-    total = _validate.integer("releases", releases, minimum=CLASSES)
-    if total % CLASSES:
-        raise _validate.fail("releases", f"to be a multiple of {CLASSES} (classes)", releases)
+    total = checked_releases(releases, classes=CLASSES)
     target = _validate.open_probability("delta", delta)
     low, high = checked_limits("noise", noise)
     places = [rounded(x) for x in np.geomspace(low, high, checked_points(points))]
@@ -94,14 +83,14 @@ def figure(
             label_noise=sigma,
         )
 
-    # Building every event first means that what is wrong with one is said before the work begins.
+    # All events are built first, so that a wrong parameter is reported before the work begins.
     tasks = [
         [functools.partial(_point, event(order, sigma), target) for sigma in places]
         for order in orders
     ]
     found = computed(tasks, track)
     return Figure(
-        id=ID,
+        id="dpcda-figure3",
         title="DP-CDA: privacy budget against noise",
         source="DP-CDA (Saha, Tonoy and Imtiaz), Figure 3",
         parameters={
@@ -139,7 +128,7 @@ def figure(
 
 
 def _point(event: rdpkit.DPCDA, delta: float) -> Point:
-    # Curves are drawn with a line's width: ball arithmetic would move none of them by as much.
+    # Certified numbers would differ by less than the width of a line, and take longer.
     ask = functools.partial(rdpkit.epsilon, event, delta=delta, adjacency=ADJACENCY, certify=False)
     upper = ask(bound="best").epsilon
     lower = None

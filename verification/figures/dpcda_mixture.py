@@ -15,8 +15,8 @@ from rdpkit.verification.figures.model import (
     Panel,
     Point,
     Track,
+    checked_releases,
     computed,
-    every,
 )
 
 from rdpkit import DPCDA, Adjacency, _validate
@@ -25,32 +25,25 @@ from rdpkit.calibration import CalibrationError, bracket, calibrate
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.guarantee import Target
 
-ID = "dpcda-order-of-mixture"
 ADJACENCY = "replace_one"
 CLASS_SIZES = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
 """The training records of each class of MNIST."""
 
-EPSILONS = (1.0, 10.0)
-ORDERS_OF_MIXTURE = tuple(2**k for k in range(13))
-RELEASES = 10000
-DELTA = 1e-5
-CLIP_NORM = 1.0
-
-# How close the noise of the lower curve is to what a pair of data sets allows: a line's width.
+# The relative error of the noise of the lower curve; it is about the width of a line.
 _TOLERANCE = 5e-3
-# A pair needs less noise than the certified bound, by about this factor.
+# The search for the lower curve begins with this part of the noise of the upper one.
 _LESS = 0.9
 _MOST_ORDERS = 100
 
 
 def figure(
     *,
-    epsilons: Sequence[float] = EPSILONS,
-    orders_of_mixture: Sequence[int] = ORDERS_OF_MIXTURE,
-    releases: int = RELEASES,
-    delta: float = DELTA,
-    clip_norm: float = CLIP_NORM,
-    track: Track = every,
+    epsilons: Sequence[float],
+    orders_of_mixture: Sequence[int],
+    releases: int,
+    delta: float,
+    clip_norm: float,
+    track: Track,
 ) -> Figure:
     """The least noise for a budget, and the noise-to-signal ratio, against the order of mixture.
 
@@ -76,11 +69,9 @@ def figure(
     """
     budgets = _budgets(epsilons)
     classes = len(CLASS_SIZES)
-    total = _validate.integer("releases", releases, minimum=classes)
-    if total % classes:
-        raise _validate.fail("releases", f"to be a multiple of {classes} (classes)", releases)
+    total = checked_releases(releases, classes=classes)
     target = _validate.open_probability("delta", delta)
-    # Building every event first means that what is wrong with one is said before the work begins.
+    # All events are built first, so that a wrong parameter is reported before the work begins.
     events = [
         _event(order, total // classes, clip_norm) for order in sorted(_orders(orders_of_mixture))
     ]
@@ -88,9 +79,8 @@ def figure(
         [functools.partial(_point, event, budget, target) for event in events] for budget in budgets
     ]
     found = computed(tasks, track)
-    curves = [(f"\N{GREEK SMALL LETTER EPSILON} = {b:g}", {"epsilon": b}) for b in budgets]
     return Figure(
-        id=ID,
+        id="dpcda-order-of-mixture",
         title="DP-CDA: the noise that a budget takes, and the best order of mixture",
         source="DP-CDA (Saha, Tonoy and Imtiaz), section 5, the question it leaves open",
         parameters={
@@ -111,30 +101,45 @@ def figure(
             *_best(budgets, found),
         ),
         panels=(
-            Panel(
-                name="noise",
-                title="noise that the budget takes",
-                x_label="order of mixture l (records)",
-                y_label="noise \N{GREEK SMALL LETTER SIGMA} (standard deviation, in units of c)",
-                x_logarithmic=True,
-                y_logarithmic=True,
-                curves=tuple(
-                    Curve(label=label, parameters=parameters, points=_scaled(points, clip_norm))
-                    for (label, parameters), points in zip(curves, found, strict=True)
-                ),
+            _panel(
+                "noise",
+                "noise that the budget takes",
+                "noise \N{GREEK SMALL LETTER SIGMA} (standard deviation, in units of c)",
+                [_scaled(points, clip_norm) for points in found],
+                budgets,
             ),
-            Panel(
-                name="noise-to-signal",
-                title="noise to signal, per release",
-                x_label="order of mixture l (records)",
-                y_label="noise-to-signal ratio",
-                x_logarithmic=True,
-                y_logarithmic=True,
-                curves=tuple(
-                    Curve(label=label, parameters=parameters, points=_ratios(points, clip_norm))
-                    for (label, parameters), points in zip(curves, found, strict=True)
-                ),
+            _panel(
+                "noise-to-signal",
+                "noise to signal, per release",
+                "noise-to-signal ratio",
+                [_ratios(points, clip_norm) for points in found],
+                budgets,
             ),
+        ),
+    )
+
+
+def _panel(
+    name: str,
+    title: str,
+    y_label: str,
+    points: Sequence[tuple[Point, ...]],
+    budgets: Sequence[float],
+) -> Panel:
+    return Panel(
+        name=name,
+        title=title,
+        x_label="order of mixture l (records)",
+        y_label=y_label,
+        x_logarithmic=True,
+        y_logarithmic=True,
+        curves=tuple(
+            Curve(
+                label=f"\N{GREEK SMALL LETTER EPSILON} = {budget:g}",
+                parameters={"epsilon": budget},
+                points=curve,
+            )
+            for budget, curve in zip(budgets, points, strict=True)
         ),
     )
 

@@ -13,10 +13,9 @@ from rdpkit.verification.figures.model import Curve, Figure, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
-FORMATS = ("svg", "png")
-
-# Okabe and Ito's colours, which the colour-blind tell apart; markers differ besides.
+# The colours of Okabe and Ito, which colour-blind readers can tell apart; markers differ, too.
 _COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D00",
 )  # fmt: skip
@@ -24,9 +23,10 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _GREY = "#555555"
 _MARKERS_A_CURVE = 8
 _WIDTH, _HEIGHT = 4.1, 3.1
-# Inches above the panels, for one more line of keys, around the edge, for a line of the caption.
+# In inches: the space above the panels, a line of keys, the margin, and a line of the caption.
 _ABOVE, _KEY, _MARGIN, _LINE = 0.6, 0.22, 0.08, 0.15
-# The same file from the same numbers: ids in an SVG are hashed with this, and no date is written.
+# The same numbers give the same file: ids in an SVG are hashed with a fixed salt, and no date is
+# written.
 _SETTINGS: Any = {
     "svg.hashsalt": "rdpkit",
     "svg.fonttype": "path",
@@ -44,12 +44,12 @@ _SETTINGS: Any = {
 
 
 def check_available() -> None:
-    """Whether matplotlib is there, before a long computation.
+    """Raise an error before a long computation if matplotlib is missing.
 
     Raises
     ------
     ValueError
-        If not; the message says how to get it.
+        If matplotlib is not installed; the message says how to install it.
     """
     try:
         import matplotlib.figure  # noqa: F401, PLC0415
@@ -88,65 +88,60 @@ def draw(figure: Figure, file_format: str) -> bytes:
         height = _HEIGHT * rows + above + below
         canvas = Canvas(figsize=(width, height))
         FigureCanvasAgg(canvas)
-        # Title and key above, the caption below, and the panels in what is left.
+        # Title and keys are above the panels, and the caption is below them.
         rectangle = (0.0, below / height, 1.0, 1.0 - (below + above) / height)
         canvas.set_layout_engine(ConstrainedLayoutEngine(rect=rectangle))
-        same = len({(panel.x_label, panel.y_label) for panel in figure.panels}) == 1
-        grid = canvas.subplots(rows, columns, squeeze=False, sharex=same, sharey=True)
-        used = list(zip(grid.flat, figure.panels, strict=False))
-        for axes in grid.flat[len(used) :]:
-            axes.set_axis_off()
-        for index, (axes, panel) in enumerate(used):
-            alone = len(panel.curves) == 1
-            _panel(axes, panel, offset=index if alone else 0)
-            if _heights(figure.panels if same else (panel,)):
-                # matplotlib warns of a logarithmic axis on which there is nothing.
-                _scale(axes, panel)
-            # Labels on the outside only, where all panels have the same axes.
-            if not same or index + columns >= len(used):
-                axes.set_xlabel(panel.x_label)
-                axes.tick_params(labelbottom=True)
-            if index % columns == 0:
-                axes.set_ylabel(panel.y_label)
-        _limit(used[0][0], figure.panels)
-        left = _MARGIN / width
-        canvas.text(
-            left,
-            1.0 - _MARGIN / height,
-            figure.title,
-            fontsize=11,
-            fontweight="bold",
-            va="top",
-        )
-        keys = [_key(), *([_series_key(series)] if series else [])]
-        for row, (handles, labels) in enumerate(keys):
-            canvas.legend(
-                handles,
-                labels,
-                loc="upper left",
-                bbox_to_anchor=(0.0, 1.0 - (_MARGIN + _KEY * (row + 0.8)) / height),
-                ncols=len(handles),
-                frameon=False,
-                handlelength=2.6,
-                borderpad=0.2,
-            )
-        canvas.text(
-            left,
-            _MARGIN / height,
-            caption,
-            fontsize=7.5,
-            color=_GREY,
-            va="bottom",
-            linespacing=1.35,
-        )
+        _panels(canvas, figure.panels, rows, columns)
+        _texts(canvas, figure.title, caption, series)
         buffer = io.BytesIO()
         metadata = {"Date": None} if file_format == "svg" else {"Software": None}
         canvas.savefig(buffer, format=file_format, dpi=150, metadata=metadata)
         return buffer.getvalue()
 
 
+def _panels(canvas: Canvas, panels: Sequence[Panel], rows: int, columns: int) -> None:
+    """Draw every panel in a grid of axes."""
+    same = len({(panel.x_label, panel.y_label) for panel in panels}) == 1
+    grid = canvas.subplots(rows, columns, squeeze=False, sharex=same, sharey=True)
+    used = list(zip(grid.flat, panels, strict=False))
+    for axes in grid.flat[len(used) :]:
+        axes.set_axis_off()
+    for index, (axes, panel) in enumerate(used):
+        _panel(axes, panel, offset=index if len(panel.curves) == 1 else 0)
+        if _heights(panels if same else (panel,)):
+            # matplotlib warns of a logarithmic axis on which there is nothing.
+            _scale(axes, panel)
+        # Where all panels have the same axes, only those at the edge get labels.
+        if not same or index + columns >= len(used):
+            axes.set_xlabel(panel.x_label)
+            axes.tick_params(labelbottom=True)
+        if index % columns == 0:
+            axes.set_ylabel(panel.y_label)
+    _limit(used[0][0], panels)
+
+
+def _texts(canvas: Canvas, title: str, caption: str, series: tuple[Curve, ...]) -> None:
+    """The title and the keys above the panels, and the caption below them."""
+    width, height = canvas.get_size_inches()
+    left, top = _MARGIN / width, 1.0 - _MARGIN / height
+    canvas.text(left, top, title, fontsize=11, fontweight="bold", va="top")
+    for row, (handles, labels) in enumerate([_key(), *([_series_key(series)] if series else [])]):
+        canvas.legend(
+            handles,
+            labels,
+            loc="upper left",
+            bbox_to_anchor=(0.0, 1.0 - (_MARGIN + _KEY * (row + 0.8)) / height),
+            ncols=len(handles),
+            frameon=False,
+            handlelength=2.6,
+            borderpad=0.2,
+        )
+    small = {"fontsize": 7.5, "color": _GREY, "va": "bottom", "linespacing": 1.35}
+    canvas.text(left, _MARGIN / height, caption, **small)
+
+
 def _columns(panels: int) -> int:
-    """Up to three in a row; four make a square."""
+    """How many panels are in a row: up to three; four panels make a square."""
     return panels if panels <= 3 else 2 if panels == 4 else 3
 
 
@@ -190,7 +185,7 @@ def _heights(panels: Sequence[Panel]) -> list[float]:
 def _curve(axes: Axes, curve: Curve, *, colour: str, marker: str, logarithmic: bool) -> None:
     x = np.array(curve.column("x"))
     upper, lower = np.array(curve.column("upper")), np.array(curve.column("lower"))
-    # A logarithmic axis has no place for a lower bound of zero.
+    # A logarithmic axis cannot show a lower bound of zero.
     if logarithmic:
         lower = np.where(lower > 0.0, lower, np.nan)
     axes.fill_between(x, lower, upper, color=colour, alpha=0.3, linewidth=0.0)
@@ -209,7 +204,7 @@ def _curve(axes: Axes, curve: Curve, *, colour: str, marker: str, logarithmic: b
 
 
 def _darker(colour: str) -> tuple[float, float, float]:
-    """Dark enough to be seen on a line of the colour itself."""
+    """A darker colour that is visible on a line of the colour itself."""
     channels = [int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)]
     if max(channels) == 0.0:
         return (0.8, 0.8, 0.8)
@@ -217,7 +212,7 @@ def _darker(colour: str) -> tuple[float, float, float]:
 
 
 def _limit(axes: Axes, panels: Sequence[Panel]) -> None:
-    """The vertical axis that all panels share: from zero, or cut where a bound only explodes."""
+    """Set the shared vertical axis: from zero, or cut at the top where a bound grows too fast."""
     if not panels[0].y_logarithmic:
         axes.set_ylim(bottom=0.0)
         return
@@ -228,7 +223,7 @@ def _limit(axes: Axes, panels: Sequence[Panel]) -> None:
 
 
 def _plain_ticks(axes: Axes) -> None:
-    """1, 2 and 5 of every power of ten as plain numbers."""
+    """Label 1, 2 and 5 of every power of ten with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
 
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -237,7 +232,7 @@ def _plain_ticks(axes: Axes) -> None:
 
 
 def _key() -> tuple[list[Any], list[str]]:
-    """What the styles of line mean, in grey."""
+    """The meaning of the line styles, in grey."""
     from matplotlib.lines import Line2D  # noqa: PLC0415
     from matplotlib.patches import Patch  # noqa: PLC0415
 
@@ -251,7 +246,7 @@ def _key() -> tuple[list[Any], list[str]]:
 
 
 def _series_key(curves: tuple[Curve, ...]) -> tuple[list[Any], list[str]]:
-    """Which colour and marker is which curve."""
+    """The colour and marker of each curve."""
     from matplotlib.lines import Line2D  # noqa: PLC0415
 
     handles = [

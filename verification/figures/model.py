@@ -14,13 +14,13 @@ from rdpkit import _validate
 from rdpkit.text import rounded_up
 
 Number = float | None
-"""None where nothing is said: out of a theorem's range, or not computed."""
+"""None where there is no number: outside of a theorem's range, or not computed."""
 
 Parameter = int | float | str
 
 Task = Callable[[], "Point"]
 Track = Callable[[Sequence[Task]], Iterator[Task]]
-"""Hands on the tasks one by one, and may show how many are done."""
+"""Returns the tasks one by one, and may show how many are done."""
 
 MOST_POINTS = 1000
 MOST_CURVES = 8
@@ -28,7 +28,7 @@ MOST_CURVES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """Three numbers at one place; inf where no finite number is true."""
+    """Three numbers at one place on the axis; inf where no finite number is a bound."""
 
     x: float
     published: Number
@@ -50,7 +50,7 @@ class Curve:
     points: tuple[Point, ...]
 
     def column(self, name: str) -> list[float]:
-        """One of x, published, upper and lower, with NaN where it has nothing finite to say."""
+        """One of x, published, upper and lower, with NaN where there is no finite number."""
         values = [getattr(point, name) for point in self.points]
         return [v if v is not None and math.isfinite(v) else math.nan for v in values]
 
@@ -82,7 +82,7 @@ class Figure:
     parameters : mapping of str to value
         What is the same everywhere, whether the paper prints it or leaves it open.
     notes : tuple of str
-        How each of the three numbers was computed, and what to keep in mind.
+        How each of the three numbers was computed, and remarks.
     panels : tuple of Panel
         From left to right.
     """
@@ -95,7 +95,7 @@ class Figure:
     panels: tuple[Panel, ...]
 
     def caption(self) -> tuple[str, ...]:
-        """What is printed below the drawing and on the terminal, a sentence a line."""
+        """The lines printed below the drawing and on the terminal."""
         fixed = ", ".join(
             f"{name.replace('_', ' ')} = {f'{value:g}' if isinstance(value, float) else value}"
             for name, value in self.parameters.items()
@@ -130,7 +130,7 @@ class Figure:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it: "inf" is a string, and null says nothing."""
+        """Everything as JSON: infinity is the text "inf", and null stands for no number."""
         return {
             "figure": self.id,
             "title": self.title,
@@ -163,7 +163,7 @@ class Figure:
         }
 
     def as_csv(self) -> str:
-        """One row a point; a cell is empty where nothing is said."""
+        """One row for each point; a cell is empty where there is no number."""
         names = dict.fromkeys(
             name for p in self.panels for curve in p.curves for name in curve.parameters
         )
@@ -186,11 +186,6 @@ def _plain(number: Number) -> float | str | None:
     return "inf" if number is not None and math.isinf(number) else number
 
 
-def every(tasks: Sequence[Task]) -> Iterator[Task]:
-    """All tasks, and nothing shown."""
-    return iter(tasks)
-
-
 def computed(tasks: Sequence[Sequence[Task]], track: Track) -> list[tuple[Point, ...]]:
     """The points of several curves, curve by curve."""
     points = iter([task() for task in track([task for curve in tasks for task in curve])])
@@ -202,6 +197,14 @@ def checked_points(value: int) -> int:
     return _validate.integer("points", value, minimum=2, maximum=MOST_POINTS)
 
 
+def checked_releases(value: int, *, classes: int) -> int:
+    """How many synthetic records there are: as many of each class."""
+    total = _validate.integer("releases", value, minimum=classes)
+    if total % classes:
+        raise _validate.fail("releases", f"to be a multiple of {classes} (classes)", value)
+    return total
+
+
 def checked_limits(name: str, limits: Sequence[float]) -> tuple[float, float]:
     """Two positive numbers, the smaller one first."""
     low, high = (_validate.positive(name, value) for value in limits)
@@ -211,7 +214,7 @@ def checked_limits(name: str, limits: Sequence[float]) -> tuple[float, float]:
 
 
 def checked_curves(name: str, values: Sequence[int], *, minimum: int = 1) -> tuple[int, ...]:
-    """Different integers, not too many to be told apart."""
+    """Different integers, one for each curve, and not too many."""
     found = _validate.integers(name, values, minimum=minimum)
     if len(set(found)) < len(found) or len(found) > MOST_CURVES:
         raise _validate.fail(name, f"to be at most {MOST_CURVES} different integers", values)
@@ -219,5 +222,5 @@ def checked_curves(name: str, values: Sequence[int], *, minimum: int = 1) -> tup
 
 
 def rounded(value: float) -> float:
-    """A place on an axis with six digits, so that it can be read and typed."""
+    """A place on an axis with six digits, which are easy to read and to type."""
     return float(f"{value:.6g}")

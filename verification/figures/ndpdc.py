@@ -14,7 +14,6 @@ from rdpkit.verification.figures.model import (
     Track,
     checked_points,
     computed,
-    every,
     rounded,
 )
 
@@ -22,20 +21,14 @@ import rdpkit
 from rdpkit import _validate
 from rdpkit.events.losses import NoLossDistributionError
 
-ID = "ndpdc-figure1"
 ADJACENCY = "add_or_remove_one"
 CLIP_NORM = 1.0
 
 SMALLEST_CLASS: Mapping[str, int] = {"MNIST": 5421, "FMNIST": 6000, "CIFAR10": 5000}
-"""Under add-or-remove-one only a record's own class is touched, and in the smallest class a record
-is sampled most often: that class alone has the budget of all."""
+"""Under add-or-remove-one a record affects its own class only, and it is sampled most often in the
+smallest class. So the budget of that class is the budget of all."""
 
-NOISE_STD = 1.0
-GROUP_SIZE = 50.0
-ITERATIONS = 10000
-DELTA = 1e-5
-
-# Lowest, highest, and points by default: among them the values that the paper reports on.
+# The lowest value, the highest value, and a number of points with the paper's values among them.
 _RANGES: Mapping[str, tuple[float, float, int]] = {
     "noise_std": (0.75, 2.0, 11),
     "group_size": (25.0, 100.0, 7),
@@ -50,12 +43,12 @@ _LABELS = {
 
 def figure(
     *,
-    noise_std: float = NOISE_STD,
-    group_size: float = GROUP_SIZE,
-    iterations: int = ITERATIONS,
-    delta: float = DELTA,
-    points: int | None = None,
-    track: Track = every,
+    noise_std: float,
+    group_size: float,
+    iterations: int,
+    delta: float,
+    points: int | None,
+    track: Track,
 ) -> Figure:
     """Figure 1 of the paper, with the bounds that hold beside the published one.
 
@@ -65,8 +58,8 @@ def figure(
         sigma, L and I of the paper in the two panels in which they are not on the axis.
     delta : float
         In (0, 1).
-    points : int, optional
-        Points on each curve; by default enough to have the paper's values among them.
+    points : int or None
+        Points on each curve; None for enough to have the paper's values among them.
     track : callable
         Shows progress.
 
@@ -96,7 +89,7 @@ def figure(
             )
     found = iter(computed(tasks, track))
     return Figure(
-        id=ID,
+        id="ndpdc-figure1",
         title="NDPDC: privacy budget against noise, group size and iterations",
         source="Differentially private dataset condensation, Figure 1",
         parameters={"delta": target, "G": CLIP_NORM, "adjacency": ADJACENCY},
@@ -153,7 +146,7 @@ def _event(size: int, parameters: Mapping[str, float]) -> rdpkit.NDPDC:
 
 
 def _point(event: rdpkit.NDPDC, delta: float, x: float) -> Point:
-    # Curves are drawn with a line's width: ball arithmetic would move none of them by as much.
+    # Certified numbers would differ by less than the width of a line, and take longer.
     ask = functools.partial(rdpkit.epsilon, event, delta=delta, adjacency=ADJACENCY, certify=False)
     try:
         lower = ask(bound="pair-lower").epsilon

@@ -18,7 +18,6 @@ from rdpkit.verification.figures.model import (
     checked_limits,
     checked_points,
     computed,
-    every,
     rounded,
 )
 
@@ -27,14 +26,7 @@ from rdpkit import Adjacency, _validate
 from rdpkit.analysis import published_rdp
 from rdpkit.pairs.synthesis import attained_pair
 
-ID = "synthesis-figure3"
-RECORDS = (10**4, 10**5, 10**6, 10**7)
-DIMENSION = 6
-MIN_EIGENVALUE = 0.01
-POINTS = 41
-ORDERS = (1.1, 30.0)
-
-# A curve that ends is drawn to this part of the way from 1 to its last order, where it is infinite.
+# A curve that becomes infinite at some order is drawn up to this part of the way from 1 to there.
 _UP_TO = 0.995
 
 _THEOREMS = {
@@ -45,19 +37,19 @@ _THEOREMS = {
 
 def figure(
     *,
-    records: Sequence[int] = RECORDS,
-    dimension: int = DIMENSION,
-    min_eigenvalue: float = MIN_EIGENVALUE,
-    orders: Sequence[float] = ORDERS,
-    points: int = POINTS,
-    track: Track = every,
+    records: Sequence[int],
+    dimension: int,
+    min_eigenvalue: float,
+    orders: Sequence[float],
+    points: int,
+    track: Track,
 ) -> Figure:
     """Figure 3 of the paper, with the bounds that hold beside the published one.
 
     Parameters
     ----------
     records : sequence of int
-        n of the paper, one curve each; as many records are put out.
+        n of the paper, one curve each; n records are put out.
     dimension : int
         d of the paper.
     min_eigenvalue : float
@@ -65,7 +57,7 @@ def figure(
     orders : pair of float
         The lowest and the highest order; the lowest must be above 1.
     points : int
-        Points on each curve, at least 2; two more where a curve ends.
+        Points on each curve, at least 2; two more are added where a curve ends.
     track : callable
         Shows progress.
 
@@ -86,7 +78,7 @@ def figure(
     tasks = [_tasks(event, adjacency, places) for (adjacency, _), event in curves.items()]
     found = dict(zip(curves, computed(tasks, track), strict=True))
     return Figure(
-        id=ID,
+        id="synthesis-figure3",
         title="Synthesis from mean and covariance: Renyi divergence against the order",
         source="Miura et al. 2023, Figure 3",
         parameters={
@@ -139,7 +131,7 @@ def _published(event: rdpkit.GaussianSynthesis, adjacency: Adjacency, order: flo
 
 
 def _upper(event: rdpkit.GaussianSynthesis, adjacency: Adjacency, order: float) -> float:
-    # A curve in floats: a certificate would move it by less than a line's width.
+    # A certified number would differ by less than the width of a line.
     one = rdpkit.gaussian_synthesis_rdp(
         [order],
         n=event.records,

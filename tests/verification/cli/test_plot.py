@@ -10,6 +10,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 from rdpkit.verification.cli import plot as plot_command
+from rdpkit.verification.figures.catalogue import FIGURES
 
 from rdpkit.cli import main
 
@@ -67,6 +68,16 @@ def test_data_is_written_beside_the_drawing(tmp_path):
     assert lines[0] == "panel,n,d,sigma,outputs,x,published,upper,lower"
     assert len(lines) == 5
     assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "a.svg"}
+
+
+@pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
+def test_defaults_are_read_as_they_are_shown(entry, monkeypatch):
+    given = {}
+    monkeypatch.setattr(plot_command, "_make", lambda entry, **values: given.update(values))
+    assert plot(entry.id).exit_code == 0
+    assert {p.name: given[p.name] for p in entry.parameters} == {
+        p.name: p.default for p in entry.parameters
+    }
 
 
 def test_options_of_the_other_figures_reach_the_data():
@@ -149,19 +160,3 @@ def test_without_matplotlib_the_data_is_there_all_the_same(monkeypatch):
     assert done.exit_code == 2
     assert done.stderr.startswith("Error: Drawing needs matplotlib: pip install")
     assert plot(*SMALL, "--format", "json").exit_code == 0
-
-
-def test_progress_is_shown_on_a_terminal_only(monkeypatch):
-    tasks = [int, float]
-    shown = []
-
-    class Recorder(plot_command.Progress):
-        def __init__(self, *columns, disable, **settings):
-            shown.append(not disable)
-            super().__init__(*columns, disable=True, **settings)
-
-    monkeypatch.setattr(plot_command, "Progress", Recorder)
-    for terminal in (True, False):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
-        assert list(plot_command._with_progress("f")(tasks)) == tasks
-    assert shown == [True, False]

@@ -6,11 +6,13 @@ import math
 
 import pytest
 from rdpkit.verification.figures import dpcda_mixture
+from rdpkit.verification.figures.catalogue import FIGURES
 
 import rdpkit
 from rdpkit.text import as_json
 from tests.cli.commands import run
 
+FIGURE = FIGURES["dpcda-order-of-mixture"]
 QUICK = {"epsilons": (10.0,), "orders_of_mixture": (4, 128, 4096), "releases": 10000}
 
 
@@ -28,7 +30,7 @@ def quick(monkeypatch):
 
 
 def test_numbers_are_those_of_the_library(quick):
-    figure = dpcda_mixture.figure(**QUICK)
+    figure = FIGURE.compute(**QUICK)
     noise, ratio = figure.panels
     assert [panel.name for panel in figure.panels] == ["noise", "noise-to-signal"]
     point = noise.curves[0].points[1]
@@ -54,7 +56,7 @@ def test_numbers_are_those_of_the_library(quick):
 
 
 def test_the_best_order_is_neither_the_smallest_nor_the_largest(quick):
-    figure = dpcda_mixture.figure(**QUICK)
+    figure = FIGURE.compute(**QUICK)
     upper = [point.upper for point in figure.panels[1].curves[0].points]
     assert min(upper) == upper[1]
     assert "Best of the orders shown: l = 128 at epsilon 10." in figure.caption()
@@ -67,8 +69,7 @@ def test_the_best_order_is_neither_the_smallest_nor_the_largest(quick):
 
 def test_units_are_the_clip_norm(quick):
     one, two = (
-        dpcda_mixture.figure(**{**QUICK, "orders_of_mixture": (64,)}, clip_norm=c)
-        for c in (1.0, 2.0)
+        FIGURE.compute(**{**QUICK, "orders_of_mixture": (64,)}, clip_norm=c) for c in (1.0, 2.0)
     )
     for first, second in zip(one.panels, two.panels):
         (a,), (b,) = first.curves[0].points, second.curves[0].points
@@ -76,7 +77,7 @@ def test_units_are_the_clip_norm(quick):
 
 
 def test_a_whole_class_has_no_ratio_and_no_noise(quick):
-    figure = dpcda_mixture.figure(**{**QUICK, "orders_of_mixture": (4, 5421)})
+    figure = FIGURE.compute(**{**QUICK, "orders_of_mixture": (4, 5421)})
     noise, ratio = figure.panels
     assert noise.curves[0].points[1].upper == math.inf
     assert noise.curves[0].points[1].lower is None
@@ -86,7 +87,7 @@ def test_a_whole_class_has_no_ratio_and_no_noise(quick):
 
 @pytest.mark.slow
 def test_a_pair_of_data_sets_needs_less_noise_than_the_bound():
-    figure = dpcda_mixture.figure(epsilons=(2.0,), orders_of_mixture=(64,), releases=100)
+    figure = FIGURE.compute(epsilons=(2.0,), orders_of_mixture=(64,), releases=100)
     (point,) = figure.panels[0].curves[0].points
     assert 0.7 * point.upper < point.lower < point.upper
     event = rdpkit.DPCDA(
@@ -120,18 +121,18 @@ def test_bad_parameters_are_one_error_before_any_work(changes, message):
         raise AssertionError("began")
 
     with pytest.raises(ValueError, match=message):
-        dpcda_mixture.figure(**{**QUICK, **changes}, track=no_work)
+        FIGURE.compute(**{**QUICK, **changes}, track=no_work)
 
 
 def test_the_command_draws_it(quick, tmp_path):
     target, data = tmp_path / "figure.svg", tmp_path / "figure.csv"
     done = run(
-        *("plot", dpcda_mixture.ID, "--epsilons", "10", "--orders-of-mixture", "4,128"),
+        *("plot", FIGURE.id, "--epsilons", "10", "--orders-of-mixture", "4,128"),
         *("--output", target, "--data", data),
     )
     assert done.exit_code == 0, done.output
     assert target.read_bytes().startswith(b"<?xml")
     assert data.read_text().startswith("panel,epsilon,class sizes,T,delta,c,adjacency,x,")
-    wrong = run("plot", dpcda_mixture.ID, "--epsilons", "1,x")
+    wrong = run("plot", FIGURE.id, "--epsilons", "1,x")
     assert wrong.exit_code == 2
     assert "Expected --epsilons to be a list of numbers" in wrong.stderr

@@ -8,21 +8,26 @@ import json
 import math
 
 import pytest
-from rdpkit.verification.figures import dpcda, drawing, ndpdc, synthesis
+from rdpkit.verification.figures import drawing
+from rdpkit.verification.figures.catalogue import FIGURES
+from rdpkit.verification.figures.dpcda import LOWER_UP_TO
 from rdpkit.verification.figures.model import Curve, Figure, Panel, Point
 
 import rdpkit
 from rdpkit.text import as_json
 
+DPCDA, NDPDC = FIGURES["dpcda-figure3"], FIGURES["ndpdc-figure1"]
+SYNTHESIS = FIGURES["synthesis-figure3"]
+
 
 @pytest.fixture(scope="module")
 def divergences():
-    return synthesis.figure(records=(10**4, 10**6), orders=(2.0, 8.0), points=3)
+    return SYNTHESIS.compute(records=(10**4, 10**6), orders=(2.0, 8.0), points=3)
 
 
 @pytest.fixture(scope="module")
 def budgets():
-    return dpcda.figure(orders_of_mixture=(64, 256), points=2, noise=(0.02, 0.1))
+    return DPCDA.compute(orders_of_mixture=(64, 256), points=2, noise=(0.02, 0.1))
 
 
 def at(figure, panel, curve, x):
@@ -91,15 +96,15 @@ def test_dpcda_numbers_are_those_of_the_library(budgets):
 
 
 def test_dpcda_has_no_lower_bound_where_the_upper_one_promises_nothing():
-    figure = dpcda.figure(orders_of_mixture=(64,), points=2, noise=(0.01, 0.5))
+    figure = DPCDA.compute(orders_of_mixture=(64,), points=2, noise=(0.01, 0.5))
     first, last = figure.panels[0].curves[0].points
-    assert first.upper > dpcda.LOWER_UP_TO
+    assert first.upper > LOWER_UP_TO
     assert first.lower is None
     assert last.lower is not None
 
 
 def test_ndpdc_has_the_budgets_that_the_paper_prints():
-    figure = ndpdc.figure(points=2)
+    figure = NDPDC.compute(points=2)
     # Table 8 at sigma = 2 (2.16, 1.93, 2.36) and Table 1 at the defaults (6.12, 5.45, 6.72), both
     # rounded up to two digits, as the last points of the first and the third panel.
     printed = {(0, 2.0): (2.16, 1.93, 2.36), (2, 10000.0): (6.12, 5.45, 6.72)}
@@ -123,45 +128,47 @@ def test_the_default_axes_of_ndpdc_hold_the_papers_values():
         raise StopIteration
 
     with pytest.raises(StopIteration):
-        ndpdc.figure(track=only_count)
+        NDPDC.compute(track=only_count)
     assert {x for values in wanted.values() for x in values} <= seen["x"]
     assert {2000.0, 5000.0, 10000.0} <= seen["x"]
 
 
 @pytest.mark.parametrize(
-    ("compute", "parameters", "message"),
+    ("entry", "parameters", "message"),
     [
-        (dpcda.figure, {"points": 1}, "Expected points to be an integer in"),
-        (dpcda.figure, {"points": 10**6}, "Expected points to be an integer in"),
-        (dpcda.figure, {"noise": (0.5, 0.1)}, "Expected noise to be two numbers, LOW < HIGH"),
-        (dpcda.figure, {"noise": (0.0, 0.1)}, "Expected noise to be a finite number > 0"),
-        (dpcda.figure, {"noise": (0.1, math.nan)}, "Expected noise to be a finite number > 0"),
-        (dpcda.figure, {"releases": 15}, "Expected releases to be a multiple of 10"),
-        (dpcda.figure, {"delta": 1.0}, "Expected delta in"),
-        (dpcda.figure, {"clip_norm": -1.0}, "Expected clip_norm to be"),
-        (dpcda.figure, {"orders_of_mixture": (4, 4)}, "at most 8 different integers"),
-        (dpcda.figure, {"orders_of_mixture": range(1, 10)}, "at most 8 different integers"),
-        (dpcda.figure, {"orders_of_mixture": (6001,)}, "Expected order_of_mixture to be"),
-        (ndpdc.figure, {"noise_std": 0.0}, "Expected noise_std to be"),
-        (ndpdc.figure, {"group_size": 5001}, "Expected group_size to be at most 5000"),
-        (ndpdc.figure, {"iterations": 0}, "Expected iterations to be"),
-        (ndpdc.figure, {"delta": 0.0}, "Expected delta in"),
-        (synthesis.figure, {"orders": (1.0, 2.0)}, "Expected orders to be a finite Renyi order"),
-        (synthesis.figure, {"records": (1,)}, r"Expected records\[0\] to be an integer >= 2"),
-        (synthesis.figure, {"min_eigenvalue": 2.0}, "Expected min_eigenvalue"),
-        (synthesis.figure, {"dimension": 0}, "Expected dimension to be"),
+        (DPCDA, {"points": 1}, "Expected points to be an integer in"),
+        (DPCDA, {"points": 10**6}, "Expected points to be an integer in"),
+        (DPCDA, {"noise": (0.5, 0.1)}, "Expected noise to be two numbers, LOW < HIGH"),
+        (DPCDA, {"noise": (0.0, 0.1)}, "Expected noise to be a finite number > 0"),
+        (DPCDA, {"noise": (0.1, math.nan)}, "Expected noise to be a finite number > 0"),
+        (DPCDA, {"releases": 15}, "Expected releases to be a multiple of 10"),
+        (DPCDA, {"delta": 1.0}, "Expected delta in"),
+        (DPCDA, {"clip_norm": -1.0}, "Expected clip_norm to be"),
+        (DPCDA, {"orders_of_mixture": (4, 4)}, "at most 8 different integers"),
+        (DPCDA, {"orders_of_mixture": range(1, 10)}, "at most 8 different integers"),
+        (DPCDA, {"orders_of_mixture": (6001,)}, "Expected order_of_mixture to be"),
+        (NDPDC, {"noise_std": 0.0}, "Expected noise_std to be"),
+        (NDPDC, {"group_size": 5001}, "Expected group_size to be at most 5000"),
+        (NDPDC, {"iterations": 0}, "Expected iterations to be"),
+        (NDPDC, {"delta": 0.0}, "Expected delta in"),
+        (SYNTHESIS, {"orders": (1.0, 2.0)}, "Expected orders to be a finite Renyi order"),
+        (SYNTHESIS, {"records": (1,)}, r"Expected records\[0\] to be an integer >= 2"),
+        (SYNTHESIS, {"min_eigenvalue": 2.0}, "Expected min_eigenvalue"),
+        (SYNTHESIS, {"dimension": 0}, "Expected dimension to be"),
     ],
 )
-def test_bad_parameters_are_one_error_before_any_work(compute, parameters, message):
+def test_bad_parameters_are_one_error_before_any_work(entry, parameters, message):
     def no_work(tasks):
         raise AssertionError("began")
 
     with pytest.raises(ValueError, match=message):
-        compute(**parameters, track=no_work)
+        entry.compute(**parameters, track=no_work)
 
 
 def test_synthesis_of_too_few_records_for_a_pair_has_no_lower_curve():
-    points = synthesis.figure(records=(2,), min_eigenvalue=1.0, points=2).panels[0].curves[0].points
+    points = (
+        SYNTHESIS.compute(records=(2,), min_eigenvalue=1.0, points=2).panels[0].curves[0].points
+    )
     assert {point.lower for point in points} == {None}
 
 
