@@ -1,8 +1,8 @@
-"""What is verified: a mechanism of the zoo by its name, or anybody's ``module:callable``.
+"""Targets of a verification: a mechanism of the zoo or of this library, or a ``module:callable``.
 
 A ``module:callable`` is code that the user names, and naming it is what runs it: it is imported
-from the current directory or wherever Python finds it, and called. Nothing else is ever imported
-or executed; data sets are read without pickle.
+from the current directory or wherever Python finds it, and called. No other code of the user is
+imported or executed, and data sets are read without pickle.
 
 A target may say what it claims, and on which data sets that is to be tested
 (:class:`TargetDescription`).
@@ -27,6 +27,7 @@ from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, ZooEntry, names
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.records import suggestion
 
 Mechanism = Callable[..., Any]
 
@@ -35,12 +36,12 @@ Mechanism = Callable[..., Any]
 class TargetDescription:
     """What a target says of itself.
 
-    A mechanism of the zoo has all of this. Any other has it if it has an attribute ``event``, an
-    :class:`rdpkit.Event`, and an attribute ``adjacency``. It may also have a method
-    ``neighbours()`` that returns a pair of data sets, each (features, labels), or
-    :class:`rdpkit.verification.blackbox.neighbours.Neighbours`; an attribute ``dimension``, the
-    number of features of the worst-case pair that is taken without such a method; and a method
-    ``score(outputs)``, that turns flattened outputs of shape (n, d) into scores of shape (n,).
+    Every mechanism of the zoo has a description. Any other target has one if it has an attribute
+    ``event``, an :class:`rdpkit.Event`, and an attribute ``adjacency``. Three more attributes are
+    optional: a method ``neighbours()`` that returns a pair of data sets, each (features, labels),
+    or :class:`rdpkit.verification.blackbox.neighbours.Neighbours`; a number ``dimension``, the
+    features of the worst-case pair that is used without such a method; and a method
+    ``score(outputs)`` that turns flattened outputs of shape (n, d) into scores of shape (n,).
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class TargetDescription:
     neighbours : callable
         Makes the pairs of data sets.
     score : NamedScore or None
-        What is to be looked at, besides scores that are learnt.
+        A score that is tested in addition to those that are learnt.
     """
 
     event: Event
@@ -62,16 +63,16 @@ class TargetDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetReference:
-    """A mechanism that can be found again in another process.
+    """A mechanism by its name, so that another process can find it, or the mechanism itself.
 
     Parameters
     ----------
     name : str
         As the user gave it; for a callable that was handed in, its own name.
     directory : str or None
-        Where modules are looked for first; None: nowhere but on Python's path.
+        Where modules are looked for before Python's path; None for nowhere.
     handed_in : callable or None
-        The mechanism itself, where it has no name that could be looked up.
+        The mechanism itself, if it was handed in and has no name that could be looked up.
     """
 
     name: str
@@ -80,7 +81,7 @@ class TargetReference:
 
     @property
     def entry(self) -> ZooEntry | None:
-        """The zoo's entry of that name."""
+        """The entry of the zoo with this name, if there is one."""
         return ENTRIES.get(self.name.removesuffix(FIXED)) if self.handed_in is None else None
 
     @property
@@ -90,7 +91,7 @@ class TargetReference:
         Raises
         ------
         ValueError
-            If there is no such target, or its adjacency is none.
+            If there is no such target, or its adjacency is not an adjacency.
         """
         entry = self.entry
         if entry is None:
@@ -105,7 +106,7 @@ class TargetReference:
 
     @property
     def has_name(self) -> bool:
-        """Whether another process finds it by its name."""
+        """Whether another process can find it by its name."""
         return self.handed_in is None
 
     def mechanism(self) -> Mechanism:
@@ -114,7 +115,7 @@ class TargetReference:
         Raises
         ------
         ValueError
-            If there is none of that name; the message says why.
+            If there is no callable of that name; the message says why.
         """
         if self.handed_in is not None:
             return self.handed_in
@@ -177,18 +178,18 @@ def _own_neighbours(
 
 
 def target(what: str | Mechanism | TargetReference) -> TargetReference:
-    """What is to be verified.
+    """The target of a verification.
 
     Parameters
     ----------
     what : str, callable or TargetReference
-        A name of the zoo, ``module:callable``, or the mechanism itself, called as
+        A name of the zoo or of a mechanism, ``module:callable``, or the mechanism itself, called as
         ``mechanism(dataset, rng)``.
 
     Raises
     ------
     ValueError
-        If there is no such thing, or it cannot be called.
+        If there is no such target, or it cannot be called.
     """
     if isinstance(what, TargetReference):
         return what
@@ -206,14 +207,10 @@ def target(what: str | Mechanism | TargetReference) -> TargetReference:
 @functools.lru_cache(maxsize=32)
 def _imported(name: str, directory: str | None) -> Mechanism:
     module_name, separator, path = name.partition(":")
-    if not separator and name.replace("_", "-") in mechanism_names():
-        return _of_mechanism(name)
-    if not separator or not module_name or not path:
-        raise _validate.fail(
-            "TARGET",
-            "to be module:callable, or one of " + ", ".join((*names(), *mechanism_names())),
-            name,
-        )
+    if not separator:
+        return _of_library(name)
+    if not module_name or not path:
+        raise _validate.fail("TARGET", "to be module:callable", name)
     if directory is not None and directory not in sys.path:
         sys.path.insert(0, directory)
     try:
@@ -232,11 +229,23 @@ def _imported(name: str, directory: str | None) -> Mechanism:
     return found  # type: ignore[no-any-return]
 
 
-def _of_mechanism(name: str) -> Mechanism:
-    """What a mechanism says is to be verified of it."""
-    found = find_mechanism(name).verify
+def _of_library(name: str) -> Mechanism:
+    """The small instance of a mechanism of this library that is there to be verified."""
+    if name.replace("_", "-") not in mechanism_names():
+        accepted = (*names(), *mechanism_names())
+        raise ValueError(
+            f"Expected TARGET to be module:callable, or one of {', '.join(accepted)}, got {name!r}."
+            f"{suggestion(name, accepted)}"
+        )
+    try:
+        found: Mechanism | None = find_mechanism(name).verify
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{name}: {error}; pip install 'rdpkit[mechanisms]'.") from None
     if found is None:
-        raise ValueError(f"{name}: this mechanism claims nothing that could be verified.")
+        raise ValueError(
+            f"Expected TARGET to be a mechanism that can be verified by its name, got {name!r}. "
+            "Name a callable of your own instead: module:callable."
+        )
     return found
 
 

@@ -28,7 +28,7 @@ CLASSES = 10
 CLASS_SIZE = 6000
 ADJACENCY = "replace_one"
 
-# Where the budget is larger than this, it promises nothing, and a lower bound takes seconds a point.
+# A budget above this promises nothing, and its lower bound would take seconds a point.
 LOWER_UP_TO = 20.0
 _Y_HIGHEST = 1000.0
 

@@ -136,7 +136,7 @@ def _texts(canvas: Canvas, title: str, caption: str, series: tuple[Curve, ...]) 
             handlelength=2.6,
             borderpad=0.2,
         )
-    small = {"fontsize": 7.5, "color": _GREY, "va": "bottom", "linespacing": 1.35}
+    small: dict[str, Any] = {"fontsize": 7.5, "color": _GREY, "va": "bottom", "linespacing": 1.35}
     canvas.text(left, _MARGIN / height, caption, **small)
 
 
