@@ -28,13 +28,13 @@ from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.text import as_json, printable
 
 if TYPE_CHECKING:
+    from rdpkit.verification.blackbox.detection_rates import DetectionRate
     from rdpkit.verification.blackbox.targets import TargetDescription
     from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
     from rdpkit.verification.blackbox.verification_result import (
         VerificationResult,
         VerificationStep,
     )
-    from rdpkit.verification.blackbox.zoo.power import DetectionRate
 
 # Options about one claim or its data sets: mechanisms of the zoo have their own.
 _CLAIM_OPTIONS = {
@@ -331,7 +331,7 @@ def _verify_zoo(
 ) -> bool:
     """Verify every mechanism of the zoo many times, and say whether one came out wrong."""
     from rdpkit.verification.blackbox import zoo  # noqa: PLC0415 - as above
-    from rdpkit.verification.blackbox.zoo.power import measure  # noqa: PLC0415
+    from rdpkit.verification.blackbox.detection_rates import measure  # noqa: PLC0415
 
     refused = _words(given, _FOR_THE_ZOO)
     if refused:

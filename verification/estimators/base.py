@@ -1,12 +1,12 @@
-"""What every estimator and every test here takes and returns.
+"""The types that estimators and tests take and return.
 
-Two data sets D and D' are neighbours. P is the distribution of the mechanism's output on D, Q that
-on D'. A *score* turns an output into one number; tests look at scores. A *claim* is a privacy
-statement about all neighbours, hence about (P, Q) and about (Q, P).
+Two data sets D and D' are neighbours. P is the distribution of the mechanism's output on D, and Q
+is its distribution on D'. A *score* turns an output into one number, and tests look at scores. A
+*claim* is a privacy statement about all neighbours, hence about (P, Q) and about (Q, P).
 
-A verdict (``Verdict.rejected``) says one thing: whether the claim was refuted, with a stated chance
-of a false alarm. *Diagnostics* say why a claim may have survived although it is wrong. They never
-change the verdict. A NaN is an ``ArithmeticError``, never "not rejected".
+A verdict says whether a claim was refuted, with a stated probability of a false alarm.
+*Diagnostics* say why a claim may have survived although it is wrong; they never change the verdict.
+A NaN raises an ``ArithmeticError`` and never counts as "not rejected".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
-from rdpkit.guarantee import plain
+from rdpkit.records import as_plain
 
 Array = NDArray[np.float64]
 
@@ -29,15 +29,15 @@ class DiagnosticKind(StrEnum):
     """What may be wrong with an estimate or a test, apart from its verdict."""
 
     UNDERPOWERED = "underpowered"
-    """The samples could hardly have shown a violation of the size that was looked for."""
+    """A violation of a relevant size would hardly have been noticed with so few samples."""
     TOO_FEW_SAMPLES = "too_few_samples"
     """No outcome of so few samples could have rejected the claim."""
     NO_SEPARATION = "no_separation"
     """No event was found that is more likely on one data set than on the other."""
     LOW_EFFECTIVE_SAMPLE_SIZE = "low_effective_sample_size"
-    """A few of the weights carry the estimate."""
+    """A few weights dominate the estimate."""
     UNBOUNDED_WEIGHTS = "unbounded_weights"
-    """Nothing bounds the weights: the interval has no upper end."""
+    """No bound on the weights is known, so the interval has no upper end."""
     REPEATED_OUTPUTS = "repeated_outputs"
     """Outputs of independent runs coincide: a fixed seed, noise used twice, or coarse noise."""
 
@@ -60,9 +60,10 @@ class Diagnostic:
     message: str
     advice: str
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"kind": self.kind.value, "message": self.message, "advice": self.advice}
+        found: dict[str, Any] = as_plain(self)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,7 @@ class ConfidenceInterval:
     Parameters
     ----------
     lower, upper : float
-        Its ends, lower <= upper; infinite where nothing is known on that side.
+        Its ends, lower <= upper; an end is infinite where nothing is known on that side.
     confidence : float
         In (0, 1): the interval contains the truth with at least this probability.
 
@@ -102,11 +103,8 @@ class ConfidenceInterval:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "lower": plain(self.lower),
-            "upper": plain(self.upper),
-            "confidence": self.confidence,
-        }
+        found: dict[str, Any] = as_plain(self)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,18 +137,11 @@ class Estimate:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "kind": "estimate",
-            "value": plain(self.value),
-            "interval": self.interval.as_dict(),
-            "samples": self.samples,
-            "effective_samples": self.effective_samples,
-            "diagnostics": [diagnostic.as_dict() for diagnostic in self.diagnostics],
-        }
+        return {"kind": "estimate", **as_plain(self)}
 
 
 class Direction(StrEnum):
-    """Which of the two distributions plays the first part in P(E) <= e^epsilon Q(E) + delta."""
+    """Which of the two distributions is on the left of P(E) <= e^epsilon Q(E) + delta."""
 
     P_OVER_Q = "p_over_q"
     Q_OVER_P = "q_over_p"
@@ -168,11 +159,11 @@ class ThresholdEvent:
     Parameters
     ----------
     threshold : float
-        Compared with strictly: a score equal to it is outside of the event.
+        A score that is equal to it is outside of the event.
     above : bool
         True: {score > threshold}. False: {score < threshold}.
     direction : Direction
-        Whose probability of the event is expected to be the larger one.
+        Which distribution is expected to give the event the larger probability.
     """
 
     threshold: float
@@ -180,7 +171,7 @@ class ThresholdEvent:
     direction: Direction
 
     def contains(self, scores: Array) -> NDArray[np.bool_]:
-        """For each score, whether the event happened."""
+        """For each score, whether it is in the event."""
         return scores > self.threshold if self.above else scores < self.threshold
 
     def describe(self) -> str:
@@ -188,14 +179,6 @@ class ThresholdEvent:
         sign = ">" if self.above else "<"
         first, second = ("D", "D'") if self.direction is Direction.P_OVER_Q else ("D'", "D")
         return f"score {sign} {self.threshold:.6g}, more likely on {first} than on {second}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "threshold": plain(self.threshold),
-            "above": self.above,
-            "direction": self.direction.value,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,16 +188,16 @@ class EpsilonLowerBound:
     Parameters
     ----------
     epsilon : float
-        In nats, >= 0. The mechanism is not (epsilon', delta)-DP for any epsilon' below it, unless
-        the interval failed.
+        In nats, >= 0. Unless the bound failed, the mechanism is not (epsilon', delta)-DP for any
+        smaller epsilon'.
     delta : float
         In [0, 1).
     confidence : float
-        At least the probability with which ``epsilon`` is a lower bound.
+        ``epsilon`` is a lower bound with at least this probability.
     samples : tuple of int
-        How many from P and how many from Q, those that chose the event included.
+        How many from P and how many from Q, including those that were used to choose the event.
     event : ThresholdEvent or None
-        The event; None where no event was found, or where the bound does not come from one.
+        The event; None if no event was found, or if the bound does not come from an event.
     diagnostics : tuple of Diagnostic
         What a reader should know.
     """
@@ -232,15 +215,7 @@ class EpsilonLowerBound:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "kind": "lower",
-            "epsilon": plain(self.epsilon),
-            "delta": self.delta,
-            "confidence": self.confidence,
-            "samples": list(self.samples),
-            "event": None if self.event is None else self.event.as_dict(),
-            "diagnostics": [diagnostic.as_dict() for diagnostic in self.diagnostics],
-        }
+        return {"kind": "lower", **as_plain(self)}
 
 
 class Stop(StrEnum):
@@ -249,9 +224,9 @@ class Stop(StrEnum):
     REJECTED = "rejected"
     """The claim is refuted."""
     CLEARED = "cleared"
-    """What was looked at is shown to be within the claim; more samples would not change that."""
+    """The scores are shown to be within the claim; more samples would not refute it."""
     EXHAUSTED = "exhausted"
-    """The samples came to an end."""
+    """All samples were used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,14 +253,15 @@ class Verdict:
     stop : Stop
         Why the test ended.
     p_value : float or None
-        For a test of fixed size: rejected if and only if it is at most ``false_alarm_rate``.
-    e_value : float or None
-        For a sequential one: the bettor's capital, as a natural logarithm. Rejected if and only
-        if it came to log(1/false_alarm_rate) or more at some time.
+        Of a test of fixed size: the claim is rejected if and only if it is at most
+        ``false_alarm_rate``.
+    log_e_value : float or None
+        Of a sequential test: the natural logarithm of the bettor's largest capital. The claim is
+        rejected if and only if it is at least log(1/false_alarm_rate).
     witness : str
-        What the test looked at, in words.
+        The event or divergence that the test looked at, in words.
     bound : EpsilonLowerBound or None
-        Where the claim has a delta, epsilon is at least this.
+        A lower bound on epsilon, if the test computed one.
     diagnostics : tuple of Diagnostic
         Why the claim may have survived although it is wrong.
     """
@@ -310,23 +286,8 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        found: dict[str, Any] = {
-            "rejected": self.rejected,
-            "false_alarm_rate": self.false_alarm_rate,
-            "claim": self.claim,
-            "method": self.method,
-            "samples": list(self.samples),
-            "stop": self.stop.value,
-        }
-        if self.p_value is not None:
-            found["p_value"] = self.p_value
-        if self.log_e_value is not None:
-            found["log_e_value"] = plain(self.log_e_value)
-        found["witness"] = self.witness
-        if self.bound is not None:
-            found["bound"] = self.bound.as_dict()
-        found["diagnostics"] = [diagnostic.as_dict() for diagnostic in self.diagnostics]
-        return found
+        found = {name: value for name, value in as_plain(self).items() if value is not None}
+        return found if self.bound is None else {**found, "bound": self.bound.as_dict()}
 
 
 @runtime_checkable
@@ -334,11 +295,11 @@ class Density(Protocol):
     """A distribution with a known density on R^d."""
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
-        """``n`` independent points, shape (n, d)."""
+        """Draw ``n`` independent points, shape (n, d)."""
         ...
 
     def log_density(self, x: Array) -> Array:
-        """Natural logarithm of the density at points of shape (n, d), shape (n,); -inf is 0."""
+        """Log-densities, shape (n,), at points of shape (n, d); -inf stands for a density of 0."""
         ...
 
 
@@ -351,7 +312,7 @@ class OutputScore(Protocol):
 
 
 def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
-    """Scores as a float64 array of shape (n,), n >= minimum; infinite ones are allowed.
+    """Scores as a float64 array of shape (n,), n >= minimum; infinite scores are allowed.
 
     Raises
     ------
@@ -370,7 +331,7 @@ def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
 
 
 def check_outputs(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
-    """Outputs as a float64 array of shape (n, d); shape (n,) counts as d = 1.
+    """Outputs as a float64 array of shape (n, d); shape (n,) is read as d = 1.
 
     Raises
     ------

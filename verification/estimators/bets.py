@@ -1,4 +1,4 @@
-r"""How much to bet on a witness: the rule by which a sequential test gains.
+r"""How much a sequential test bets on a witness.
 
 A bet (l_p, l_q, c) multiplies the capital, for n outputs from P and m from Q, by
 
@@ -8,14 +8,14 @@ If E_P[g] + E_Q[h] <= limit, its expectation is at most
 
     exp(l_p n (E_P[g] - c) + l_q m (E_Q[h] + c - limit)) = exp(l_p n (E_P[g] + E_Q[h] - limit)),
 
-which is at most 1: 1 + x <= e^x, expectations of independent factors multiply, and no factor is
-negative. The bet may depend on everything that was seen before, so the capital of a whole sequence
-of bets is a nonnegative supermartingale. It comes to 1/alpha at any time with probability at most
-alpha (Ville's inequality), whenever one looks and whenever one stops.
+which is at most 1. This follows from 1 + x <= e^x, because expectations of independent factors
+multiply and no factor is negative. The bet may depend on everything that was seen before, so the
+capital of a whole sequence of bets is a nonnegative supermartingale. The probability that it ever
+reaches 1/alpha is at most alpha (Ville's inequality), whatever the rule for looking and stopping.
 
 With the best c and l the capital grows, per output, at the rate of the Kullback-Leibler divergence
-of the truth from the nearest distribution that the claim allows. For events this is the e-variable
-of Turner and Gruenwald for two Bernoulli streams and a convex null hypothesis.
+between the true distribution and the nearest one that the claim allows. For events this is the
+e-variable of Turner and Gruenwald for two Bernoulli streams and a convex null hypothesis.
 
 Source
 ------
@@ -33,18 +33,18 @@ from rdpkit.verification.estimators.base import Array
 from rdpkit.verification.estimators.witness import Cells, Witness
 
 _NEWTON_STEPS = 50
-# Part of the capital that even the worst outputs leave.
+# The part of the capital that remains after the worst possible outputs.
 _KEPT = 0.02
-# Outputs in the worst cell that are added to what was seen, as a guard against rare ones.
+# The worst cell is counted as if it had been seen this many times more, in case it is rare.
 _UNSEEN = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bet:
-    """Shares of the capital.
+    """What is bet on one output.
 
-    A payoff g multiplies it by 1 + share g - centre, and h by
-    1 + ratio (share (h - limit) + centre).
+    A payoff g for an output from P multiplies the capital by 1 + share g - centre, and a payoff h
+    for an output from Q multiplies it by 1 + ratio (share (h - limit) + centre).
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Bet:
     ratio: float
 
     def log_factor(self, witness: Witness, p_counts: Cells, q_counts: Cells) -> float:
-        """The logarithm of what the bet multiplies the capital by, given scores in each cell.
+        """The logarithm of the factor on the capital, given the number of scores in each cell.
 
         Raises
         ------
@@ -90,14 +90,14 @@ def best_bet(
     Parameters
     ----------
     witness : Witness
-        What is bet on.
+        The witness to bet on.
     p_counts, q_counts : ndarray, shape (k,)
         Past scores in each cell.
     ratio : float
         n / m of the scores to come.
     boldness : float
-        In (0, 1]: the part of the best bet that is placed. Half of it loses a quarter of the growth
-        and forgives an estimate of the excess that is up to twice too large.
+        In (0, 1]: the part of the best bet that is placed. Half of the best bet loses a quarter of
+        the growth, and still gains if the excess was estimated up to twice too large.
     """
     g, h = witness.payoffs_p, witness.payoffs_q - witness.limit
     rows = np.concatenate(
@@ -110,14 +110,14 @@ def best_bet(
     bet = Bet(share=float(best[0]), centre=float(best[1]), ratio=ratio)
     if bet.share <= 0.0:
         return Bet(share=0.0, centre=0.0, ratio=ratio)
-    # A part of the capital stays whatever comes.
+    # The bet is limited so that a part of the capital remains after any output.
     lowest = bet._smallest(witness)
     part = boldness if lowest >= 0.0 else min(boldness, (1.0 - _KEPT) / -lowest)
     return Bet(share=part * bet.share, centre=part * bet.centre, ratio=ratio)
 
 
 def _weights(counts: Cells, payoffs: Array) -> Array:
-    """Shares of the cells, with the worst cell as if it had been seen once more."""
+    """Shares of the cells; the worst cell is counted as if it had been seen once more."""
     weights = counts.astype(np.float64)
     weights[payoffs.argmin()] += _UNSEEN
     return np.asarray(weights / weights.sum())
@@ -127,7 +127,7 @@ def _kelly(rows: Array, weights: Array) -> Array:
     """Maximise sum w log(1 + rows u) over u in R^2, a concave function, by damped Newton steps."""
     seen = weights > 0.0
     rows, weights = rows[seen], weights[seen]
-    # Columns of one size: payoffs may be of any.
+    # Scale both columns to one size, because payoffs may be very large or small.
     scale = np.maximum(np.abs(rows).max(axis=0), 1e-300)
     rows = rows / scale
     u = np.zeros(2)

@@ -2,10 +2,10 @@ r"""A confidence interval for the mean of bounded variables, by betting.
 
 A gambler who claims that the mean exceeds m bets a predictable share of the capital on every draw.
 With factors 1 + l_i (x_i - m) >= 0 the capital is a nonnegative supermartingale if the mean is at
-most m, and by Markov's inequality it comes to 2/alpha with probability at most alpha/2. So every m
-at which it does can be ruled out. The shares follow the variance of the draws before, so the
-interval is as narrow as a Gaussian one with the true variance would be, up to a factor, and still
-holds for every distribution in the range and every number of draws.
+most m. By Markov's inequality it then reaches 2/alpha with probability at most alpha/2, so every m
+at which it reaches 2/alpha can be ruled out. The shares depend on the variance of earlier draws.
+Therefore the interval is as narrow as a Gaussian interval with the true variance, up to a factor,
+and yet valid for every distribution in the range and every number of draws.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from rdpkit.verification.estimators.base import Array, ConfidenceInterval, check
 
 from rdpkit import _validate
 
-# The largest part of the capital that one draw may cost.
+# The largest part of the capital that one draw may lose.
 _BOLDEST = 0.75
-# One draw in so many sets the scale where no bound from above does.
+# Without an upper bound, the first draws set the scale: one draw in this many.
 _SCALING = 20
 _HALVINGS = 60
-# Values without a bound from above are cut here, relative to their scale; squares stay finite.
+# Without an upper bound, values are cut here, relative to the scale, so that squares stay finite.
 _LARGEST_UNIT = 1e100
 
 
@@ -44,16 +44,16 @@ def bounded_mean_interval(
     Assumes
     -------
     The values are independent draws, in the order in which they were drawn. The range was known
-    before.
+    before they were drawn.
 
     Parameters
     ----------
     values : array_like, shape (n,)
         Draws.
     lower, upper : float
-        The range. With ``upper = inf`` nothing bounds the mean from above.
+        The range. With ``upper = inf`` the interval has no upper end.
     confidence : float
-        In (0, 1); half of the rest is spent on each side.
+        In (0, 1); each end fails with half of the remaining probability.
 
     Raises
     ------
@@ -84,13 +84,14 @@ def bounded_mean_interval(
         bad = x.min() if x.min() < lower else x.max()
         raise _validate.fail("values", f"in [{lower!r}, {upper!r}]", float(bad))
     if math.isinf(upper):
-        # A lower end needs no bound from above: bets on large values risk only what is at hand.
-        # The scale must not depend on what is bet on, so a first part sets it and is not bet on.
+        # A lower end needs no upper bound: a bet on large values can lose no more than its stake.
+        # The scale must not depend on the values that are bet on, so the first draws set it and
+        # are not bet on.
         first = max(1, x.size // _SCALING)
         if x.size == first:
             return ConfidenceInterval(lower=lower, upper=math.inf, confidence=level)
         scale = float(x[:first].mean() - lower) or 1.0
-        # Making large values smaller makes a lower bound smaller: it holds all the more.
+        # Cutting large values makes the lower bound smaller, so it stays valid.
         with np.errstate(over="ignore"):
             unit = np.minimum((x[first:] - lower)[None, :] / scale, _LARGEST_UNIT)
         low = float(mean_lower_bounds(unit, failure=1.0 - level, top=None)[0])
@@ -116,12 +117,12 @@ def mean_lower_bounds(values: Array, *, failure: float, top: float | None = 1.0)
     failure : float
         Probability that a bound is too large.
     top : float or None
-        The largest possible value, if any; it only helps to choose good bets.
+        The largest possible value, if there is one; it helps to choose good bets.
     """
     count = values.shape[1]
     target = math.log(1.0 / failure)
     before = np.arange(1, count + 1, dtype=np.float64)
-    # Estimates from the draws before, started as if one draw in the middle had been seen.
+    # Estimates from earlier draws; they begin as if one draw in the middle had been seen.
     start_mean, start_variance = (0.5, 0.25) if top is not None else (1.0, 1.0)
     mean = (start_mean + np.cumsum(values, axis=1)) / (before + 1.0)
     variance = (start_variance + np.cumsum((values - mean) ** 2, axis=1)) / (before + 1.0)
@@ -141,16 +142,16 @@ def mean_lower_bounds(values: Array, *, failure: float, top: float | None = 1.0)
 
 
 def _log_capital(values: Array, shares: Array, m: Array) -> Array:
-    """The gambler's capital against "the mean is at most m", for each row.
+    """The gambler's log-capital against "the mean is at most m", for each row.
 
-    Decreasing in m, because 1 + min(l, c/m) (x - m) is, for every x >= 0.
+    It decreases in m, because 1 + min(l, c/m) (x - m) decreases in m for every x >= 0.
     """
     with np.errstate(divide="ignore"):
         bold = _BOLDEST / m[:, None]
     bets = np.minimum(shares, bold)
     with np.errstate(invalid="ignore"):
         found = np.log1p(bets * (values - m[:, None])).sum(axis=1)
-    # At m = 0 a positive draw may be bet on without limit.
+    # At m = 0 the bet on a positive draw is unlimited.
     return np.asarray(np.where(np.isnan(found), np.inf, found))
 
 

@@ -15,8 +15,8 @@ def clopper_pearson(*, successes: int, trials: int, confidence: float) -> Confid
 
     Guarantee
     ---------
-    It contains the probability with probability at least ``confidence``; each end fails with at
-    most half of the rest.
+    The interval contains the probability with probability at least ``confidence``. Each end fails
+    with at most half of the remaining probability.
 
     Parameters
     ----------
@@ -48,16 +48,16 @@ def clopper_pearson(*, successes: int, trials: int, confidence: float) -> Confid
 
 
 def lower_bound(successes: ArrayLike, trials: ArrayLike, failure: ArrayLike) -> Array:
-    """One-sided: the probability is below it with probability at most ``failure``; vectorised."""
+    """A lower bound that is too large with probability at most ``failure``; vectorised."""
     x, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     found = betaincinv(np.maximum(x, 1.0), n - np.maximum(x, 1.0) + 1.0, failure)
     return _checked(np.where(x == 0.0, 0.0, found))
 
 
 def upper_bound(successes: ArrayLike, trials: ArrayLike, failure: ArrayLike) -> Array:
-    """One-sided: the probability is above it with probability at most ``failure``; vectorised."""
+    """An upper bound that is too small with probability at most ``failure``; vectorised."""
     x, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    # 1 - I^-1(b, a, f) is I^-1(a, b, 1 - f) without the loss of digits in 1 - f.
+    # 1 - I^-1(b, a, f) equals I^-1(a, b, 1 - f), without the loss of digits in 1 - f.
     misses = np.maximum(n - x, 1.0)
     found = 1.0 - betaincinv(misses, n - misses + 1.0, failure)
     return _checked(np.where(x == n, 1.0, found))

@@ -1,4 +1,4 @@
-"""Why a claim may have survived: what the samples could have shown, and could not."""
+"""Diagnostics that say why a claim may have survived a test although it is wrong."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import numpy as np
 from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
-# The standard normal quantile of the power that diagnostics speak of.
+# The power that diagnostics refer to, and its standard normal quantile.
 _POWER, _QUANTILE = 0.95, 1.645
-# An epsilon that is this many times the claimed one should have been noticed.
+# A test should notice an epsilon that is this many times the claimed one.
 _NOTICEABLE = 1.5
-# Kolmogorov's distribution: the statistic of two equal distributions is above this in one of a
-# hundred cases.
+# For two equal distributions, Kolmogorov's statistic exceeds this in one of a hundred cases.
 _KOLMOGOROV = 1.63
 
 
@@ -27,9 +26,9 @@ def diagnose(
     claim : PrivacyClaim
         What was tested.
     p_scores, q_scores : ndarray, shape (n,) and (m,)
-        The scores that were looked at.
+        The scores that were tested.
     threshold : float
-        How many standard deviations an excess must have for the test to reject.
+        The test rejects if the excess is this many standard deviations.
     """
     found = []
     n, m = p_scores.size, q_scores.size
@@ -59,10 +58,10 @@ def diagnose(
         found.append(
             Diagnostic(
                 kind=DiagnosticKind.NO_SEPARATION,
-                message=f"The scores of both data sets have the same distribution, as far as {n} "
-                f"and {m} of them tell: empirical distribution functions differ by {distance:.2g}.",
-                advice="Check that the data sets differ where the mechanism looks, and that the "
-                "score keeps what differs; try a learned score.",
+                message=f"No difference is seen between {n} scores on one data set and {m} on the "
+                f"other: their empirical distribution functions differ by {distance:.2g}.",
+                advice="Check that the mechanism depends on what differs between the data sets, "
+                "and that the score shows it; try a learned score.",
             )
         )
     return tuple(found)
@@ -71,18 +70,17 @@ def diagnose(
 def noticeable_epsilon(
     claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, deviations: float
 ) -> tuple[float, float]:
-    """A claimed epsilon, and the smallest true one that so many scores would have shown.
+    """A claimed epsilon, and the smallest true epsilon that so many scores would have shown.
 
-    For a pair (epsilon, delta) that is claimed and an event with Q(E) = q, a probability
-    P(E) = e^e q + delta is noticed if its excess over e^epsilon q + delta is ``deviations``
-    standard deviations. The best event of either side and direction is taken, and the pair at
-    which the two epsilons are nearest.
+    For a claimed pair (epsilon, delta) and an event with Q(E) = q, a probability P(E) is noticed if
+    its excess over e^epsilon q + delta is at least ``deviations`` standard deviations. The
+    event and the pair are taken at which the noticed epsilon is nearest to the claimed one.
     """
     epsilons, deltas = claim.supporting_lines()
     best = (float(epsilons[0]), math.inf)
     for first, second in ((p_scores.size, q_scores), (q_scores.size, p_scores)):
         m = second.size
-        # Only the size of an event matters here, and every size is some threshold's.
+        # Only the probability of an event matters here, and some threshold has each probability.
         q = np.geomspace(min(0.5, 5.0 / m), 0.5, 60)
         for epsilon, delta in zip(epsilons, deltas, strict=True):
             slope = math.exp(epsilon)

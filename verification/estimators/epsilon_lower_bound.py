@@ -1,4 +1,4 @@
-"""A lower bound on epsilon at a delta, from samples alone: no claim, no densities."""
+"""A lower bound on epsilon at a delta, from samples alone, without a claim or densities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rdpkit.verification.estimators.base import (
 
 from rdpkit import _validate
 
-# Thresholds a side that the first half is searched for: dense in rank at both ends.
+# Thresholds to search on the first part of the scores; they are dense in rank at both ends.
 _THRESHOLDS = 400
 
 
@@ -35,9 +35,10 @@ def epsilon_lower_bound(
     """A lower bound on the epsilon of a mechanism at ``delta``.
 
     If P(E) >= p and Q(E) <= q, then epsilon >= log((p - delta) / q). The first part of the scores
-    chooses events: for each side of a threshold and each direction, the threshold at which the
-    bound would be largest if the rest looked like the first part. On the rest, Clopper-Pearson
-    bounds of all chosen events hold together, and the largest bound is returned.
+    is used to choose events: for each side of a threshold and each direction, the threshold at
+    which the bound would be largest if the remaining scores looked like the first part. On the
+    remaining scores, Clopper-Pearson bounds of all chosen events hold together, and the largest
+    bound is returned.
 
     Guarantee
     ---------
@@ -47,7 +48,7 @@ def epsilon_lower_bound(
     Assumes
     -------
     Scores are independent, those of ``p_scores`` with one distribution, those of ``q_scores`` with
-    another, and in no order that depends on them. The score function does not depend on them.
+    another, in an order that does not depend on their values. Nor does the score function.
 
     Parameters
     ----------
@@ -58,10 +59,9 @@ def epsilon_lower_bound(
     confidence : float
         In (0, 1).
     training : float
-        In (0, 1): the part of either side's scores that chooses the events.
+        In (0, 1): the part of either side's scores that is used to choose the events.
     events : int
-        From 1 to 4: how many kinds of events are kept. The failure probability is shared among
-        them.
+        From 1 to 4: how many kinds of events are kept. They share the failure probability.
 
     Raises
     ------
@@ -73,8 +73,8 @@ def epsilon_lower_bound(
     Source
     ------
     Jagielski, Ullman and Oprea, "Auditing differentially private machine learning: how private is
-    private SGD?", NeurIPS 2020 (arXiv 2006.07709v1), section 3 and Theorem 1, with a choice of the
-    event on other samples than those that are counted.
+    private SGD?", NeurIPS 2020 (arXiv 2006.07709v1), section 3 and Theorem 1, but the
+    event is chosen on other samples than those that are counted.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def epsilon_lower_bound(
     kept = _validate.integer("events", events, minimum=1, maximum=4)
     cuts = [min(max(1, math.ceil(part * side.size)), side.size - 1) for side in (p, q)]
     first, rest = (p[: cuts[0]], q[: cuts[1]]), (p[cuts[0] :], q[cuts[1] :])
-    # Both bounds of all events fail with at most this probability each.
+    # Each of the two bounds of each event fails with at most this probability.
     failure = (1.0 - level) / (2.0 * kept)
     chosen = _choose(first, (rest[0].size, rest[1].size), float(delta), failure)[:kept]
     best, which = 0.0, None
@@ -112,7 +112,7 @@ def epsilon_lower_bound(
                 kind=DiagnosticKind.NO_SEPARATION,
                 message=f"No event showed an epsilon above 0 at delta {delta:g}, with {p.size} and "
                 f"{q.size} scores.",
-                advice="Draw more samples, or check that the score keeps what differs.",
+                advice="Draw more samples, or check that the score shows the difference.",
             ),
         )
     return EpsilonLowerBound(
@@ -128,7 +128,7 @@ def epsilon_lower_bound(
 def _choose(
     first: tuple[Array, Array], sizes: tuple[int, int], delta: float, failure: float
 ) -> list[ThresholdEvent]:
-    """The best event of each kind on the first part, the most promising kinds first."""
+    """The best event of each kind on the first part of the scores; the best kinds come first."""
     found: list[tuple[float, ThresholdEvent]] = []
     for above in (True, False):
         sign = 1.0 if above else -1.0
@@ -141,7 +141,7 @@ def _choose(
         for direction in Direction:
             step = 1 if direction is Direction.P_OVER_Q else -1
             (one, other), (n, m) = shares[::step], sizes[::step]
-            # What the rest would show if it looked like the first part, less half a hit.
+            # The bound if the remaining scores looked like the first part, less half a hit.
             hits = np.maximum(one * n - 0.5, 0.0), np.minimum(other * m + 0.5, float(m))
             bounds = _bounds(hits, (n, m), delta, failure)
             place = int(bounds.argmax())
@@ -154,10 +154,10 @@ def _choose(
 
 
 def _thresholds(both: Array) -> Array:
-    """Values of both samples together, at ranks that are dense at both ends, and just below them.
+    """Values of both samples at ranks that are dense at both ends, and the values just below.
 
-    Strictly above the value before an atom is the event that includes the atom; below every value
-    is the event that is certain.
+    An event is strictly above its threshold. So a threshold just below a repeated value is needed
+    for the event that includes this value.
     """
     values = np.sort(both)
     size = values.size
@@ -172,7 +172,7 @@ def _thresholds(both: Array) -> Array:
 def _bounds(
     hits: tuple[Array, Array], sizes: tuple[int, int], delta: float, failure: float
 ) -> Array:
-    """Log of (lower bound on P(E) - delta) over an upper bound on Q(E); -inf where none."""
+    """The log of (lower bound on P(E) - delta) / upper bound on Q(E); -inf if it is negative."""
     low = clopper_pearson.lower_bound(hits[0], sizes[0], failure)
     high = clopper_pearson.upper_bound(hits[1], sizes[1], failure)
     with np.errstate(divide="ignore"):

@@ -1,6 +1,6 @@
-"""The event, among thresholds of a score, that speaks most clearly against a claim.
+"""The threshold event of a score that speaks most clearly against a claim.
 
-For training only: the event is then tested on samples that had no part in choosing it.
+The search is for training samples only. The event must then be tested on other samples.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import numpy as np
 from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
-# Thresholds per side: dense in rank near the ends, where privacy is lost.
+# Thresholds to search; they are dense in rank near the ends, where privacy loss is largest.
 _THRESHOLDS = 160
-# An event of fewer samples, both sides together, is chosen only if nothing larger is.
+# An event with fewer samples, both sides together, is chosen only if there is no larger event.
 _FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An event, the (epsilon, delta) that it speaks against, and how clearly it does.
+    """An event, and how clearly it speaks against one pair (epsilon, delta) of a claim.
 
     Parameters
     ----------
@@ -48,15 +48,14 @@ def best_events(
     count: int = 1,
     ratio: float = 1.0,
 ) -> list[Candidate]:
-    """The clearest event of each kind, the clearest kinds first.
+    """The clearest event of each kind; the clearest kinds come first.
 
-    A kind is a side (above or below a threshold) and a direction (which data set it is likelier
-    on), so there are four.
+    There are four kinds: above or below a threshold, and likelier on D or likelier on D'.
 
     Parameters
     ----------
     claim : PrivacyClaim
-        What to speak against.
+        The claim.
     p_scores, q_scores : ndarray, shape (n,) and (m,)
         Training samples.
     count : int
@@ -99,14 +98,14 @@ def best_events(
 
 
 def _thresholds(p_sorted: Array, q_sorted: Array) -> Array:
-    """Thresholds at ranks of both samples together, closest together near the upper end."""
+    """Thresholds at ranks of both samples together; they are densest near the upper end."""
     both = np.sort(np.concatenate([p_sorted, q_sorted]))
     size = both.size
     steps = np.geomspace(1.0, size, _THRESHOLDS)
     ranks = np.unique(np.concatenate([steps, size * np.linspace(0.0, 1.0, _THRESHOLDS // 4)]))
     places = np.unique(np.clip(size - np.round(ranks), 0, size - 1).astype(np.int64))
     thresholds = np.unique(both[places])
-    # Strictly above the value before an atom is the event that includes the atom.
+    # An event is strictly above its threshold, so the value before an atom gives the event with it.
     before = np.unique(both[np.maximum(np.searchsorted(both, thresholds) - 1, 0)])
     return np.unique(np.concatenate([thresholds, before]))
 
@@ -122,7 +121,7 @@ def _clarity(
     (x, n), (y, m) = first, second
     slopes = np.exp(epsilons)[:, None]
     excess = (x / n)[None, :] - slopes * (y / m)[None, :] - deltas[:, None]
-    # One hit and one miss more: no event looks certain for want of samples.
+    # One hit and one miss are added, so that no event looks certain for lack of samples.
     p, q = (x + 1.0) / (n + 2.0), (y + 1.0) / (m + 2.0)
     variance = (p * (1.0 - p))[None, :] + slopes**2 * ratio * (q * (1.0 - q))[None, :]
     clarity = excess / np.sqrt(variance)

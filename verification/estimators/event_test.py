@@ -1,7 +1,7 @@
-"""A test of fixed size: one event, chosen on a part of the samples, tested exactly on the rest.
+"""A test of fixed size: one event is chosen on a part of the samples and tested on the others.
 
-Where :mod:`rdpkit.verification.estimators.sequential` may stop at any time, this test has one
-p-value and one bound on epsilon for a number of samples that was fixed before.
+Its number of samples is fixed beforehand, and it gives one p-value and one bound on epsilon.
+:mod:`rdpkit.verification.estimators.sequential` is the test that may stop at any time.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from rdpkit.verification.estimators.two_binomials import TwoCounts, p_value
 from rdpkit import _validate
 
 _LARGEST_EPSILON = 350.0
-# Epsilon's lower bound is found to this many nats, always from below.
+# The lower bound on epsilon is found to this many nats, and rounded down.
 _EPSILON_STEP = 1e-3
-# The larger side gets at most this many samples for each one of the smaller.
+# The larger side gets at most this many samples for each sample of the smaller side.
 _MOST_UNEQUAL = 20.0
 
 
@@ -45,37 +45,37 @@ def event_test(
 ) -> Verdict:
     """Test a claim with one threshold event of the scores.
 
-    The first part of either side's scores chooses, among all thresholds, both sides of a threshold,
-    both directions and all pairs (epsilon, delta) that the claim implies, what speaks most clearly
-    against it. The rest is counted, and P(E) <= e^epsilon Q(E) + delta is tested with the exact
-    p-value of :func:`rdpkit.verification.estimators.two_binomials.p_value`.
+    The first part of either side's scores is used to choose the event E and the pair (epsilon,
+    delta) of the claim's supporting lines that speak most clearly against the claim. The other
+    scores are counted, and P(E) <= e^epsilon Q(E) + delta is tested with the exact p-value of
+    :func:`rdpkit.verification.estimators.two_binomials.p_value`.
 
     Guarantee
     ---------
     If the claim is true, ``rejected`` is True with probability at most ``false_alarm_rate``, and
-    the p-value is at most u with probability at most u. If ``bound`` is there, its epsilon is above
-    the mechanism's smallest epsilon at its delta with probability at most ``false_alarm_rate``.
+    the p-value is at most u with probability at most u. A ``bound`` has an epsilon above the
+    mechanism's smallest epsilon at its delta with probability at most ``false_alarm_rate``.
 
     Assumes
     -------
     Scores are independent, those of ``p_scores`` with one distribution and those of ``q_scores``
-    with another, in the order in which they were drawn or any other that does not depend on them.
-    The score function was chosen without looking at them, and so was their number.
+    with another, in the order in which they were drawn or another order that does not depend on
+    their values. The score function and the number of scores were chosen without looking at them.
 
     Parameters
     ----------
     claim : PrivacyClaim
         What is claimed.
     p_scores, q_scores : array_like, shape (n,) and (m,)
-        n, m >= 2; equal ones, or those of :func:`best_allocation`, serve best.
+        n, m >= 2; equal sizes, or those of :func:`best_allocation`, give the most power.
     false_alarm_rate : float
         In (0, 1).
     training : float
-        In (0, 1): the part of either side's scores that chooses the event.
+        In (0, 1): the part of either side's scores that is used to choose the event.
     with_bound : bool
-        Whether to compute the lower bound on epsilon that belongs to the event; it takes some
-        twenty p-values more. Its statistic is tuned on the training part, not to the claim, so in
-        close cases the verdict and the bound may differ; each keeps its guarantee.
+        Whether to compute the lower bound on epsilon that belongs to the event, which takes about
+        twenty more p-values. Its statistic is tuned on the training part and not to the claim, so
+        in close cases the verdict and the bound may differ; each keeps its guarantee.
 
     Raises
     ------
@@ -135,31 +135,31 @@ def best_allocation(
     """How many of ``total`` samples to draw from P and from Q.
 
     For an event with probabilities p and q, the variance of its estimated excess
-    p - e^epsilon q - delta is smallest if samples are shared as the standard deviations
-    sqrt(p (1 - p)) and e^epsilon sqrt(q (1 - q)).
+    p - e^epsilon q - delta is smallest if the numbers of samples are in the proportion
+    sqrt(p (1 - p)) to e^epsilon sqrt(q (1 - q)).
 
     Parameters
     ----------
     claim : PrivacyClaim
         What will be tested.
     p_scores, q_scores : array_like, shape (n,) and (m,)
-        A first look. The test must not see these scores again: sizes that depend on scores which
-        are then tested may void its guarantee.
+        First scores, which must not be tested: if the sizes depend on scores that are tested, the
+        guarantee of the test is void.
     total : int
         At least 4.
 
     Returns
     -------
     (int, int)
-        Samples from P and from Q: they add up to ``total``, each is at least 2, and neither is more
-        than twenty times the other unless ``total`` is so small that this cannot be.
+        Samples from P and from Q. They add up to ``total``, and each is at least 2. Where ``total``
+        allows it, neither is more than twenty times the other.
     """
     checked: PrivacyClaim = _validate.one_of_a_kind("claim", claim, PrivacyClaim)
     p, q = check_scores("p_scores", p_scores), check_scores("q_scores", q_scores)
     count = _validate.integer("total", total, minimum=4)
     chosen = best_events(checked, p, q)[0]
     hits = _counts(chosen.event, p, q)
-    # One hit and one miss more, as where the event was chosen.
+    # One hit and one miss are added, as in the choice of the event.
     first = (hits.hits_p + 1.0) / (hits.trials_p + 2.0)
     second = (hits.hits_q + 1.0) / (hits.trials_q + 2.0)
     unequal = math.sqrt(first * (1.0 - first) / (second * (1.0 - second)))
@@ -172,7 +172,7 @@ def best_allocation(
 
 
 def _counts(event: ThresholdEvent, p_scores: Array, q_scores: Array) -> TwoCounts:
-    """Counts with the event's larger side first."""
+    """Counts on both sides, with the side first that is expected to have more."""
     forward = event.direction is Direction.P_OVER_Q
     first, second = (p_scores, q_scores) if forward else (q_scores, p_scores)
     return TwoCounts(
@@ -184,13 +184,13 @@ def _counts(event: ThresholdEvent, p_scores: Array, q_scores: Array) -> TwoCount
 
 
 def _promising_slope(seen: TwoCounts, n: int, m: int, delta: float) -> float:
-    """A slope that samples of sizes n and m will refute if both parts are within two deviations.
+    """A slope that samples of sizes n and m will probably refute, from the training part alone.
 
-    It tunes the statistic, before what it is tested on is looked at.
+    The statistic is tuned to it. It allows for two standard deviations of both parts.
     """
     p = (seen.hits_p + 1.0) / (seen.trials_p + 2.0)
     q = (seen.hits_q + 1.0) / (seen.trials_q + 2.0)
-    # What was seen here is as uncertain as what will be seen there.
+    # Both the training counts and the counts to come are uncertain.
     first = p * (1.0 - p) * (1.0 / n + 1.0 / seen.trials_p)
     second = q * (1.0 - q) * (1.0 / m + 1.0 / seen.trials_q)
     low, high = 0.0, _LARGEST_EPSILON
@@ -209,10 +209,10 @@ def _bound(
     rate: float,
     samples: tuple[int, int],
 ) -> EpsilonLowerBound:
-    """The largest epsilon that is rejected, with one statistic for all of them.
+    """The largest epsilon that is rejected.
 
-    The hypotheses grow with epsilon and the statistic is the same, so if an epsilon is rejected,
-    all below it are.
+    All epsilons are tested with the same statistic, and the hypotheses grow with epsilon. So if one
+    epsilon is rejected, all smaller ones are rejected, too.
     """
 
     def is_rejected(epsilon: float) -> bool:

@@ -15,7 +15,7 @@ from rdpkit.verification.estimators.importance import density_values
 
 from rdpkit import _validate
 
-# Fewer points than this with a positive integrand make an estimate that rests on a few.
+# With fewer points than this at which the integrand is positive, a diagnostic is reported.
 _FEWEST = 30
 
 
@@ -30,8 +30,8 @@ def hockey_stick(
 ) -> Estimate:
     r"""Estimate H(P||Q) = sup_E P(E) - e^epsilon Q(E), the smallest delta in this direction.
 
-    It is the mean over P of (1 - e^epsilon q/p)_+, which is in [0, 1]. For (epsilon, delta)-DP both
-    directions count: the mechanism's delta for this pair is the larger of H(P||Q) and H(Q||P).
+    It is the mean under P of (1 - e^epsilon q/p)_+, which is in [0, 1]. (epsilon, delta)-DP is
+    about both directions: the mechanism's delta for this pair is the larger of H(P||Q) and H(Q||P).
 
     Guarantee
     ---------
@@ -72,7 +72,7 @@ def hockey_stick(
     log_p, log_q = density_values("p", p, points), density_values("q", q, points)
     if np.isneginf(log_p).any():
         raise ArithmeticError("Expected p's density to be positive where p is drawn, got 0.")
-    # Only what is below 0 counts: beyond, the integrand is 0 and e^x could overflow.
+    # Where the exponent is above 0 the integrand is 0, and e^x could overflow.
     exponent = np.minimum(epsilon + log_q - log_p, 0.0)
     values = -np.expm1(exponent)
     positive = int(np.count_nonzero(values))
@@ -81,8 +81,8 @@ def hockey_stick(
         diagnostics = (
             Diagnostic(
                 kind=DiagnosticKind.TOO_FEW_SAMPLES,
-                message=f"Only {positive} of {count} points are where p exceeds e^epsilon q.",
-                advice="Draw more samples: the interval holds, but it is wide.",
+                message=f"p exceeds e^epsilon q at only {positive} of {count} points.",
+                advice="Draw more samples: the interval is valid, but wide.",
             ),
         )
     total, squares = float(values.sum()), float(values @ values)

@@ -1,4 +1,4 @@
-"""What estimators with known densities share: checked densities, and proposals to draw from."""
+"""Checked densities, and proposals to draw from, for estimators with known densities."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def density_values(name: str, density: Density, points: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A distribution to draw from, and what bounds its weights.
+    """A distribution to draw from, with a bound on its importance weights.
 
     Parameters
     ----------
     density : Density
-        T, normalised. It should cover p^a q^(1-a), the tilted density.
+        t, normalised. It should cover p^a q^(1-a), the tilted density.
     log_bound : float
-        At least log(p(x)^a q(x)^(1-a) / t(x)) at every x; inf if nothing is known. If it is wrong,
-        so is the interval; where a drawn point shows that, an error is raised.
+        At least log(p(x)^a q(x)^(1-a) / t(x)) at every x; inf if no bound is known. If it is too
+        small the interval is wrong; an error is raised if a drawn point shows that.
     """
 
     density: Density

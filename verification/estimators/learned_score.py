@@ -1,4 +1,4 @@
-"""A score learnt from samples, for outputs whose law is not known."""
+"""A score learnt from samples, for outputs whose distribution is not known."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rdpkit.verification.estimators.base import Array, check_outputs
 from rdpkit import _validate
 
 MODELS = ("logistic", "boosting")
-# Outputs further out than this many robust deviations are moved there: a classifier needs finite
-# features, and a score may be any function.
+# Outputs are clipped at this many robust deviations, because a classifier needs finite features.
+# The test stays valid, because a score may be any function.
 _FURTHEST = 50.0
-# Squares and products of so many columns at most are features of the logistic model.
+# The logistic model uses products of columns if there are at most this many of them.
 _MOST_SQUARED = 12
 _STEPS = 2000
 
@@ -26,8 +26,8 @@ _STEPS = 2000
 class LearnedScore:
     """A classifier's log-odds of an output being from P.
 
-    It is a fixed function once it has been learnt, so scores of outputs that it was not learnt from
-    are as independent as these are. Scores of its own training outputs must not be tested.
+    Once it has been learnt it is a fixed function, so scores of other outputs are independent if
+    these outputs are. Scores of the training outputs must not be tested.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ class LearnedScore:
     trained_on : int
         Outputs that it was learnt from, both sides together.
     centre, scale : ndarray, shape (d,)
-        What columns are standardised with.
+        Columns are standardised with these.
     classifier : object
-        With a ``decision_function``.
+        A classifier with a method ``decision_function``.
     """
 
     model: str
@@ -74,11 +74,11 @@ def learned_score(
     Parameters
     ----------
     p_outputs, q_outputs : array_like, shape (n, d) and (m, d)
-        Training outputs, n, m >= 20; test others.
+        Training outputs, n, m >= 20; other outputs are to be tested.
     model : str
         "logistic": log-odds are linear in the columns, their squares and, for at most 12 columns,
         their products, which is exact for two Gaussians. "boosting": gradient-boosted trees, for
-        anything else.
+        other distributions.
     rng : numpy.random.Generator
         All randomness of the training.
 
@@ -100,7 +100,7 @@ def learned_score(
     centre, scale = _standard(both)
     features = _features(kind, both, centre, scale)
     labels = np.concatenate([np.ones(len(p), dtype=np.int64), np.zeros(len(q), dtype=np.int64)])
-    # Both sides weigh the same, so that log-odds estimate log p/q.
+    # Both sides have the same total weight, so that log-odds estimate log p/q.
     weights = np.where(labels == 1, 0.5 / len(p), 0.5 / len(q)) * len(both)
     classifier = _classifier(kind, int(rng.integers(2**31 - 1)))
     with _one_thread():
@@ -111,9 +111,10 @@ def learned_score(
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Sums in one order, so that a seed gives the same score on any number of cores.
+    """Limit libraries to one thread.
 
-    It is also faster: these classifiers are small, and runs are parallel already.
+    Sums are then computed in one order, so a seed gives the same score on any number of cores. It
+    is also faster, because these classifiers are small and the runs are already parallel.
     """
     limits: AbstractContextManager[Any] = import_module("threadpoolctl").threadpool_limits(1)
     return limits
@@ -135,7 +136,7 @@ def _classifier(kind: str, seed: int) -> Any:
 
 
 def _standard(rows: Array) -> tuple[Array, Array]:
-    """A centre and a scale for each column that a few extreme or infinite outputs do not move."""
+    """A centre and a scale of each column, robust against a few extreme or infinite outputs."""
     finite = np.where(np.isfinite(rows), rows, np.nan)
     kept = [column[~np.isnan(column)] for column in finite.T]
     centre = np.array([np.median(column) if column.size else 0.0 for column in kept])
@@ -158,7 +159,7 @@ def _features(kind: str, rows: Array, centre: Array, scale: Array) -> Array:
         unit = np.clip((rows - centre) / scale, -_FURTHEST, _FURTHEST)
     if kind == "boosting":
         return np.asarray(unit)
-    # Squares of far-out outputs would drown everything else.
+    # Squares of extreme outputs would dominate all other features.
     squares = np.clip(unit, -6.0, 6.0)
     if unit.shape[1] <= _MOST_SQUARED:
         one, other = np.triu_indices(unit.shape[1])

@@ -1,9 +1,9 @@
-r"""What one run of a mechanism with many canaries says about its epsilon.
+r"""A lower bound on epsilon from one run of a mechanism with many canaries.
 
 Each of m canaries is put into the data set with probability 1/2, independently. After one run, an
-auditor guesses of r of them whether they are in, and is right v times. If the mechanism is
+auditor guesses for r of them whether they are in, and is right W times. If the mechanism is
 (epsilon, delta)-DP for adding or removing one record, the number of correct guesses is hardly
-larger than it would be under randomised response: with X ~ Bin(r, e^epsilon / (1 + e^epsilon)),
+larger than under randomised response: with X ~ Bin(r, e^epsilon / (1 + e^epsilon)),
 
     P(W >= v) <= P(X >= v) + 2 m delta max_{1 <= i <= v} P(v - i <= X < v) / i.
 
@@ -36,16 +36,16 @@ _STEP = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guesses:
-    """How well an auditor guessed.
+    """How many guesses of an auditor were right.
 
     Parameters
     ----------
     canaries : int
-        m >= 1: how many were put in or left out by a fair coin each.
+        m >= 1: how many canaries there are; a fair coin decides for each whether it is put in.
     guesses : int
-        r in [0, m]: of how many the auditor said "in" or "out".
+        r in [0, m]: for how many the auditor said "in" or "out".
     correct : int
-        v in [0, r]: how often that was right.
+        v in [0, r]: how many guesses were right.
     """
 
     canaries: int
@@ -64,14 +64,14 @@ def one_run_p_value(found: Guesses, *, epsilon: float, delta: float) -> float:
     Guarantee
     ---------
     If the mechanism is (epsilon, delta)-DP for adding or removing one record, the p-value is at
-    most u with probability at most u, over canaries and mechanism. It is never rounded down by more
-    than floating-point arithmetic does.
+    most u with probability at most u, over the coins and the mechanism, up to the rounding of
+    floating-point arithmetic.
 
     Assumes
     -------
-    Canaries are in or out by independent fair coins. Guesses depend on nothing but the mechanism's
-    output. Their number r was fixed before; a rule that looks at which guesses were right voids the
-    guarantee, and so does trying several r and keeping the best.
+    Canaries are in or out by independent fair coins. Guesses depend on the mechanism's output only.
+    Their number r was fixed beforehand. The guarantee is void if r depends on which guesses were
+    right, or if several r are tried and the best is kept.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def one_run_p_value(found: Guesses, *, epsilon: float, delta: float) -> float:
     # P(X >= k) for k = v, v - 1, ..., 0.
     k = np.arange(v, -1, -1, dtype=np.float64)
     positive = np.maximum(k, 1.0)
-    # 1 - q = 1 / (1 + e^epsilon), not 1 - expit(epsilon): it keeps its digits.
+    # expit(-e) is 1 / (1 + e^epsilon) with all its digits, which 1 - expit(e) would lose.
     tails = np.where(k == 0.0, 1.0, 1.0 - betainc(r - positive + 1.0, positive, expit(-e)))
     small = betainc(positive, r - positive + 1.0, expit(e))
     tails = np.where((k > 0.0) & (small < 0.5), small, tails)
@@ -133,8 +133,8 @@ def one_run_epsilon(found: Guesses, *, delta: float, confidence: float) -> float
     Returns
     -------
     float
-        In nats; the largest epsilon such that it and everything below it is rejected, from below,
-        to 1e-9; 0 if none is.
+        In nats: the largest epsilon such that it and all smaller ones are rejected, rounded down to
+        1e-9; 0 if none is rejected.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def one_run_audit(
     """A lower bound on epsilon from scores of canaries after one run.
 
     The canaries with the ``guess_in`` largest scores are guessed to be in, those with the
-    ``guess_out`` smallest to be out. Ties are broken by position, which knows nothing of the coins.
+    ``guess_out`` smallest to be out. Ties are broken by position, which does not depend on coins.
 
     Guarantee
     ---------
@@ -181,15 +181,15 @@ def one_run_audit(
 
     Assumes
     -------
-    What :func:`one_run_p_value` does. ``guess_in`` and ``guess_out`` were fixed before, or chosen
-    on another run.
+    The assumptions of :func:`one_run_p_value`. ``guess_in`` and ``guess_out`` were fixed
+    beforehand, or chosen on another run.
 
     Parameters
     ----------
     scores : array_like, shape (m,)
-        One for each canary, from the mechanism's output; larger if it seems to be in.
+        One for each canary, from the mechanism's output; larger if the canary seems to be in.
     included : array_like of bool, shape (m,)
-        Whether it was.
+        Whether each canary was in.
     guess_in, guess_out : int
         >= 0, at most m together.
     delta : float
@@ -222,7 +222,7 @@ def one_run_audit(
             Diagnostic(
                 kind=DiagnosticKind.TOO_FEW_SAMPLES,
                 message=f"With {ins + outs} guesses about {s.size} canaries no epsilon above 0 "
-                f"can be shown at delta {delta:g}, even if all are right.",
+                f"can be shown at delta {delta:g}, even if all guesses are right.",
                 advice="Use more canaries, guess more of them, or take a smaller delta.",
             ),
         )
@@ -231,7 +231,7 @@ def one_run_audit(
             Diagnostic(
                 kind=DiagnosticKind.NO_SEPARATION,
                 message=f"{correct} of {ins + outs} guesses were right, hardly more than half.",
-                advice="Check that scores of canaries that are in tend to be larger.",
+                advice="Check that canaries that are in tend to have larger scores.",
             ),
         )
     inside = int(np.count_nonzero(coins))

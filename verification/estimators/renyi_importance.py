@@ -26,12 +26,12 @@ from rdpkit.verification.estimators.importance import (
 
 from rdpkit import _validate
 
-# Shares of P and of Q in what is drawn, beside the proposal: they keep its weights from growing
-# where it is too thin.
+# The shares of P and of Q in the mixture that is drawn from. They bound the weights where the
+# density of the proposal is too small.
 _DEFENSIVE = 0.1
-# Effective samples below this part of all, or below this number, are reported.
+# Fewer effective samples than this part of all, or than this number, are reported.
 _SMALL_PART, _SMALL_NUMBER = 0.01, 100.0
-# Rounding of a log-density: a bound may be exceeded by this much, relative to its terms.
+# A bound may be exceeded by this much, relative to its terms, because log-densities are rounded.
 _ROUNDING = 1e-12
 
 
@@ -51,8 +51,8 @@ def renyi_importance(
     Points are drawn from m = 0.8 t + 0.1 p + 0.1 q, where t is the proposal for the order, or from
     m = 0.5 p + 0.5 q if there is none. The mean of p^a q^(1-a) / m is exp((a - 1) D_a), and the
     weights are bounded if p^a q^(1-a) / t is, or if abs(log p/q) is. An interval for a bounded mean
-    then gives one for the divergence. Plain Monte-Carlo from P or Q misses what matters at large
-    orders, and a Gaussian interval then misses the divergence without a sign of it.
+    then gives an interval for the divergence. Plain Monte-Carlo samples from P or Q miss the points
+    that matter at large orders, and a Gaussian interval then excludes the divergence unnoticed.
 
     Guarantee
     ---------
@@ -73,7 +73,7 @@ def renyi_importance(
     samples : int
         Points for each order.
     confidence : float
-        In (0, 1), for all orders together: each has a k-th part of the failure probability.
+        In (0, 1), for all orders together; each order has a k-th part of the failure probability.
     rng : numpy.random.Generator
         All randomness.
     proposal : callable, optional
@@ -89,9 +89,9 @@ def renyi_importance(
     Raises
     ------
     ArithmeticError
-        If a density is NaN, or 0 where it cannot be.
+        If a density is NaN, or q is 0 at a point where p is not.
     ValueError
-        If a drawn point refutes a bound.
+        If a drawn point shows that a bound is wrong.
 
     Source
     ------
@@ -135,7 +135,7 @@ def gaussian_proposal(p: GaussianDensity, q: GaussianDensity) -> Callable[[float
     r"""Tilted densities of two Gaussians of one standard deviation s.
 
     p^a q^(1-a) is exp(a (a - 1) |mean_p - mean_q|^2 / (2 s^2)) times the Gaussian around
-    a mean_p + (1 - a) mean_q, so weights are bounded, and nearly constant.
+    a mean_p + (1 - a) mean_q. So the weights are bounded and nearly constant.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def _at_order(
     if float(log_weights.max()) > top + slack:
         raise ValueError(
             f"Expected the weights at order {order:g} to be at most exp({top:g}), got "
-            f"exp({float(log_weights.max()):g}): log_bound or log_ratio_bound is false."
+            f"exp({float(log_weights.max()):g}): log_bound or log_ratio_bound is wrong."
         )
     return _estimate(log_weights, order, top + slack, confidence)
 
@@ -215,7 +215,7 @@ def _log_top(order: float, proposal: Proposal | None, log_ratio_bound: float | N
 
 def _estimate(log_weights: Array, order: float, top: float, confidence: float) -> Estimate:
     count = log_weights.size
-    # Everything relative to the bound, or to the largest weight where there is none.
+    # Weights are scaled by their bound, or by the largest weight if there is no bound.
     scale = top if math.isfinite(top) else float(log_weights.max())
     if math.isinf(scale):
         raise ArithmeticError("Expected a point with p > 0, got none.")
@@ -242,7 +242,7 @@ def _estimate(log_weights: Array, order: float, top: float, confidence: float) -
         diagnostics.append(
             Diagnostic(
                 kind=DiagnosticKind.UNBOUNDED_WEIGHTS,
-                message=f"Nothing bounds the weights at order {order:g}: no upper end is known.",
+                message=f"The weights have no known bound at order {order:g}: there is no upper end.",
                 advice="Give a proposal with a log_bound, or a log_ratio_bound.",
             )
         )
@@ -250,7 +250,7 @@ def _estimate(log_weights: Array, order: float, top: float, confidence: float) -
         diagnostics.append(
             Diagnostic(
                 kind=DiagnosticKind.LOW_EFFECTIVE_SAMPLE_SIZE,
-                message=f"At order {order:g}, {count} samples are worth {effective:.3g}.",
+                message=f"At order {order:g}, {count} samples are worth {effective:.3g} alone.",
                 advice="Draw from a proposal nearer to p^a q^(1-a), or draw more samples.",
             )
         )

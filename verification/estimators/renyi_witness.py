@@ -1,4 +1,4 @@
-r"""What samples can say against a claimed RDP curve: the whole curve, all at once.
+r"""Witnesses against a claimed RDP curve, at all its orders together.
 
 For every positive function t of the output, and every order a > 1,
 
@@ -9,15 +9,17 @@ expectations,
 
     a E_P[t^(a-1)] - (a-1) E_Q[t^a] <= e^((a-1) r(a)),
 
-one over outputs of either side, and with t near P/Q the left side is near the true divergence. The
-same holds with P and Q exchanged and 1/t. Nonnegative combinations of such limits, over orders and
-directions, are limits again. Which combination stands out most clearly from its noise is a least
-squares problem with nonnegative unknowns; it is solved on training samples, as t is learnt from
-them. The payoffs are bounded because t is clipped, so :mod:`rdpkit.verification.estimators.bets`
-applies.
+one over outputs from P and one over outputs from Q. If t is near P/Q, the left side is near
+e^((a-1) D_a(P||Q)). The same holds with P and Q exchanged and 1/t. Nonnegative combinations of such
+limits, over orders and directions, are limits again. The combination with the largest ratio of
+excess to standard deviation solves a least squares problem with nonnegative unknowns. Both t and
+this combination are learnt from training samples. The payoffs are bounded because t is clipped, so
+:mod:`rdpkit.verification.estimators.bets` applies.
 
-A test of one event compares two probabilities. This one compares whole distributions, which is why
-it refutes an RDP curve from far fewer samples.
+A test of one event compares two probabilities. A test with these witnesses compares whole
+distributions, and therefore refutes an RDP curve with far fewer samples.
+
+Whatever ratio t is learnt, the test is valid; a better ratio makes it more powerful.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from scipy.optimize import nnls
 from scipy.special import expit
 
 _ORDERS = (1.1, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0)
-# t^a beyond this makes payoffs that a bet could not cover.
+# Larger values of log t^a would make payoffs too large to bet on.
 _LARGEST_LOG_PAYOFF = 30.0
 _RIDGE = 1e-3
 _NEWTON_STEPS = 40
@@ -42,7 +44,7 @@ _LOGIT_RIDGE = 1e-6
 _CELLS = 256
 _MOST_BINS = 64
 _PER_BIN = 40
-# A polynomial has few coefficients: more samples than this teach it little.
+# A polynomial has few coefficients, so more samples than this hardly improve it.
 _MOST_SAMPLES = 20_000
 
 
@@ -67,16 +69,16 @@ class RatioModel:
 
 
 def ratio_models(p_scores: Array, q_scores: Array) -> list[RatioModel]:
-    """Ratios of several kinds: log-polynomials of degree 1 and 3, and one that is constant on bins.
+    """Ratios of three kinds: log-polynomials of degrees 1 and 3, and a step function on bins.
 
-    Degree 1 is exact for a log-likelihood ratio as the score, and for Gaussians of equal variance.
+    Degree 1 is exact if the score is a log-likelihood ratio, and for Gaussians of equal variance.
     """
     models = [_polynomial(p_scores, q_scores, degree) for degree in (1, 3)]
     return [model for model in (*models, _binned(p_scores, q_scores)) if model is not None]
 
 
 def _polynomial(p_scores: Array, q_scores: Array, degree: int) -> RatioModel | None:
-    """Logistic regression of the side on powers of the standardised score."""
+    """Fit the ratio by logistic regression on powers of the standardised score."""
     p_scores, q_scores = p_scores[:_MOST_SAMPLES], q_scores[:_MOST_SAMPLES]
     both = np.concatenate([p_scores, q_scores])
     finite = both[np.isfinite(both)]
@@ -91,7 +93,7 @@ def _polynomial(p_scores: Array, q_scores: Array, degree: int) -> RatioModel | N
 
     rows = features(both)
     labels = np.concatenate([np.ones(p_scores.size), np.zeros(q_scores.size)])
-    # Both sides weigh the same, so that the odds are the ratio of the densities.
+    # Both sides have the same total weight, so that the odds are the ratio of the densities.
     weights = np.where(labels == 1.0, 0.5 / p_scores.size, 0.5 / q_scores.size)
     coefficients = np.zeros(degree + 1)
     for _ in range(_NEWTON_STEPS):
@@ -103,7 +105,7 @@ def _polynomial(p_scores: Array, q_scores: Array, degree: int) -> RatioModel | N
         if np.abs(step).max() < 1e-7:
             break
 
-    # From the value that a few of the training samples are below to that which a few exceed.
+    # The range of values, without a few training samples at either end.
     values = np.sort(rows @ coefficients)
     rank = min(10, values.size // 20)
     bottom, top = float(values[rank]), float(values[-1 - rank])
@@ -124,7 +126,7 @@ def _polynomial(p_scores: Array, q_scores: Array, degree: int) -> RatioModel | N
 
 
 def _binned(p_scores: Array, q_scores: Array) -> RatioModel | None:
-    """Constant between quantiles of both samples together, with half a sample added to each bin."""
+    """A step function between quantiles of both samples; each bin gets half a sample more."""
     both = np.concatenate([p_scores, q_scores])
     bins = min(_MOST_BINS, both.size // _PER_BIN)
     if bins < 2:
@@ -148,7 +150,7 @@ def _binned(p_scores: Array, q_scores: Array) -> RatioModel | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tangent:
-    """One order in one direction, with a positive weight.
+    """The limit at one order and in one direction, with a positive weight.
 
     Parameters
     ----------
@@ -167,7 +169,7 @@ class Tangent:
 
     @property
     def limit(self) -> float:
-        """What the claim allows."""
+        """The largest expected payoff under the claim."""
         return self.weight * math.exp((self.order - 1.0) * self.divergence)
 
     def payoffs(self, log_ratio: Array, side: Direction) -> Array:
@@ -182,9 +184,10 @@ class Tangent:
 def best_renyi_witness(
     claim: RdpClaim, p_scores: Array, q_scores: Array, *, ratio: float
 ) -> tuple[Witness, float] | None:
-    """The combination of orders that speaks most clearly against the claim, and how clearly.
+    """The combination of orders that speaks most clearly against the claim.
 
-    Half of the samples learn P/Q; the other half chooses the kind of ratio and the weights.
+    P/Q is learnt on one half of the samples. The kind of ratio and the weights are chosen on the
+    other half.
 
     Parameters
     ----------
@@ -209,7 +212,7 @@ def best_renyi_witness(
             found = (model, tangents, clarity)
     if found is None:
         return None
-    # The same kind of ratio, learnt from all of the samples.
+    # The chosen kind of ratio is learnt again from all samples.
     for model in ratio_models(p_scores, q_scores):
         if model.kind == found[0].kind:
             tangents, clarity = _best_weights(claim, model, halves[0][1], halves[1][1], ratio)
@@ -237,7 +240,7 @@ def _witness(model: RatioModel, tangents: list[Tangent]) -> Witness:
 
 
 def _candidates(claim: RdpClaim, model: RatioModel) -> list[Tangent]:
-    """Tangents at orders of the claim near the usual ones, each scaled to a limit of one."""
+    """Tangents at orders of the claim near the usual ones, scaled to comparable payoffs."""
     reach = max(float(np.abs(model.log_ratio).max()), 1e-300)
     near = {int(np.abs(claim.orders / wanted - 1.0).argmin()) for wanted in _ORDERS}
     found = []
@@ -246,7 +249,7 @@ def _candidates(claim: RdpClaim, model: RatioModel) -> list[Tangent]:
         exponent = (order - 1.0) * value
         if order * reach > _LARGEST_LOG_PAYOFF or exponent > _LARGEST_LOG_PAYOFF:
             continue
-        # A limit of one would drown the excess of orders near 1; this keeps payoffs comparable.
+        # With a limit of one, the excess would be negligible at orders near 1.
         weight = math.exp(-exponent) / (order * (order - 1.0))
         found += [
             Tangent(order=order, divergence=value, direction=direction, weight=weight)
@@ -258,7 +261,7 @@ def _candidates(claim: RdpClaim, model: RatioModel) -> list[Tangent]:
 def _best_weights(
     claim: RdpClaim, model: RatioModel, p_scores: Array, q_scores: Array, ratio: float
 ) -> tuple[list[Tangent], float]:
-    """Maximise excess over standard deviation among nonnegative combinations."""
+    """The nonnegative combination with the largest excess over its standard deviation."""
     tangents = _candidates(claim, model)
     if not tangents:
         return [], -math.inf
@@ -272,7 +275,7 @@ def _best_weights(
     wanted = excess / scale
     if not (wanted > 0.0).any():
         return [], float(wanted.max())
-    # min |root' w|^2 - 2 wanted' w over w >= 0: its direction maximises wanted' w / |root' w|.
+    # The minimum of |root' w|^2 - 2 wanted' w over w >= 0 also maximises wanted' w / |root' w|.
     root = np.linalg.cholesky(correlation)
     weights, _ = nnls(root.T, np.linalg.solve(root, wanted))
     if not weights.any():

@@ -1,10 +1,9 @@
 """A test of a privacy claim that may stop at any time.
 
-It learns from what it has seen which event (or, against an RDP curve, which divergence) speaks most
-clearly against the claim, bets on that with the next scores, learns again, and so on. No score is
-learnt from before it has been bet on, and none is wasted: what was bet on teaches the next bet. The
-capital comes to 1/alpha with probability at most alpha if the claim is true, however often one
-looks.
+It learns from past scores which event speaks most clearly against the claim (or which divergence,
+if the claim is an RDP curve), bets on it with the next scores, learns again, and so on. Every score
+is first bet on, and then used to learn the next bet. If the claim is true, the capital reaches
+1/alpha with probability at most alpha, however often one looks.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ from rdpkit import _validate
 _FIRST = 250
 _GROWTH = 1.3
 _BOLDNESS = 0.5
-# Looks at the capital between two lessons.
+# How often the capital is looked at before the witness is learnt again.
 _LOOKS = 4
 _CLEARING_FAILURE = 0.01
-# The first look that may clear a claim; earlier ones could not.
+# A claim cannot be cleared with fewer scores than this.
 _FIRST_CLEARING = 2000
-# Scores between two computations of the bet, where batches are smaller than that.
+# With small batches, the bet is computed again after this many scores.
 _BET_AGAIN = 32
 
 
 class SequentialTest:
-    """Feed it scores, batch by batch, until it says stop.
+    """A test that gets scores batch by batch until it stops.
 
     Guarantee
     ---------
     If the claim is true, it is ever rejected with probability at most ``false_alarm_rate``, for any
     sequence of batches and any rule for stopping.
 
-    If any threshold event of the score violates the claim, the test ends with ``Stop.CLEARED`` with
-    probability at most 0.01. "Cleared" is about this score and these two distributions only.
+    If a threshold event of the score violates the claim, the test ends with ``Stop.CLEARED`` with
+    probability at most 0.01. "Cleared" refers to this score and these two distributions only.
 
     Assumes
     -------
@@ -79,7 +78,7 @@ class SequentialTest:
         self._log_capital = 0.0
         self._most_capital = 0.0
         self._witness: Witness | None = None
-        # All scores so far, counted in the cells of the witness.
+        # How many scores so far are in each cell of the witness.
         self._counts: tuple[Cells, Cells] | None = None
         self._bet: Bet | None = None
         self._next_bet = 0
@@ -103,8 +102,8 @@ class SequentialTest:
         Parameters
         ----------
         p_scores, q_scores : array_like, shape (n,) and (m,)
-            Any sizes, from 1 on; equal ones, or those of
-            :func:`rdpkit.verification.estimators.event_test.best_allocation`, serve best.
+            At least one each. Equal sizes, or those of
+            :func:`rdpkit.verification.estimators.event_test.best_allocation`, give the most power.
 
         Returns
         -------
@@ -118,7 +117,7 @@ class SequentialTest:
             If a score is NaN.
         """
         p, q = check_scores("p_scores", p_scores), check_scores("q_scores", q_scores)
-        # Pieces of both batches, in their proportion.
+        # Both batches are cut into pieces in the same proportion.
         done = 0.0
         while self._stop is None and done < 1.0:
             part = min(1.0, done + self._piece() / max(p.size, q.size))
@@ -156,7 +155,7 @@ class SequentialTest:
         )
 
     def _piece(self) -> int:
-        """Scores, of the longer side, until the next look."""
+        """How many scores of the longer side to use before the next look."""
         size = min(self._p.size, self._q.size)
         if self._witness is None:
             return max(1, _FIRST - size)
@@ -181,11 +180,11 @@ class SequentialTest:
             self._learn(size)
 
     def _best_bet(self, ratio: float) -> Bet:
-        """The bet on the next scores; kept for a while, as it was made before any of them."""
+        """The bet on the next scores; it may be kept, because it was made before any of them."""
         assert self._witness is not None
         assert self._counts is not None
         size = min(self._p.size, self._q.size)
-        # A bet is fair for one ratio of the sizes only.
+        # A bet is fair only for the ratio of sizes that it was made for.
         if self._bet is None or size >= self._next_bet or self._bet.ratio != ratio:
             self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=_BOLDNESS)
             self._next_bet = size + _BET_AGAIN
@@ -204,9 +203,9 @@ class SequentialTest:
             self._clear()
 
     def _clear(self) -> None:
-        """Stop if no threshold event can show anything, with what is learnt at all looks."""
+        """Stop if no threshold event of the scores so far can still violate the claim."""
         self._clearing_looks += 1
-        # Failures of all looks add up to the stated one: 6/pi^2 sum 1/k^2 = 1.
+        # The failure probabilities of all looks add up to the stated one: 6/pi^2 sum 1/k^2 = 1.
         failure = _CLEARING_FAILURE * 6.0 / (math.pi * self._clearing_looks) ** 2
         excess = largest_excess(
             self._claim, self._p.scores, self._q.scores, confidence=1.0 - failure
@@ -218,13 +217,13 @@ class SequentialTest:
 def _best_witness(
     claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, ratio: float
 ) -> tuple[Witness, float]:
-    """An event, or for an RDP curve whatever is clearer: an event or a divergence.
+    """The clearest event, or a divergence if the claim is an RDP curve and that is clearer.
 
     Returns
     -------
     (Witness, float)
-        The witness, and how clearly the training samples speak through it: its excess over the
-        standard deviation of one test sample from P. Not above 0 if nothing was found.
+        The witness, and its clarity: its excess on the training samples over the standard deviation
+        of one test sample from P. It is not above 0 if nothing was found.
     """
     event = best_events(claim, p_scores, q_scores, ratio=ratio)[0]
     found = event_witness(event.event, epsilon=event.epsilon, delta=event.delta), event.clarity

@@ -1,10 +1,9 @@
 r"""An exact test of p <= s q + d from two binomial counts.
 
-X out of n outputs on one data set fell into an event, and Y out of m on the other: X ~ Bin(n, p)
-and Y ~ Bin(m, q), independent, the event chosen without looking at them. (epsilon, delta)-DP says
-p <= s q + d with s = e^epsilon, d = delta. Two Clopper-Pearson intervals, each with half of the
-error, test it at the corner of a rectangle, which both counts have to reach at once. This test
-looks at the joint distribution of the two instead.
+An event contains X of n outputs on one data set and Y of m outputs on the other. If it was chosen
+without looking at them, X ~ Bin(n, p) and Y ~ Bin(m, q) are independent. (epsilon, delta)-DP says
+p <= s q + d with s = e^epsilon and d = delta. This test uses the joint distribution of both counts,
+and is therefore more powerful than two Clopper-Pearson intervals with half of the error each.
 
 The statistic is the excess over its standard deviation,
 
@@ -14,17 +13,17 @@ with v the variance on the boundary p = s' q + d, at q = (y + 1/2)/(m + 1). The 
 largest probability, over the null hypothesis, of a T at least as large as the one that was seen.
 
 *Only the boundary matters.* Let k(y) be the smallest x with T(x, y) >= t, replaced by the minimum
-of k over all y' >= y, which makes it increasing and the region larger, no smaller. The probability
-of {X >= k(Y)} increases in p and decreases in q. So on a piece [q_1, q_2] of the boundary it is at
-most its value at (p, q) = (s q_2 + d, q_1), which gives an upper bound on the supremum, and its
-value anywhere a lower one. Pieces are split until the two agree.
+of k over all y' >= y. This makes k increasing and the region {X >= k(Y)} larger. Its probability
+increases in p and decreases in q. So on a piece [q_1, q_2] of the boundary it is at most its value
+at (p, q) = (s q_2 + d, q_1), which is an upper bound on the supremum. Its value at any point is a
+lower bound. Pieces are split until the two bounds agree.
 
-*The nuisance is confined.* Following Berger and Boos, the supremum is over the q of a confidence
-interval that fails with probability beta, and beta is added.
+*The unknown q.* Following Berger and Boos, the supremum is taken over the q of a confidence
+interval that fails with probability beta, and beta is added to the p-value.
 
-*One statistic, many hypotheses.* T does not depend on the epsilon that is tested, only on the s' it
-was tuned for. The hypotheses grow with epsilon, so p-values do too, and the set of epsilons that
-are not rejected is an interval: its lower end is a confidence bound.
+*Many hypotheses with one statistic.* T depends on the s' that it was tuned for, and not on the
+epsilon that is tested. The hypotheses grow with epsilon, and so do the p-values. So the epsilons
+that are not rejected form an interval, and its lower end is a confidence bound.
 
 Source
 ------
@@ -45,13 +44,13 @@ from scipy.special import bdtrc, betainc, gammaln
 
 from rdpkit import _validate
 
-# Part of the false-alarm rate that the confidence interval for the nuisance takes.
+# The part of the false-alarm rate that is spent on the confidence interval for q.
 _CONFINING = 0.005
 _PIECES = 8
 _MOST_PIECES = 2048
-# Upper and lower bound on a p-value agree to this part of it.
+# The relative difference at which the upper and the lower bound on a p-value agree.
 _PRECISION = 0.03
-# Binomial mass left out at either end, and added.
+# Binomial mass outside of the range that is summed; it is added to the result.
 _LEFT_OUT = 1e-13
 _REACH = 8.0
 _ULP = 2.3e-16
@@ -64,7 +63,7 @@ class TwoCounts:
     Parameters
     ----------
     hits_p, trials_p : int
-        X and n, from the distribution whose probability is claimed to be small enough.
+        X and n, on the side whose probability p is bounded by the hypothesis.
     hits_q, trials_q : int
         Y and m.
     """
@@ -104,10 +103,10 @@ def p_value(
     intercept : float
         d in [0, 1).
     tuned_slope : float, optional
-        s', for which the statistic is best; by default s.
+        s', the slope for which the statistic is tuned; by default s.
     level : float
-        The level at which the p-value will be used: it decides how much of it is spent on
-        confining q, and values far from it are not computed to the last digit.
+        The level that the p-value will be compared with. A part of it is spent on the interval for
+        q, and p-values far from it are computed less precisely.
 
     Raises
     ------
@@ -141,7 +140,7 @@ def p_value(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Statistic:
-    """The rejection region {X >= k(Y)} of everything at least as extreme as what was seen."""
+    """The region {X >= k(Y)} of all counts at least as extreme as those that were seen."""
 
     n: int
     m: int
@@ -158,10 +157,10 @@ class _Statistic:
         return cls(n=n, m=m, value=value, tuned=tuned, d=d)
 
     def thresholds(self, y: Array) -> Array:
-        """K at consecutive y, counted with whatever lies beyond their end."""
+        """The thresholds k(y) at consecutive y."""
         mean = self.tuned * y / self.m + self.d
         spread = np.sqrt(_variance(y, self.n, self.m, self.tuned, self.d))
-        # A hair lower than computed: what was seen must be inside of its own region.
+        # Slightly lower than computed, so that the observed counts are inside of the region.
         k = np.ceil(self.n * (mean + self.value * spread) * (1.0 - 1e-12) - 1e-9)
         return np.asarray(np.minimum.accumulate(k[::-1])[::-1])
 
@@ -196,7 +195,7 @@ def _supremum(statistic: _Statistic, boundary: _Boundary, level: float) -> float
         middles = 0.5 * (left + right)
         largest = max(largest, float(_probability(statistic, s * middles + d, middles).max()))
         found = max(done, float(bounds.max()))
-        # Nothing is gained once the decision is certain, or the bounds agree.
+        # More precision is not needed once the decision is certain, or the bounds agree.
         if largest > 2.0 * level or found <= largest * (1.0 + _PRECISION) + 1e-15:
             return found
         if pieces >= _MOST_PIECES or (found < 0.5 * level and pieces >= 8 * _PIECES):
@@ -210,7 +209,7 @@ def _supremum(statistic: _Statistic, boundary: _Boundary, level: float) -> float
 
 
 def _probability(statistic: _Statistic, p: Array, q: Array) -> Array:
-    """P(X >= k(Y)), rounded up by what is left out, for pairs of p and q."""
+    """P(X >= k(Y)) for pairs of p and q; the mass that is left out is added."""
     n, m = statistic.n, statistic.m
     p = np.minimum(p, 1.0)
     spread = math.sqrt(m * float((q * (1.0 - q)).max()))
@@ -221,12 +220,12 @@ def _probability(statistic: _Statistic, p: Array, q: Array) -> Array:
     inside = k <= n
     if not inside.any():
         return np.full(q.shape, _LEFT_OUT)
-    # k increases: from some y on, no x is large enough.
+    # k increases, so from some y on no x is large enough.
     y, k = y[inside], np.maximum(k[inside], 0.0)
     tails = _binomial_tails(k, n, p)
     mass = _binomial_masses(y, m, q)
     found = np.einsum("ij,ij->i", tails, mass) + _LEFT_OUT
-    # To the left of the range every x may count; to its right the region only shrinks.
+    # Left of the range every x may be in the region; right of it the region only shrinks.
     if first > 0:
         found = found + 1.0 - bdtrc(float(first - 1), m, q)
     if np.isnan(found).any():
@@ -235,7 +234,7 @@ def _probability(statistic: _Statistic, p: Array, q: Array) -> Array:
 
 
 def _binomial_tails(k: Array, n: int, p: Array) -> Array:
-    """P(X >= k), shape (len(p), len(k)); equal thresholds are computed once."""
+    """P(X >= k), shape (len(p), len(k)); each different threshold is computed once."""
     values, where = np.unique(k, return_inverse=True)
     positive = np.maximum(values, 1.0)
     tails = betainc(positive[None, :], n - positive[None, :] + 1.0, p[:, None])
@@ -247,7 +246,7 @@ def _binomial_masses(y: Array, m: int, q: Array) -> Array:
     """P(Y = y), shape (len(q), len(y))."""
     largest = gammaln(m + 1.0)
     choose = largest - gammaln(y + 1.0) - gammaln(m - y + 1.0)
-    choose += 4.0 * _ULP * largest  # what the difference of large logarithms may have lost
+    choose += 4.0 * _ULP * largest  # the rounding of a difference of large logarithms
     with np.errstate(divide="ignore", invalid="ignore"):
         hits = np.where(y[None, :] == 0.0, 0.0, y[None, :] * np.log(q)[:, None])
         misses = np.where(y[None, :] == m, 0.0, (m - y)[None, :] * np.log1p(-q)[:, None])

@@ -1,10 +1,10 @@
-"""An upper confidence bound on what every threshold event of a score can show against a claim.
+"""An upper confidence bound on the excess of all threshold events of a score over a claim.
 
-For each of K ranks the probability above the order statistic of that rank has a known law, whatever
-the distribution: a beta one, so Clopper-Pearson's bounds hold, and with a K-th part of the error
-each, all at once. Between ranks probabilities are monotone. Ranks are equally spaced in their
-logarithm, so that the bounds are as tight, relative to the probability, in the tail as in the
-middle.
+For each of K ranks, the probability above the order statistic of that rank has a beta distribution,
+whatever the distribution of the scores. So Clopper-Pearson bounds hold for each rank, and for all
+ranks together if each has a K-th part of the error. Between ranks probabilities are monotone. The
+logarithms of the ranks are equally spaced, so the relative width of the bounds is similar in the
+tail and in the middle.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def largest_excess(
     Guarantee
     ---------
     With probability at least ``confidence``, no event {score > t} or {score < t} exceeds any of
-    the claim's supporting lines by more than what is returned.
+    the claim's supporting lines by more than the returned value.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def largest_excess(
     epsilons, deltas = claim.supporting_lines()
     slopes = np.exp(epsilons)[:, None]
     found = -np.inf
-    # Two sides, each with an upper and a lower band on either distribution.
+    # There are eight bands: an upper and a lower one for each distribution and each side.
     failure = (1.0 - level) / 8.0
     for sign in (1.0, -1.0):
         sides = (np.sort(sign * p), np.sort(sign * q))
         for first, second in (sides, sides[::-1]):
             starts, above = _upper_band(first, failure)
             ends, below = _lower_band(second, failure)
-            # On [starts_i, starts_{i+1}) the first band is constant, and the second one smallest
-            # just before its end.
+            # On [starts_i, starts_{i+1}) the first band is constant, and the second band is
+            # smallest just before the end.
             limits = np.append(starts[1:], np.inf)
             place = np.searchsorted(ends, limits, side="left")
             least = np.append(below, 0.0)[place]
@@ -70,16 +70,16 @@ def _ranks(size: int) -> Array:
 
 
 def _upper_band(ordered: Array, failure: float) -> tuple[Array, Array]:
-    """Points t_0 = -inf < t_1 < ..., and bounds on P(X > t) that hold from each point on."""
+    """Points t_0 = -inf < t_1 < ..., and upper bounds on P(X > t) for t from each point on."""
     ranks = _ranks(ordered.size)[::-1]
     points = ordered[(ordered.size - ranks).astype(np.int64)]
-    # P(X > t) at the order statistic with rank - 1 scores beyond it.
+    # These bound P(X > t) where t is the order statistic with rank - 1 scores above it.
     bounds = clopper_pearson.upper_bound(ranks - 1.0, ordered.size, failure / ranks.size)
     return np.append(-np.inf, points), np.append(1.0, bounds)
 
 
 def _lower_band(ordered: Array, failure: float) -> tuple[Array, Array]:
-    """Points t_1 < t_2 < ..., and bounds on P(X > t) that hold before each point."""
+    """Points t_1 < t_2 < ..., and lower bounds on P(X > t) for t below each point."""
     ranks = _ranks(ordered.size)[::-1]
     points = ordered[(ordered.size - ranks).astype(np.int64)]
     bounds = clopper_pearson.lower_bound(ranks, ordered.size, failure / ranks.size)

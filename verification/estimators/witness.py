@@ -1,7 +1,7 @@
-"""What a test looks at: payoffs whose expectations a claim limits.
+"""Witnesses: payoffs whose expectations are limited by a claim, which a test bets on.
 
-A witness sorts scores into cells and pays, for every output, a sum that depends on its cell: g for
-outputs from P, h for outputs from Q. Whatever the cells and the sums are, if the claim is true then
+A witness sorts scores into cells and pays an amount that depends on the cell: g for an output from
+P, and h for an output from Q. Cells and amounts are such that, if the claim is true,
 
     E_P[g] + E_Q[h] <= limit.
 
@@ -25,7 +25,7 @@ Cells = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Witness:
-    """Cells, what is paid in each, and the limit under the claim.
+    """Cells, the payoffs in each of them, and the limit under the claim.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class Witness:
     cell : callable
         Maps scores, shape (n,), to the numbers of their cells, from 0 to k - 1.
     payoffs_p, payoffs_q : ndarray, shape (k,)
-        What is paid for an output from P, and from Q, in each cell.
+        The payoff in each cell, for an output from P and for an output from Q.
     limit : float
         The expected sum of both payoffs is at most this if the claim is true.
     event : ThresholdEvent or None
-        The event, where the cells are one and its complement.
+        The event, if the cells are an event and its complement.
     """
 
     description: str

@@ -6,8 +6,6 @@ import pytest
 from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim, RdpClaim
 from scipy.stats import norm
 
-from rdpkit import RdpCurve
-
 SIGMA = 2.0
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0])
 
@@ -19,11 +17,6 @@ def _gaussian_delta(epsilon):
     )
 
 
-def _gaussian_power(q):
-    """The largest P(E) with Q(E) = q, for N(1, SIGMA^2) and N(0, SIGMA^2)."""
-    return norm.cdf(norm.ppf(q) + 1.0 / SIGMA)
-
-
 CLAIMS = [
     DpClaim(epsilon=0.5, delta=_gaussian_delta(0.5)),
     ProfileClaim(epsilons=[0.1, 0.5, 1.0], deltas=[_gaussian_delta(e) for e in (0.1, 0.5, 1.0)]),
@@ -32,29 +25,11 @@ CLAIMS = [
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=["dp", "profile", "rdp"])
-def test_true_claims_allow_the_most_powerful_events(claim):
-    q = np.linspace(0.001, 0.999, 400)
-    # Rounding of the normal distribution function.
-    assert (claim.highest_power(q) >= _gaussian_power(q) - 1e-12).all()
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=["dp", "profile", "rdp"])
 def test_true_claims_imply_only_true_pairs(claim):
     epsilons, deltas = claim.supporting_lines()
     assert epsilons.shape == deltas.shape
     for epsilon, delta in zip(epsilons, deltas):
         assert delta >= _gaussian_delta(float(epsilon)) - 1e-12
-    for epsilon in (0.0, 0.2, 0.5, 0.9, 3.0):
-        assert 1.0 >= claim.delta_at(epsilon) >= _gaussian_delta(epsilon) - 1e-12
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=["dp", "profile", "rdp"])
-def test_power_is_increasing_at_least_q_and_at_most_one(claim):
-    q = np.linspace(0.0, 1.0, 101)
-    power = claim.highest_power(q)
-    assert (np.diff(power) >= -1e-12).all()
-    assert (power >= q - 1e-12).all()
-    assert (power <= 1.0).all()
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=["dp", "profile", "rdp"])
@@ -67,35 +42,12 @@ def test_a_claim_goes_to_workers(claim):
         assert (one == other).all()
 
 
-def test_rdp_boundary_satisfies_its_equation():
-    """Two outputs with probabilities p and q have exactly the claimed divergence."""
-    claim = RdpClaim(orders=[3.0], values=[0.4])
-    q = np.array([0.01, 0.2, 0.5])
-    p = claim.highest_power(q)
-    for first, second in ((p, q), (q, p)):
-        value = np.log(first**3 / second**2 + (1 - first) ** 3 / (1 - second) ** 2) / 2.0
-        # One of the two directions binds, the other holds.
-        assert (value <= 0.4 + 1e-9).all()
-    forward = np.log(p**3 / q**2 + (1 - p) ** 3 / (1 - q) ** 2) / 2.0
-    backward = np.log(q**3 / p**2 + (1 - q) ** 3 / (1 - p) ** 2) / 2.0
-    assert np.maximum(forward, backward) == pytest.approx(0.4, abs=1e-9)
-
-
-def test_dp_at_smaller_epsilons_is_attained_by_randomised_response():
-    """Outputs with probabilities (3/4, 1/4): delta at epsilon is 3/4 - e^epsilon / 4."""
-    claim = DpClaim(epsilon=math.log(3.0), delta=0.0)
-    for epsilon in (0.0, 0.5, 1.0):
-        assert claim.delta_at(epsilon) == pytest.approx(0.75 - 0.25 * math.exp(epsilon), abs=1e-15)
-
-
 def test_curve_becomes_a_claim_and_infinite_values_are_left_out():
     claim = RdpClaim(orders=[2.0, 4.0], values=[0.5, math.inf])
     assert claim.orders.tolist() == [2.0]
     assert claim.describe() == "(2, 0.5)-RDP"
     with pytest.raises(ValueError, match="finite at one order"):
         RdpClaim(orders=[2.0], values=[math.inf])
-    assert callable(RdpClaim.of)
-    assert RdpCurve is not None
 
 
 def test_supporting_lines_are_computed_once_and_cannot_be_changed():
