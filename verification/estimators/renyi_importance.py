@@ -242,7 +242,7 @@ def _estimate(log_weights: Array, order: float, top: float, confidence: float) -
         diagnostics.append(
             Diagnostic(
                 kind=DiagnosticKind.UNBOUNDED_WEIGHTS,
-                message=f"The weights have no known bound at order {order:g}: there is no upper end.",
+                message=f"No bound on the weights at order {order:g} is known: no upper end.",
                 advice="Give a proposal with a log_bound, or a log_ratio_bound.",
             )
         )
