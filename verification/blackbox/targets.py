@@ -27,7 +27,7 @@ from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, ZooEntry, names
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.records import suggestion
+from rdpkit.records import did_you_mean
 
 Mechanism = Callable[..., Any]
 
@@ -235,7 +235,7 @@ def _of_library(name: str) -> Mechanism:
         accepted = (*names(), *mechanism_names())
         raise ValueError(
             f"Expected TARGET to be module:callable, or one of {', '.join(accepted)}, got {name!r}."
-            f"{suggestion(name, accepted)}"
+            f"{did_you_mean(name, accepted)}"
         )
     try:
         found: Mechanism | None = find_mechanism(name).verify

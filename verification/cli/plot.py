@@ -12,7 +12,7 @@ from rdpkit.verification.figures.catalogue import FIGURES, FigureEntry, FigurePa
 from rdpkit.cli.output import BadInput, format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.files import write_whole
-from rdpkit.records import suggestion
+from rdpkit.records import did_you_mean
 from rdpkit.text import as_json, printable, rounded_down, rounded_up
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class _Figures(click.Group):
             names = ", ".join(self.list_commands(ctx))
             raise BadInput(
                 f"Expected FIGURE to be one of {names}, got {args[0]!r}."
-                f"{suggestion(args[0], FIGURES)}"
+                f"{did_you_mean(args[0], FIGURES)}"
             )
         return super().resolve_command(ctx, args)
 
