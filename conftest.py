@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 from importlib.util import find_spec
+
+import pytest
 
 # The suite runs in one process per core. Libraries that start a thread per core in each process
 # spend most of their time waiting for each other. The processes that tests start inherit this.
@@ -12,3 +16,14 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 # Examples in docstrings run by importing their modules.
 collect_ignore = [] if find_spec("opacus") else ["rdpkit/interop/opacus.py"]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while thousands of tests are made: none of them becomes garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

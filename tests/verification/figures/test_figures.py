@@ -210,20 +210,25 @@ def test_a_figure_with_nothing_finite_or_many_panels_is_drawn_all_the_same():
     nothing = Point(x=1.0, published=None, upper=math.inf, lower=None)
     zero = Point(x=2.0, published=0.0, upper=0.0, lower=0.0)
     some = Point(x=2.0, published=1.0, upper=math.inf, lower=0.5)
-    for count in (1, 2, 5):
-        for points in ((nothing,), (nothing, zero), (nothing, some)):
-            panels = tuple(
-                Panel(
-                    name=str(i),
-                    title="t",
-                    x_label="x",
-                    y_label="y",
-                    x_logarithmic=True,
-                    y_logarithmic=True,
-                    y_highest=10.0,
-                    curves=(Curve(label="c", parameters={}, points=points),),
-                )
-                for i in range(count)
+    for count, points in (
+        (1, (nothing,)),
+        (1, (nothing, zero)),
+        (2, (nothing,)),
+        (2, (nothing, zero)),
+        (5, (nothing, some)),
+    ):
+        panels = tuple(
+            Panel(
+                name=str(i),
+                title="t",
+                x_label="x",
+                y_label="y",
+                x_logarithmic=True,
+                y_logarithmic=True,
+                y_highest=10.0,
+                curves=(Curve(label="c", parameters={}, points=points),),
             )
-            figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
-            assert drawing.draw(figure, "png").startswith(b"\x89PNG")
+            for i in range(count)
+        )
+        figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
+        assert drawing.draw(figure, "png").startswith(b"\x89PNG")
