@@ -18,7 +18,7 @@ from rdpkit.accountants.pruning import Focus, Trace
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS, OrderRange
 from rdpkit.bounds.base import Kind, RdpBound
-from rdpkit.events import CustomRdp, Event
+from rdpkit.events import Event
 from rdpkit.numerics.balls import float_above, float_below
 
 Array = NDArray[np.float64]
@@ -198,7 +198,7 @@ def upper_range(event: Event, adjacency: Adjacency) -> OrderRange:
     highest = math.inf
     included = True
     for leaf in leaves(event):
-        if isinstance(leaf, CustomRdp) or leaf.expand() is None:
+        if leaf.expand() is None:
             ranges = [b.order_range(leaf, adjacency) for b in sound_bounds(leaf, adjacency)]
             if ranges:
                 top = max(r.highest for r in ranges)

@@ -8,7 +8,7 @@ order, and the number that is returned is computed without it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array
-from rdpkit.events import (
-    Event,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    PoissonSampledGaussian,
-    Repeated,
-)
+from rdpkit.events import Event, Repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +79,11 @@ def deciding_parts(parts: tuple[Event, ...], touched: int) -> tuple[Event, ...]:
 
     Guarantee
     ---------
-    Of the same kind of release, one that happens less often, from a smaller share of the records or
-    with more noise has at most the divergence of the other, by every theorem: all of them rise with
-    the number of releases and with the sampling probability and fall with the noise multiplier. A
-    part is dropped if ``touched`` other parts are above it so.
+    Of two primitive releases of the same kind, the one that is more private in each of its
+    parameters (:meth:`rdpkit.Event.free_parameters`) and happens less often has at most the
+    divergence of the other, by every theorem: all of them rise with the number of releases and with
+    the sampling probability and fall with the noise multiplier. A part is dropped if ``touched``
+    other parts have at least its divergence for this reason.
 
     Parameters
     ----------
@@ -122,16 +117,13 @@ def _described(event: Event) -> tuple[Any, tuple[float, ...]] | None:
     if isinstance(event, Repeated):
         inner = _described(event.event)
         return None if inner is None else (("repeated", inner[0]), (event.count, *inner[1]))
-    match event:
-        case Gaussian():
-            same: Any = (event.record_norm, event.record_diameter)
-            return (Gaussian, same), (-event.noise_std,)
-        case PoissonSampledGaussian():
-            same = (event.record_norm, event.record_diameter)
-            leak = (event.sampling_probability, -event.noise_std)
-            return (PoissonSampledGaussian, same), leak
-        case FixedSizeSampledGaussian():
-            same = (event.record_norm, event.record_diameter, event.sample_size, event.release)
-            return (FixedSizeSampledGaussian, same), (-event.population_size, -event.noise_std)
-        case _:
-            return None
+    free = {
+        name: parameter.private
+        for name, parameter in event.free_parameters().items()
+        if parameter.private != 0 and isinstance(getattr(event, name), (int, float))
+    }
+    if event.expand() is not None or not free:
+        return None
+    same = tuple(getattr(event, f.name) for f in fields(event) if f.name not in free)
+    leak = tuple(-private * getattr(event, name) for name, private in free.items())
+    return (type(event), tuple(free), same), leak

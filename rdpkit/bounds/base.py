@@ -127,8 +127,16 @@ class RdpBound:
     ball: Callable[[Any, float, Adjacency], arb] | None = None
 
     def applies(self, event: Event, adjacency: Adjacency) -> bool:
-        """Whether the theorem is about this event under this adjacency."""
-        return type(event) is self.event_type and adjacency in self.adjacencies
+        """Whether the theorem is about this event under this adjacency.
+
+        What the user vouches for holds under the adjacency that the event itself names.
+        """
+        vouched_for = getattr(event, "adjacency", adjacency)
+        return (
+            type(event) is self.event_type
+            and adjacency in self.adjacencies
+            and adjacency is vouched_for
+        )
 
     def values(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
         """Divergences at any orders: inf, which claims nothing, outside of the theorem's range.

@@ -45,7 +45,7 @@ from flint import arb
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
-from rdpkit.events import CustomProfile, Event
+from rdpkit.events import CustomProfile
 from rdpkit.events.losses import ProfilePoints
 from rdpkit.numerics.balls import to_relative_accuracy
 from rdpkit.numerics.sampled_gaussian import rdp_from_log_excess
@@ -224,17 +224,7 @@ def _at_zero(event: CustomProfile) -> arb:
     return delta + (1 - delta) * (arb(event.epsilons[pick]) / 2).tanh()
 
 
-class _CustomProfileBound(RdpBound):
-    """A bound whose adjacency is the event's own."""
-
-    __slots__ = ()
-
-    def applies(self, event: Event, adjacency: Adjacency) -> bool:
-        """Whether the event is a profile given for this adjacency."""
-        return isinstance(event, CustomProfile) and event.adjacency is adjacency
-
-
-BOUND = _CustomProfileBound(
+BOUND = RdpBound(
     id="custom-profile",
     title="points of a privacy profile given by the user",
     source="the user; between points and as RDP: Sason and Verdu 2016; rdpkit",

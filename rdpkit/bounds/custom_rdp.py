@@ -25,7 +25,7 @@ from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
-from rdpkit.events import CustomRdp, Event
+from rdpkit.events import CustomRdp
 
 
 def _range(event: Any, adjacency: Adjacency) -> OrderRange:
@@ -62,17 +62,7 @@ def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
         return (chord + weight * (high - 1) * arb(event.values[above])) / (a - 1)
 
 
-class _CustomRdpBound(RdpBound):
-    """The one bound whose adjacency is the event's own."""
-
-    __slots__ = ()
-
-    def applies(self, event: Event, adjacency: Adjacency) -> bool:
-        """Whether the event is a curve given for this adjacency."""
-        return isinstance(event, CustomRdp) and event.adjacency is adjacency
-
-
-BOUND = _CustomRdpBound(
+BOUND = RdpBound(
     id="custom-rdp",
     title="an RDP curve given by the user",
     source="the user; between orders van Erven and Harremoes 2014, Corollary 2",

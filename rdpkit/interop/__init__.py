@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
     from rdpkit.interop.dp_accounting_accountant import RdpkitAccountant
-    from rdpkit.interop.dp_event import UnconvertibleEventError, from_dp_event, to_dp_event
+    from rdpkit.interop.events_from_dp_accounting import from_dp_event
+    from rdpkit.interop.events_to_dp_accounting import to_dp_event
+    from rdpkit.interop.noise_reading import UnconvertibleEventError
 
 __all__ = ["RdpkitAccountant", "UnconvertibleEventError", "from_dp_event", "to_dp_event"]
 
 _HOMES = {
     "RdpkitAccountant": "dp_accounting_accountant",
-    "UnconvertibleEventError": "dp_event",
-    "from_dp_event": "dp_event",
-    "to_dp_event": "dp_event",
+    "UnconvertibleEventError": "noise_reading",
+    "from_dp_event": "events_from_dp_accounting",
+    "to_dp_event": "events_to_dp_accounting",
 }
 
 

@@ -13,7 +13,8 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events import Composed, CustomProfile, Event, Repeated
 from rdpkit.guarantee import Guarantee
 from rdpkit.interop import profiles
-from rdpkit.interop.dp_event import UnconvertibleEventError, from_dp_event
+from rdpkit.interop.events_from_dp_accounting import from_dp_event
+from rdpkit.interop.noise_reading import UnconvertibleEventError
 
 _BOUNDS = (analysis.BEST, analysis.BEST_RDP, UPPER_ID)
 _RELATIONS = {

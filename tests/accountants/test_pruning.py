@@ -71,7 +71,7 @@ def test_what_is_kept():
     # Nothing is compared across kinds, or with what is not a primitive event.
     custom = rdpkit.CustomRdp(orders=(2.0,), values=(1.0,), adjacency="replace_one")
     mixed = (fixed(100, 1), poisson(0.5, 9), custom, fixed(100, 1, sample=10))
-    assert deciding_parts(mixed, 1) == mixed
+    assert deciding_parts(mixed, 1) == mixed[:3]  # a smaller sample of a sum leaks less
 
 
 @settings(max_examples=60)

@@ -239,7 +239,7 @@ class TestEveryEvent:
             for name, kind in vars(dpe).items()
             if isinstance(kind, type) and issubclass(kind, dpe.DpEvent) and kind is not dpe.DpEvent
         }
-        from rdpkit.interop.dp_event import _WHY_NOT, _from_table
+        from rdpkit.interop.events_from_dp_accounting import _WHY_NOT, _from_table
 
         assert found == set(_WHY_NOT) | {kind.__name__ for kind in _from_table()}
 
@@ -270,7 +270,10 @@ class TestEveryEvent:
     @pytest.mark.parametrize(
         ("event", "reason"),
         [
-            (rdpkit.CustomRdp(orders=(2.0,), values=(0.1,), adjacency=ADD), "an RDP curve"),
+            (
+                rdpkit.CustomRdp(orders=(2.0,), values=(0.1,), adjacency=ADD),
+                "no event that describes it",
+            ),
             (CustomProfile(epsilons=(1.0,), deltas=(0.0,), adjacency=ADD), "a privacy profile"),
             (nothing(REPLACE), "a privacy profile"),
             (

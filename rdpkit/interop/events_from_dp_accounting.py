@@ -1,24 +1,11 @@
-"""Events from and to dp-accounting's ``DpEvent``.
-
-**What a noise multiplier means.** dp-accounting's ``GaussianDpEvent(z)`` says z = s / C: noise over
-the largest norm of a record. Under add-or-remove-one that is the sensitivity, and everyone agrees.
-Under replace-one a sum moves by the distance between two records, up to 2 C, and dp-accounting
-disagrees with itself: its PLD accountant doubles the sensitivity, its RDP accountant does not. So
-under replace-one the caller says which reading is meant:
-
-``"record_norm"``
-    z = noise / C, the documented meaning and the PLD accountant's.
-``"swap_distance"``
-    z = noise / (distance between two records), the RDP accountant's reading.
-"""
+"""Events from dp-accounting's ``DpEvent``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,92 +18,23 @@ from rdpkit.events import (
     Event,
     FixedSizeSampledGaussian,
     Gaussian,
-    Parallel,
     PoissonSampledGaussian,
     Repeated,
 )
 from rdpkit.interop import profiles
+from rdpkit.interop.noise_reading import (
+    NoiseReading,
+    NoiseRelativeTo,
+    UnconvertibleEventError,
+    dp_events,
+)
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
 
-NoiseRelativeTo = Literal["record_norm", "swap_distance"]
-
-_READINGS = ("record_norm", "swap_distance")
 _ULP = 2.3e-16
 # A zCDP curve is given at these orders: between them its chord is above it by 1e-5 or less.
 _ZCDP_ORDERS = 1.0 + np.geomspace(1e-3, 1e5, 2000)
-
-
-class UnconvertibleEventError(ValueError):
-    """An event, or a part of one, that the other library cannot express, or reads otherwise.
-
-    Parameters
-    ----------
-    event : Event or DpEvent
-        The part in question.
-    reason : str
-        Why.
-    """
-
-    def __init__(self, event: Any, reason: str) -> None:
-        super().__init__(f"{type(event).__name__} cannot be converted: {reason}")
-        self.event = event
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
-    """The neighbouring relation, and what noise multipliers are relative to."""
-
-    adjacency: Adjacency
-    noise_relative_to: NoiseRelativeTo | None
-
-    @classmethod
-    def parse(cls, adjacency: Adjacency | str, noise_relative_to: str | None) -> _Reading:
-        if noise_relative_to is not None:
-            _validate.choice("noise_relative_to", noise_relative_to, _READINGS)
-        return cls(
-            adjacency=Adjacency.parse(adjacency),
-            noise_relative_to=noise_relative_to,  # type: ignore[arg-type]
-        )
-
-    def of(self, event: Any, *, swaps: bool = False, presence: bool = True) -> NoiseRelativeTo:
-        """The reading for an event's noise.
-
-        Parameters
-        ----------
-        event : Event or DpEvent
-            What it is for.
-        swaps : bool
-            Whether records are swapped whatever the neighbouring relation.
-        presence : bool
-            Whether a record's mere presence also moves what is released.
-        """
-        if self.adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-            if self.noise_relative_to == "swap_distance" and not swaps:
-                raise UnconvertibleEventError(
-                    event,
-                    "under add_or_remove_one a record is added or removed, not swapped: expected "
-                    "noise_relative_to to be 'record_norm', got 'swap_distance'.",
-                )
-            return self.noise_relative_to or "record_norm"
-        if self.noise_relative_to is None:
-            raise UnconvertibleEventError(
-                event,
-                "under replace_one its noise multiplier has two readings in dp-accounting. Expected"
-                " noise_relative_to to be 'record_norm' (noise over the norm of a record: the "
-                "documented meaning, as the PLD accountant reads it) or 'swap_distance' (noise "
-                "over the distance of two records: as the RDP accountant reads it), got None.",
-            )
-        if self.noise_relative_to == "swap_distance" and presence and not swaps:
-            raise UnconvertibleEventError(
-                event,
-                "in a Poisson sample a record may also be absent, and the distance between two "
-                "records does not say how far that moves the sum: expected noise_relative_to to "
-                "be 'record_norm', got 'swap_distance'.",
-            )
-        return self.noise_relative_to
 
 
 def from_dp_event(
@@ -173,80 +91,14 @@ def from_dp_event(
     >>> event.count, event.event.noise_std, event.event.sampling_probability
     (1000, 1.1, 0.01)
     """
-    reading = _Reading.parse(adjacency, noise_relative_to)
-    module = _dp_events()
+    reading = NoiseReading.parse(adjacency, noise_relative_to)
+    module = dp_events()
     if not isinstance(dp_event, module.DpEvent):
         raise TypeError(f"Expected dp_event to be a DpEvent, got {dp_event!r}.")
     return _from(dp_event, reading)
 
 
-def to_dp_event(
-    event: Event, *, adjacency: Adjacency | str, noise_relative_to: str | None = None
-) -> DpEvent:
-    """The ``DpEvent`` that describes an event; a paper's mechanism by what it expands to.
-
-    Guarantee
-    ---------
-    An accountant that reads noise multipliers as ``noise_relative_to`` says, and is right, bounds
-    the event under ``adjacency``. A record diameter below twice the norm is not part of a
-    ``DpEvent``; with "record_norm" it is lost, on the safe side.
-
-    Assumes
-    -------
-    What the event's ``assumptions()`` list.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    adjacency : Adjacency or str
-        The neighbouring relation that the accountant will be told.
-    noise_relative_to : {"record_norm", "swap_distance"}, optional
-        What noise multipliers shall be relative to. Under replace-one it has no default:
-        "record_norm" for dp-accounting's PLD accountant, "swap_distance" for its RDP accountant.
-
-    Returns
-    -------
-    dp_accounting.DpEvent
-        Made of Gaussian, sampled and composed events.
-
-    Raises
-    ------
-    UnconvertibleEventError
-        For events that dp-accounting has no counterpart for: curves and profiles of one's own,
-        disjoint parts that are not alike, mechanisms that are no Gaussian ones; a ``ValueError``.
-    ValueError
-        If an argument is not one of the accepted values.
-
-    Source
-    ------
-    dp_accounting 0.6.0, ``dp_event.py``.
-
-    Examples
-    --------
-    >>> import rdpkit
-    >>> from rdpkit.interop import to_dp_event
-    >>> event = rdpkit.Gaussian(noise_std=6.0, record_norm=3.0)
-    >>> to_dp_event(event, adjacency="add_or_remove_one")
-    GaussianDpEvent(noise_multiplier=2.0)
-    >>> to_dp_event(event, adjacency="replace_one", noise_relative_to="swap_distance")
-    GaussianDpEvent(noise_multiplier=1.0)
-    """
-    _validate.one_of_a_kind("event", event, Event)
-    return _to(event, _Reading.parse(adjacency, noise_relative_to))
-
-
-def _dp_events() -> Any:
-    """dp-accounting's module of events, imported only when one is converted."""
-    from dp_accounting import dp_event as module  # noqa: PLC0415
-
-    return module
-
-
-# ---------------------------------------------------------------------------- from dp-accounting
-
-
-def _from(dp_event: Any, reading: _Reading) -> Event:
+def _from(dp_event: Any, reading: NoiseReading) -> Event:
     convert = _from_table().get(type(dp_event))
     if convert is None:
         raise UnconvertibleEventError(
@@ -273,9 +125,9 @@ _WHY_NOT = {
 
 
 @lru_cache(maxsize=1)
-def _from_table() -> dict[type[Any], Callable[[Any, _Reading], Event]]:
+def _from_table() -> dict[type[Any], Callable[[Any, NoiseReading], Event]]:
     """By exact type: a subclass may mean something else."""
-    dpe = _dp_events()
+    dpe = dp_events()
     return {
         dpe.NoOpDpEvent: lambda event, reading: profiles.nothing(reading.adjacency),
         dpe.NonPrivateDpEvent: lambda event, reading: profiles.everything(reading.adjacency),
@@ -297,14 +149,14 @@ def _unit_gaussian(z: float, reading: NoiseRelativeTo) -> Gaussian:
     return Gaussian(noise_std=z, record_norm=1.0, record_diameter=diameter)
 
 
-def _from_gaussian(dp_event: Any, reading: _Reading) -> Event:
+def _from_gaussian(dp_event: Any, reading: NoiseReading) -> Event:
     z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
     if z == 0.0:
         return profiles.everything(reading.adjacency)
     return _unit_gaussian(z, reading.of(dp_event, presence=False))
 
 
-def _from_self_composed(dp_event: Any, reading: _Reading) -> Event:
+def _from_self_composed(dp_event: Any, reading: NoiseReading) -> Event:
     # A chain of repetitions is one: recursion is kept for what really nests.
     inner, count = dp_event, 1
     while type(inner) is type(dp_event):
@@ -313,14 +165,14 @@ def _from_self_composed(dp_event: Any, reading: _Reading) -> Event:
     return Repeated(event=_from(inner, reading), count=count)
 
 
-def _from_composed(dp_event: Any, reading: _Reading) -> Event:
+def _from_composed(dp_event: Any, reading: NoiseReading) -> Event:
     found = tuple(_from(part, reading) for part in dp_event.events)
     return Composed(events=found) if found else profiles.nothing(reading.adjacency)
 
 
 def _gaussian_parts(dp_event: Any, count: int = 1) -> list[tuple[float, int]] | None:
     """Noise multipliers and counts if an event is made of nothing but Gaussian ones."""
-    dpe = _dp_events()
+    dpe = dp_events()
     if type(dp_event) is dpe.GaussianDpEvent:
         z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
         return [(z, count)]
@@ -357,7 +209,7 @@ def _one_gaussian(dp_event: Any, parts: list[tuple[float, int]], *, adaptive: bo
     return 1.0 / math.sqrt(total) if total > 0.0 else math.inf
 
 
-def _from_poisson(dp_event: Any, reading: _Reading) -> Event:
+def _from_poisson(dp_event: Any, reading: NoiseReading) -> Event:
     probability = _validate.probability("sampling_probability", dp_event.sampling_probability)
     inner = dp_event.event
     while type(inner) is type(dp_event):
@@ -381,7 +233,7 @@ def _from_poisson(dp_event: Any, reading: _Reading) -> Event:
     return PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=probability)
 
 
-def _from_fixed_size(dp_event: Any, reading: _Reading) -> Event:
+def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
     population = _validate.integer("source_dataset_size", dp_event.source_dataset_size)
     size = _validate.integer("sample_size", dp_event.sample_size, maximum=population)
     parts = _gaussian_parts(dp_event.event)
@@ -408,7 +260,7 @@ def _from_fixed_size(dp_event: Any, reading: _Reading) -> Event:
     )
 
 
-def _sampled_profile(outer: Any, inner: Any, probability: float, reading: _Reading) -> Event:
+def _sampled_profile(outer: Any, inner: Any, probability: float, reading: NoiseReading) -> Event:
     found = _from(inner, reading)
     if not isinstance(found, CustomProfile):
         raise UnconvertibleEventError(
@@ -422,14 +274,14 @@ def _sampled_profile(outer: Any, inner: Any, probability: float, reading: _Readi
     return profiles.sampled(found, probability)
 
 
-def _from_laplace(dp_event: Any, reading: _Reading) -> Event:
+def _from_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
     if z == 0.0:
         return profiles.everything(reading.adjacency)
     return profiles.laplace(_moved(dp_event, reading) / z, reading.adjacency)
 
 
-def _from_discrete_laplace(dp_event: Any, reading: _Reading) -> Event:
+def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     rate = _validate.non_negative("noise_parameter", dp_event.noise_parameter)
     sensitivity = _validate.integer("sensitivity", dp_event.sensitivity)
     if rate == 0.0:  # no distribution at all
@@ -438,14 +290,14 @@ def _from_discrete_laplace(dp_event: Any, reading: _Reading) -> Event:
     return profiles.discrete_laplace(rate, moved, reading.adjacency)
 
 
-def _moved(dp_event: Any, reading: _Reading) -> int:
+def _moved(dp_event: Any, reading: NoiseReading) -> int:
     """How far one change of the data moves the sum, in units of what the noise is relative to."""
     meaning = reading.of(dp_event, presence=False)
     twice = reading.adjacency is Adjacency.REPLACE_ONE and meaning == "record_norm"
     return 2 if twice else 1
 
 
-def _from_randomized_response(dp_event: Any, reading: _Reading) -> Event:
+def _from_randomized_response(dp_event: Any, reading: NoiseReading) -> Event:
     if reading.adjacency is not Adjacency.REPLACE_ONE:
         raise UnconvertibleEventError(
             dp_event,
@@ -461,7 +313,7 @@ def _from_randomized_response(dp_event: Any, reading: _Reading) -> Event:
     return profiles.randomized_response(noise, buckets, reading.adjacency)
 
 
-def _from_zcdp(dp_event: Any, reading: _Reading) -> Event:
+def _from_zcdp(dp_event: Any, reading: NoiseReading) -> Event:
     rho = _validate.non_negative("rho", dp_event.rho)
     xi = _validate.non_negative("xi", dp_event.xi)
     if rho == 0.0 and xi == 0.0:
@@ -470,7 +322,7 @@ def _from_zcdp(dp_event: Any, reading: _Reading) -> Event:
     return CustomRdp(orders=tuple(_ZCDP_ORDERS), values=tuple(values), adjacency=reading.adjacency)
 
 
-def _from_mixture(dp_event: Any, reading: _Reading) -> Event:
+def _from_mixture(dp_event: Any, reading: NoiseReading) -> Event:
     if reading.adjacency is not Adjacency.ADD_OR_REMOVE_ONE:
         raise UnconvertibleEventError(
             dp_event, "it is stated for a record that is added or removed."
@@ -500,87 +352,3 @@ def _from_mixture(dp_event: Any, reading: _Reading) -> Event:
     return PoissonSampledGaussian(
         noise_std=std, record_norm=float(distances[0]), sampling_probability=probability
     )
-
-
-# ------------------------------------------------------------------------------ to dp-accounting
-
-
-def _to(event: Event, reading: _Reading) -> Any:
-    convert = _TO_TABLE.get(type(event))
-    if convert is not None:
-        return convert(event, reading)
-    expanded = event.expand()
-    if expanded is None:
-        raise UnconvertibleEventError(event, "dp-accounting has no event that describes it.")
-    return _to(expanded, reading)
-
-
-def _to_gaussian(event: Gaussian, reading: _Reading) -> Any:
-    meaning = reading.of(event, presence=False)
-    return _dp_events().GaussianDpEvent(
-        event.noise_multiplier(
-            Adjacency.REPLACE_ONE if meaning == "swap_distance" else Adjacency.ADD_OR_REMOVE_ONE
-        )
-    )
-
-
-def _to_poisson(event: PoissonSampledGaussian, reading: _Reading) -> Any:
-    reading.of(event)
-    dpe = _dp_events()
-    z = event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
-    return dpe.PoissonSampledDpEvent(event.sampling_probability, dpe.GaussianDpEvent(z))
-
-
-def _to_fixed_size(event: FixedSizeSampledGaussian, reading: _Reading) -> Any:
-    dpe = _dp_events()
-    if reading.of(event, swaps=True) == "swap_distance":
-        z = event.noise_multiplier
-    else:
-        norm = event.record_norm
-        z = event.noise_std / (norm / event.sample_size if event.release == "mean" else norm)
-    return dpe.SampledWithoutReplacementDpEvent(
-        event.population_size, event.sample_size, dpe.GaussianDpEvent(z)
-    )
-
-
-def _to_composed(event: Composed, reading: _Reading) -> Any:
-    return _dp_events().ComposedDpEvent([_to(part, reading) for part in event.events])
-
-
-def _to_repeated(event: Repeated, reading: _Reading) -> Any:
-    return _dp_events().SelfComposedDpEvent(_to(event.event, reading), event.count)
-
-
-def _to_one_part(event: Parallel, reading: _Reading) -> Any:
-    """Parts that are alike are one part as long as a record touches no second one."""
-    if not event.record_may_move(reading.adjacency) and len(set(event.events)) == 1:
-        return _to(event.events[0], reading)
-    raise UnconvertibleEventError(
-        event,
-        "dp-accounting has no event for disjoint parts. Parts that are all alike count as one "
-        "under add_or_remove_one, or where a record keeps its part.",
-    )
-
-
-def _to_profile(event: CustomProfile, reading: _Reading) -> Any:
-    if event == profiles.nothing(reading.adjacency):
-        return _dp_events().NoOpDpEvent()
-    if event == profiles.everything(reading.adjacency):
-        return _dp_events().NonPrivateDpEvent()
-    raise UnconvertibleEventError(event, "dp-accounting has no event for a privacy profile.")
-
-
-def _to_curve(event: CustomRdp, reading: _Reading) -> Any:
-    raise UnconvertibleEventError(event, "dp-accounting has no event for an RDP curve.")
-
-
-_TO_TABLE: dict[type[Event], Callable[[Any, _Reading], Any]] = {
-    Gaussian: _to_gaussian,
-    PoissonSampledGaussian: _to_poisson,
-    FixedSizeSampledGaussian: _to_fixed_size,
-    Composed: _to_composed,
-    Repeated: _to_repeated,
-    Parallel: _to_one_part,
-    CustomProfile: _to_profile,
-    CustomRdp: _to_curve,
-}

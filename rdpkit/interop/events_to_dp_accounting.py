@@ -1,0 +1,156 @@
+"""Events to dp-accounting's ``DpEvent``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events import (
+    Composed,
+    CustomProfile,
+    Event,
+    FixedSizeSampledGaussian,
+    Gaussian,
+    Parallel,
+    PoissonSampledGaussian,
+    Repeated,
+)
+from rdpkit.interop import profiles
+from rdpkit.interop.noise_reading import NoiseReading, UnconvertibleEventError, dp_events
+
+if TYPE_CHECKING:
+    from dp_accounting.dp_event import DpEvent
+
+
+def to_dp_event(
+    event: Event, *, adjacency: Adjacency | str, noise_relative_to: str | None = None
+) -> DpEvent:
+    """The ``DpEvent`` that describes an event; a paper's mechanism by what it expands to.
+
+    Guarantee
+    ---------
+    An accountant that reads noise multipliers as ``noise_relative_to`` says, and is right, bounds
+    the event under ``adjacency``. A record diameter below twice the norm is not part of a
+    ``DpEvent``; with "record_norm" it is lost, on the safe side.
+
+    Assumes
+    -------
+    What the event's ``assumptions()`` list.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+    adjacency : Adjacency or str
+        The neighbouring relation that the accountant will be told.
+    noise_relative_to : {"record_norm", "swap_distance"}, optional
+        What noise multipliers shall be relative to. Under replace-one it has no default:
+        "record_norm" for dp-accounting's PLD accountant, "swap_distance" for its RDP accountant.
+
+    Returns
+    -------
+    dp_accounting.DpEvent
+        Made of Gaussian, sampled and composed events.
+
+    Raises
+    ------
+    UnconvertibleEventError
+        For events that dp-accounting has no counterpart for: curves and profiles of one's own,
+        disjoint parts that are not alike, mechanisms that are no Gaussian ones; a ``ValueError``.
+    ValueError
+        If an argument is not one of the accepted values.
+
+    Source
+    ------
+    dp_accounting 0.6.0, ``dp_event.py``.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> from rdpkit.interop import to_dp_event
+    >>> event = rdpkit.Gaussian(noise_std=6.0, record_norm=3.0)
+    >>> to_dp_event(event, adjacency="add_or_remove_one")
+    GaussianDpEvent(noise_multiplier=2.0)
+    >>> to_dp_event(event, adjacency="replace_one", noise_relative_to="swap_distance")
+    GaussianDpEvent(noise_multiplier=1.0)
+    """
+    _validate.one_of_a_kind("event", event, Event)
+    return _to(event, NoiseReading.parse(adjacency, noise_relative_to))
+
+
+def _to(event: Event, reading: NoiseReading) -> Any:
+    convert = _TO_TABLE.get(type(event))
+    if convert is not None:
+        return convert(event, reading)
+    expanded = event.expand()
+    if expanded is None:
+        raise UnconvertibleEventError(event, "dp-accounting has no event that describes it.")
+    return _to(expanded, reading)
+
+
+def _to_gaussian(event: Gaussian, reading: NoiseReading) -> Any:
+    meaning = reading.of(event, presence=False)
+    return dp_events().GaussianDpEvent(
+        event.noise_multiplier(
+            Adjacency.REPLACE_ONE if meaning == "swap_distance" else Adjacency.ADD_OR_REMOVE_ONE
+        )
+    )
+
+
+def _to_poisson(event: PoissonSampledGaussian, reading: NoiseReading) -> Any:
+    reading.of(event)
+    dpe = dp_events()
+    z = event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
+    return dpe.PoissonSampledDpEvent(event.sampling_probability, dpe.GaussianDpEvent(z))
+
+
+def _to_fixed_size(event: FixedSizeSampledGaussian, reading: NoiseReading) -> Any:
+    dpe = dp_events()
+    if reading.of(event, swaps=True) == "swap_distance":
+        z = event.noise_multiplier
+    else:
+        norm = event.record_norm
+        z = event.noise_std / (norm / event.sample_size if event.release == "mean" else norm)
+    return dpe.SampledWithoutReplacementDpEvent(
+        event.population_size, event.sample_size, dpe.GaussianDpEvent(z)
+    )
+
+
+def _to_composed(event: Composed, reading: NoiseReading) -> Any:
+    return dp_events().ComposedDpEvent([_to(part, reading) for part in event.events])
+
+
+def _to_repeated(event: Repeated, reading: NoiseReading) -> Any:
+    return dp_events().SelfComposedDpEvent(_to(event.event, reading), event.count)
+
+
+def _to_one_part(event: Parallel, reading: NoiseReading) -> Any:
+    """Parts that are alike are one part as long as a record touches no second one."""
+    if not event.record_may_move(reading.adjacency) and len(set(event.events)) == 1:
+        return _to(event.events[0], reading)
+    raise UnconvertibleEventError(
+        event,
+        "dp-accounting has no event for disjoint parts. Parts that are all alike count as one "
+        "under add_or_remove_one, or where a record keeps its part.",
+    )
+
+
+def _to_profile(event: CustomProfile, reading: NoiseReading) -> Any:
+    if event == profiles.nothing(reading.adjacency):
+        return dp_events().NoOpDpEvent()
+    if event == profiles.everything(reading.adjacency):
+        return dp_events().NonPrivateDpEvent()
+    raise UnconvertibleEventError(event, "dp-accounting has no event for a privacy profile.")
+
+
+_TO_TABLE: dict[type[Event], Callable[[Any, NoiseReading], Any]] = {
+    Gaussian: _to_gaussian,
+    PoissonSampledGaussian: _to_poisson,
+    FixedSizeSampledGaussian: _to_fixed_size,
+    Composed: _to_composed,
+    Repeated: _to_repeated,
+    Parallel: _to_one_part,
+    CustomProfile: _to_profile,
+}

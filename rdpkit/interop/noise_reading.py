@@ -1,0 +1,104 @@
+"""What a noise multiplier of dp-accounting is relative to: a record's norm, or a distance.
+
+dp-accounting's ``GaussianDpEvent(z)`` says z = s / C: noise over
+the largest norm of a record. Under add-or-remove-one that is the sensitivity, and everyone agrees.
+Under replace-one a sum moves by the distance between two records, up to 2 C, and dp-accounting
+disagrees with itself: its PLD accountant doubles the sensitivity, its RDP accountant does not. So
+under replace-one the caller says which reading is meant:
+
+``"record_norm"``
+    z = noise / C, the documented meaning and the PLD accountant's.
+``"swap_distance"``
+    z = noise / (distance between two records), the RDP accountant's reading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+
+NoiseRelativeTo = Literal["record_norm", "swap_distance"]
+
+_READINGS = ("record_norm", "swap_distance")
+
+
+class UnconvertibleEventError(ValueError):
+    """An event, or a part of one, that the other library cannot express, or reads otherwise.
+
+    Parameters
+    ----------
+    event : Event or DpEvent
+        The part in question.
+    reason : str
+        Why.
+    """
+
+    def __init__(self, event: Any, reason: str) -> None:
+        super().__init__(f"{type(event).__name__} cannot be converted: {reason}")
+        self.event = event
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseReading:
+    """The neighbouring relation, and what noise multipliers are relative to."""
+
+    adjacency: Adjacency
+    noise_relative_to: NoiseRelativeTo | None
+
+    @classmethod
+    def parse(cls, adjacency: Adjacency | str, noise_relative_to: str | None) -> NoiseReading:
+        """Both arguments of a conversion, checked."""
+        if noise_relative_to is not None:
+            _validate.choice("noise_relative_to", noise_relative_to, _READINGS)
+        return cls(
+            adjacency=Adjacency.parse(adjacency),
+            noise_relative_to=noise_relative_to,  # type: ignore[arg-type]
+        )
+
+    def of(self, event: Any, *, swaps: bool = False, presence: bool = True) -> NoiseRelativeTo:
+        """The reading for an event's noise.
+
+        Parameters
+        ----------
+        event : Event or DpEvent
+            What it is for.
+        swaps : bool
+            Whether records are swapped whatever the neighbouring relation.
+        presence : bool
+            Whether a record's mere presence also moves what is released.
+        """
+        if self.adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+            if self.noise_relative_to == "swap_distance" and not swaps:
+                raise UnconvertibleEventError(
+                    event,
+                    "under add_or_remove_one a record is added or removed, not swapped: expected "
+                    "noise_relative_to to be 'record_norm', got 'swap_distance'.",
+                )
+            return self.noise_relative_to or "record_norm"
+        if self.noise_relative_to is None:
+            raise UnconvertibleEventError(
+                event,
+                "under replace_one its noise multiplier has two readings in dp-accounting. Expected"
+                " noise_relative_to to be 'record_norm' (noise over the norm of a record: the "
+                "documented meaning, as the PLD accountant reads it) or 'swap_distance' (noise "
+                "over the distance of two records: as the RDP accountant reads it), got None.",
+            )
+        if self.noise_relative_to == "swap_distance" and presence and not swaps:
+            raise UnconvertibleEventError(
+                event,
+                "in a Poisson sample a record may also be absent, and the distance between two "
+                "records does not say how far that moves the sum: expected noise_relative_to to "
+                "be 'record_norm', got 'swap_distance'.",
+            )
+        return self.noise_relative_to
+
+
+def dp_events() -> Any:
+    """dp-accounting's module of events, imported only when one is converted."""
+    from dp_accounting import dp_event as module  # noqa: PLC0415
+
+    return module
