@@ -53,7 +53,7 @@ def passed(event: rdpkit.Event) -> Visited:
     # The first call imports what is imported when it is needed; the second one is measured.
     other = rdpkit.Composed(events=[event, event])
     for warm in (other, event):
-        rdpkit.compare(warm, delta=2.0 * DELTA, adjacency=ADJACENCY)
+        rdpkit.epsilon(warm, delta=2.0 * DELTA, adjacency=ADJACENCY)
     visited: Visited = set()
     with _recorded(visited):
         rdpkit.epsilon(event, delta=DELTA, adjacency=ADJACENCY)

@@ -17,6 +17,7 @@ from rdpkit.accountants.losses.steps import Alternative
 from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
+from rdpkit.conversions import EPSILON
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.guarantee import Enclosure, Guarantee, Target
@@ -109,7 +110,7 @@ def epsilon(
     """
     checked = _validate.target_delta("delta", delta)
     target = Target(adjacency=Adjacency(adjacency), delta=checked)
-    options = RenyiOptions(conversion=conversion, order_limits=order_limits, certify=certify)
+    options = renyi_options(conversion, order_limits, certify=certify)
     return _answer(event, target, bound, options)
 
 
@@ -158,7 +159,7 @@ def delta(
     """
     checked = _validate.non_negative("epsilon", epsilon)
     target = Target(adjacency=Adjacency(adjacency), epsilon=checked)
-    options = RenyiOptions(conversion=conversion, order_limits=order_limits, certify=certify)
+    options = renyi_options(conversion, order_limits, certify=certify)
     return _answer(event, target, bound, options)
 
 
@@ -328,6 +329,32 @@ def certified_rdp(
         return value, name, None
     found = Enclosure(lower=max(float_below(ball), 0.0), upper=float_above(ball))
     return found.upper, name, found
+
+
+def renyi_options(
+    conversion: str | None, order_limits: tuple[float, float], *, certify: bool = True
+) -> RenyiOptions:
+    """How Renyi divergences are to be used, checked.
+
+    Raises
+    ------
+    ValueError
+        If the conversion is unknown, or the limits are not two ascending orders.
+    """
+    if conversion is not None:
+        _validate.choice("conversion", conversion, EPSILON)
+    if order_limits is ALL_ORDERS:
+        return RenyiOptions(conversion=conversion, certify=certify)
+    condition = "to be a pair (smallest, largest) with 1 < smallest <= largest"
+    try:
+        smallest, largest = order_limits
+    except (TypeError, ValueError):
+        raise _validate.fail("order_limits", condition, order_limits) from None
+    low = _validate.order("order_limits[0]", smallest)
+    high = _validate.order("order_limits[1]", largest)
+    if low > high:
+        raise _validate.fail("order_limits", condition, order_limits)
+    return RenyiOptions(conversion=conversion, order_limits=(low, high), certify=certify)
 
 
 def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> ValueError:

@@ -94,8 +94,11 @@ def upper(event: Event, target: Target) -> Guarantee:
         If no privacy loss distribution is known for a part of the event, or one takes more work
         than the limits in force.
     """
-    candidates = [one.releases for one in _directions(alternatives(event, target.adjacency))]
-    worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
+    candidates = _directions(alternatives(event, target.adjacency))
+    if len(candidates) == 1:
+        worst = _above(candidates[0].releases, target)
+    else:
+        worst = _worst([candidate.releases for candidate in candidates], target)
     enclosure = Enclosure(lower=worst.other_end, upper=worst.value)
     return _guarantee(event, target, worst, Kind.UPPER, enclosure)
 
@@ -132,8 +135,11 @@ def is_exact(event: Event, adjacency: Adjacency) -> bool:
         found = alternatives(event, adjacency)
     except NoLossDistributionError:
         return False
-    steps = [step for one in found for step, _ in one.releases]
-    return all(not isinstance(step, Step) or step.is_a_pair for step in steps)
+    for one in found:
+        for step, _ in one.releases:
+            if isinstance(step, Step) and not step.is_a_pair:
+                return False
+    return True
 
 
 def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
@@ -165,7 +171,9 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
 
 def _directions(found: tuple[Alternative, ...]) -> list[Alternative]:
     """Every alternative in both orders of the two data sets, each once."""
-    both = {alternative.releases: alternative for alternative in found}
+    both: dict[Releases, Alternative] = {}
+    for alternative in found:
+        both.setdefault(alternative.releases, alternative)
     for alternative in found:
         other = alternative.reversed()
         both.setdefault(other.releases, other)
@@ -225,12 +233,11 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     NoLossDistributionError
         If a grid would take more work than the limits in force, or more than doubles resolve.
     """
-    releases = merged(releases)
+    releases, only = _merged(releases)
     if not releases:
         return LossBound(value=0.0, other_end=0.0)
-    step = _only(releases)
-    if isinstance(step, Step) and step.is_gaussian and delta > 0.0:
-        value = closed.epsilon(step, delta, above=True)
+    if isinstance(only, Step) and only.is_gaussian and delta > 0.0:
+        value = closed.epsilon(only, delta, above=True)
         return LossBound(value=value, other_end=_just_below(value))
     pure = largest_loss(releases)
     if delta == 0.0 or not infinite_mass(releases) <= delta:
@@ -238,8 +245,8 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
         return LossBound(value=finite, other_end=finite)
     if pure == 0.0:
         return LossBound(value=0.0, other_end=0.0)
-    if step is not None:
-        value = closed.epsilon(step, delta, above=True)
+    if only is not None:
+        value = closed.epsilon(only, delta, above=True)
         return LossBound(value=min(value, pure), other_end=_just_below(min(value, pure)))
     found = _epsilon_on_grids(releases, delta, accuracy, pure)
     if pure <= found.value:
@@ -301,15 +308,14 @@ def delta_above(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
     epsilon : float
         In nats, >= 0.
     """
-    releases = merged(releases)
+    releases, only = _merged(releases)
     if not releases:
         return LossBound(value=0.0, other_end=0.0)
     infinite = infinite_mass(releases)
     if epsilon >= largest_loss(releases):
         return LossBound(value=_up(infinite), other_end=_down(infinite))
-    step = _only(releases)
-    if step is not None:
-        value = closed.delta(step, epsilon, above=True)
+    if only is not None:
+        value = closed.delta(only, epsilon, above=True)
         return LossBound(value=value, other_end=_just_below(value))
     return _delta_on_grids(releases, epsilon, accuracy)
 
@@ -358,16 +364,15 @@ def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     delta : float
         In [0, 1).
     """
-    releases = merged(releases)
+    releases, only = _merged(releases)
     if not releases:
         return LossBound(value=0.0, other_end=0.0)
     if delta == 0.0:
         # Every pair of this kind has losses beyond any number, or, for "added", up to a sum.
         value = _largest_sum(releases)
         return LossBound(value=value, other_end=value)
-    step = _only(releases)
-    if step is not None:
-        value = closed.epsilon(step, delta, above=False)
+    if only is not None:
+        value = closed.epsilon(only, delta, above=False)
         return LossBound(value=value, other_end=_just_above(value))
     around = _about(releases, delta, accuracy)
     again = partial(arrange, releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
@@ -416,12 +421,11 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
     epsilon : float
         In nats, >= 0.
     """
-    releases = merged(releases)
+    releases, only = _merged(releases)
     if not releases:
         return LossBound(value=0.0, other_end=0.0)
-    step = _only(releases)
-    if step is not None:
-        value = closed.delta(step, epsilon, above=False)
+    if only is not None:
+        value = closed.delta(only, epsilon, above=False)
         return LossBound(value=value, other_end=_just_above(value))
     expected = _delta_on_grids(releases, epsilon, _COARSER * accuracy).value
     if expected <= _LEAST_DELTA:
@@ -441,9 +445,9 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
 
 def infinite_mass(releases: Releases) -> arb:
     """Probability of an infinite loss: of a delta that profiles keep at every epsilon."""
-    only = _only(releases)
-    if isinstance(only, ProfileStep):
-        return arb(only.profile.infinite)
+    step, count = releases[0]
+    if isinstance(step, ProfileStep) and len(releases) == count == 1:
+        return arb(step.profile.infinite)
     with ctx.workprec(128):
         kept = sum(
             (
@@ -456,8 +460,11 @@ def infinite_mass(releases: Releases) -> arb:
         return -kept.expm1()
 
 
-def merged(releases: Releases) -> Releases:
-    """All Gaussian pairs as one: their squared distances over the noise add up, exactly."""
+def _merged(releases: Releases) -> tuple[Releases, Step | ProfileStep | None]:
+    """All Gaussian pairs as one, and the step if only one is left, taken once.
+
+    The squared distances of Gaussian pairs over the noise add up, exactly.
+    """
     squares: list[float] = []
     rest: list[tuple[Step | ProfileStep, int]] = []
     several = 0
@@ -467,18 +474,14 @@ def merged(releases: Releases) -> Releases:
             several += count
         else:
             rest.append((step, count))
-    if several <= 1:
-        return releases
-    total = math.fsum(squares)
-    if not 0.0 < total < math.inf:
-        raise NoLossDistributionError("The noise is too small, or too large, for floats.")
-    z = 1.0 / math.sqrt(total)
-    return (*rest, (Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0), 1))
-
-
-def _only(releases: Releases) -> Step | ProfileStep | None:
-    """The step, if it is the only one and taken once."""
-    return releases[0][0] if len(releases) == 1 and releases[0][1] == 1 else None
+    if several > 1:
+        total = math.fsum(squares)
+        if not 0.0 < total < math.inf:
+            raise NoLossDistributionError("The noise is too small, or too large, for floats.")
+        z = 1.0 / math.sqrt(total)
+        releases = (*rest, (Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0), 1))
+    alone = len(releases) == 1 and releases[0][1] == 1
+    return releases, releases[0][0] if alone else None
 
 
 def largest_loss(releases: Releases) -> float:
@@ -502,14 +505,10 @@ def largest_loss(releases: Releases) -> float:
                 total += count * Fraction(float_above(-((-q).log1p())))
         else:
             return math.inf
-    return _fraction_up(total)
-
-
-def _fraction_up(value: Fraction) -> float:
-    if value > Fraction(1e300):
+    if total > Fraction(1e300):
         return math.inf
-    found = float(value)
-    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+    found = float(total)
+    return found if Fraction(found) >= total else math.nextafter(found, math.inf)
 
 
 def _largest_sum(releases: Releases) -> float:

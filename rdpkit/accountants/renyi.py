@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rdpkit import _validate
 from rdpkit.accountants.best_order import best_order
 from rdpkit.accountants.divergence_bounds import DivergenceBound, published_bound, upper_bound
 from rdpkit.accountants.order_search import (
@@ -51,40 +50,16 @@ class RenyiOptions:
         where these are left as they are.
     certify : bool
         Whether to enclose the number in ball arithmetic and return the safe end of the enclosure.
-
-    Raises
-    ------
-    ValueError
-        If the conversion is unknown, or the limits are not two ascending orders.
     """
 
     conversion: str | None = None
     order_limits: tuple[float, float] = ALL_ORDERS
     certify: bool = True
 
-    def __post_init__(self) -> None:
-        if self.conversion is not None:
-            _validate.choice("conversion", self.conversion, EPSILON)
-        if self.order_limits is not ALL_ORDERS:
-            object.__setattr__(self, "order_limits", _checked_limits(self.order_limits))
-
     @property
     def use_grid(self) -> bool:
         """Whether a published bound is computed at its own grid of orders."""
         return self.order_limits == ALL_ORDERS
-
-
-def _checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
-    condition = "to be a pair (smallest, largest) with 1 < smallest <= largest"
-    try:
-        smallest, largest = limits
-    except (TypeError, ValueError):
-        raise _validate.fail("order_limits", condition, limits) from None
-    low = _validate.order("order_limits[0]", smallest)
-    high = _validate.order("order_limits[1]", largest)
-    if low > high:
-        raise _validate.fail("order_limits", condition, limits)
-    return low, high
 
 
 def upper(

@@ -10,7 +10,7 @@ from rdpkit.accountants.divergence_bounds import find_published, published_bound
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
 from rdpkit.adjacency import Adjacency
-from rdpkit.analysis import BEST, BEST_RDP
+from rdpkit.analysis import BEST, BEST_RDP, renyi_options
 from rdpkit.calibration.outcome import Calibration
 from rdpkit.calibration.scores import Requirement
 from rdpkit.calibration.search import Search, by_distributions, by_divergences
@@ -133,7 +133,7 @@ def calibrate(
         target=Target(
             adjacency=Adjacency(adjacency), delta=_validate.open_probability("delta", delta)
         ),
-        options=RenyiOptions(conversion=conversion, order_limits=order_limits),
+        options=renyi_options(conversion, order_limits),
     )
     variable = search_variable(event, parameter)
     if prefer is not None:

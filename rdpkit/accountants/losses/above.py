@@ -131,11 +131,9 @@ class Above:
 
         What is above bounds delta of the composition.
         """
-        if place not in self._known:
-            self._known[place] = self._delta(place)
-        return self._known[place]
-
-    def _delta(self, place: int) -> tuple[arb, arb]:
+        known = self._known.get(place)
+        if known is not None:
+            return known
         start = place - self.window.first
         low, high = (
             float(np.dot(weights[: masses.size - start], masses[start:]))
@@ -147,7 +145,8 @@ class Above:
             factor = (self._scale - arb(self.grid.tilt) * arb(self.grid.step) * place).exp()
             below = factor * (arb(low * (1.0 - rounding)) - arb(self._lost))
             above = self._infinite + factor * (arb(high) + arb(self._lost))
-            return arb(below.lower()), arb(above.upper())
+            self._known[place] = arb(below.lower()), arb(above.upper())
+        return self._known[place]
 
     def delta_at(self, epsilon: float) -> tuple[arb, arb]:
         """Delta at any epsilon in the window: a lower end for the grid's, and an upper bound."""

@@ -105,7 +105,7 @@ def guide(step: Step | ProfileStep, reach: float) -> Guide:
     if step.is_gaussian:
         s /= 1.0 - step.other
         places = _points((0.0, s), far)
-        return _of_line(places, lambda x: s * x - s * s / 2.0, lambda x: -0.5 * (x - s) ** 2)
+        return _of_line(places, s * places - s * s / 2.0, -0.5 * (places - s) ** 2)
     q = step.sampling_probability
     common = math.log1p(-q) if q < 1.0 else -math.inf
     other = step.other if step.kind == "replaced" else None
@@ -119,20 +119,15 @@ def guide(step: Step | ProfileStep, reach: float) -> Guide:
             near = np.log1p(q * np.expm1(np.minimum(exponent, 1.0)))
         return np.where(exponent < 1.0, near, np.logaddexp(common, math.log(q) + exponent))
 
-    def loss(x: Array) -> Array:
-        return log_density(x, s) - (0.0 if other is None else log_density(x, other * s))
-
-    def log_first(x: Array) -> Array:
-        return -0.5 * x * x + log_density(x, s)
-
+    first = log_density(places, s)
+    losses = first - (0.0 if other is None else log_density(places, other * s))
+    found = _of_line(places, losses, -0.5 * places * places + first)
     if step.kind == "added":
-        found = _of_line(places, loss, log_first)
         return Guide(
             losses=-found.losses[::-1],
             log_masses=(found.log_masses - found.losses)[::-1],
             places=None if found.places is None else found.places[::-1],
         )
-    found = _of_line(places, loss, log_first)
     return found if step.is_a_pair else _symmetric(found)
 
 
@@ -149,12 +144,11 @@ def _points(centres: Sequence[float], far: float) -> Array:
     return np.unique(np.concatenate(pieces))
 
 
-def _of_line(
-    places: Array, loss: Callable[[Array], Array], log_density: Callable[[Array], Array]
-) -> Guide:
-    losses = np.maximum.accumulate(loss(places))
+def _of_line(places: Array, losses: Array, log_densities: Array) -> Guide:
+    """Points of a line, their losses, and densities up to a factor."""
+    losses = np.maximum.accumulate(losses)
     width = np.gradient(places)
-    log_masses = log_density(places) + np.log(width) - 0.5 * math.log(2.0 * math.pi)
+    log_masses = log_densities + np.log(width) - 0.5 * math.log(2.0 * math.pi)
     # Masses of pieces are renormalised: where pieces of the line are left out, little is there.
     return Guide(losses=losses, log_masses=log_masses - _log_sum(log_masses), places=places)
 
@@ -304,7 +298,9 @@ def saddle(
 def _by_conversion(total: Sum, log_delta: float, unit: float) -> tuple[float, float]:
     def converted(log_tilt: float) -> float:
         tilt = math.exp(log_tilt)
-        return (total.cumulant(tilt) - log_delta + _balle(tilt)) / tilt
+        # What the conversion of Balle et al. 2020 adds to the cumulant.
+        added = tilt * math.log(tilt / (tilt + 1.0)) - math.log1p(tilt) if tilt > 0.0 else 0.0
+        return (total.cumulant(tilt) - log_delta + added) / tilt
 
     start = math.log(unit * math.sqrt(-2.0 * log_delta))
     found = lowest(converted, start, width=1.0, rounds=40)
@@ -315,11 +311,6 @@ def _by_conversion(total: Sum, log_delta: float, unit: float) -> tuple[float, fl
         found = math.log(_STEEPEST / asked)
         asked = max(converted(found), 0.0)
     return math.exp(found), asked
-
-
-def _balle(tilt: float) -> float:
-    """What the conversion of Balle et al. 2020 adds to the cumulant."""
-    return tilt * math.log(tilt / (tilt + 1.0)) - math.log1p(tilt) if tilt > 0.0 else 0.0
 
 
 def _tilt_for(total: Sum, epsilon: float, mean: float, unit: float) -> float:

@@ -105,7 +105,7 @@ class Layout:
         if more is None or self.format_ is more:
             return None
         found = replace(self, format_=more)
-        return found if _within_limits(found) else None
+        return found if _excess(found) is None else None
 
     @property
     def in_stages(self) -> bool:
@@ -171,7 +171,9 @@ def arrange(
     found = choose.layout(step, _size(span / step), staged=False)
     if found.window.size > _SINGLE and len(releases) < total_count and not at_once:
         found = min(found, choose.layout_in_stages(), key=lambda one: one.cost()[0])
-    _check_cost(found)
+    excess = _excess(found)
+    if excess is not None:
+        raise NoLossDistributionError(excess)
     return found
 
 
@@ -260,20 +262,16 @@ def _ends(total: Sum, at: Saddle, count: int) -> tuple[float, float, float]:
     return low, high, total.tilted_upper_end(at.tilt, lost)
 
 
-def _within_limits(found: Layout) -> bool:
+def _excess(found: Layout) -> str | None:
+    """What a layout would cost, if that is more than the limits in force allow."""
     limits = current_limits()
     seconds, size = found.cost()
-    return seconds <= limits.seconds and size <= limits.bytes
-
-
-def _check_cost(found: Layout) -> None:
-    if not _within_limits(found):
-        limits = current_limits()
-        seconds, size = found.cost()
-        raise NoLossDistributionError(
-            f"A privacy loss distribution would take about {seconds:.2g} s and {size:.2g} bytes; "
-            f"the limits are {limits.seconds:g} s and {limits.bytes:g} bytes (rdpkit.limits)."
-        )
+    if seconds <= limits.seconds and size <= limits.bytes:
+        return None
+    return (
+        f"A privacy loss distribution would take about {seconds:.2g} s and {size:.2g} bytes; "
+        f"the limits are {limits.seconds:g} s and {limits.bytes:g} bytes (rdpkit.limits)."
+    )
 
 
 def _size(points: float) -> int:

@@ -123,8 +123,7 @@ def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternativ
 
 def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
     within = _in_each_part(event, adjacency, attained)
-    moves = adjacency is Adjacency.REPLACE_ONE and not event.record_keeps_its_part
-    if not moves or len(event.events) == 1:
+    if not event.record_may_move(adjacency):
         return _undominated(within)
     # The record leaves one part and joins another: every ordered pair of parts, of which a part
     # that two others dominate need not be one.
@@ -216,6 +215,8 @@ def _releases(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
 
 def _undominated(found: list[Alternative]) -> list[Alternative]:
     """Drop repetitions, and what leaks no more than another alternative step by step."""
+    if len(found) == 1:
+        return found
     unique = list({alternative.releases: alternative for alternative in reversed(found)}.values())
     return [
         one
