@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,34 @@ if TYPE_CHECKING:
 
 # Numbers with more digits than this before the point are written with an exponent.
 _LONGEST = 12
+_LONGEST_CELL = 300
+_MARKUP = re.compile(r"[!-+/:-@\[-`{-~]")
 
 
 def printable(text: str) -> str:
     """The text with control characters spelled out: no file steers the reader's terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def escaped_markdown(text: str) -> str:
+    """The text on one line, in which Markdown and HTML see nothing but letters.
+
+    Parameters
+    ----------
+    text : str
+        Anything.
+
+    Returns
+    -------
+    str
+        At most 300 characters; each that could be markup is an entity.
+    """
+    one_line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if len(one_line) > _LONGEST_CELL:
+        one_line = one_line[: _LONGEST_CELL - 3] + "..."
+    entities = _MARKUP.sub(lambda match: f"&#{ord(match.group())};", one_line)
+    # Renderers make a link of a bare address.
+    return re.sub(r"(?i)www\.", lambda match: match.group()[:3] + "&#46;", entities)
 
 
 def as_json(value: Any) -> str:

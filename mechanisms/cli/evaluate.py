@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
-from rich.console import Console
-from rich.table import Table
 
-from rdpkit.text import as_json, printable, rounded_up
+from rdpkit.text import as_json, printable
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell
@@ -149,34 +147,14 @@ def _one_release(
 
 def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
     """A table for people."""
+    from rdpkit.mechanisms.experiments.summary_table import COLUMNS, cells  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(title=printable(title), title_justify="left")
-    columns = ("data set", "mechanism", "setting", "epsilon", "delta", "adjacency", "model",
-               "seeds", "accuracy", "published")  # fmt: skip
-    for name in columns:
+    for name in COLUMNS:
         table.add_column(name, overflow="fold")
     for summary in summaries:
-        table.add_row(*(printable(text) for text in line(summary)))
+        table.add_row(*(printable(text) for text in cells(summary)))
     width = None if Console().is_terminal else 200
-    Console(width=width).print(table)
-
-
-def line(summary: Summary) -> tuple[str, ...]:
-    """One line of the table: numbers as people read them, epsilon rounded up."""
-    from rdpkit.mechanisms.experiments.experiment import short  # noqa: PLC0415
-
-    row = summary.row
-    epsilon = row.get("epsilon")
-    varied = ", ".join(f"{k.split('.')[-1]}={short(v)}" for k, v in row["varied"].items())
-    spread = "" if summary.std is None else f" +- {summary.std:.4f}"
-    return (
-        str(row["dataset"]),
-        str(row["mechanism"]),
-        varied,
-        "none" if epsilon is None else rounded_up(epsilon),
-        "" if epsilon is None else f"{row['delta']:g}",
-        "" if epsilon is None else str(row["adjacency"]),
-        str(row["model"]),
-        str(summary.seeds),
-        f"{summary.mean:.4f}{spread}",
-        "" if summary.published is None else f"{summary.published:g}",
-    )
+    Console(width=width, markup=False).print(table)

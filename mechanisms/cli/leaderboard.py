@@ -47,7 +47,10 @@ def leaderboard(
     from rdpkit.mechanisms.experiments.rows import read_all, summarise  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.summary_table import as_markdown  # noqa: PLC0415
 
-    summaries = [s for folder in results for s in summarise(read_all(folder))]
+    found = [read_all(folder) for folder in results]
+    for problem in (problem for _, problems in found for problem in problems):
+        click.echo(printable(f"left out: {problem}"), err=True)
+    summaries = [summary for rows, _ in found for summary in summarise(rows)]
     kept = [
         s
         for s in summaries
@@ -73,16 +76,22 @@ def leaderboard(
         print_summaries(members, title=printable(name))
 
 
-def _rank(summary: Summary) -> tuple[str, str, float, float, float]:
+def _target(summary: Summary) -> float | None:
     row = summary.row
-    target = row["target_epsilon"] if row["target_epsilon"] is not None else row["epsilon"]
+    found: float | None = (
+        row["target_epsilon"] if row["target_epsilon"] is not None else row["epsilon"]
+    )
+    return found
+
+
+def _rank(summary: Summary) -> tuple[str, str, float, float, float]:
+    row, target = summary.row, _target(summary)
     finite = float("inf") if target is None else float(target)
     return row["dataset"], row["adjacency"], finite, float(row["delta"]), -summary.mean
 
 
 def _group(summary: Summary) -> str:
-    row = summary.row
-    target = row["target_epsilon"] if row["target_epsilon"] is not None else row["epsilon"]
+    row, target = summary.row, _target(summary)
     if target is None:
         return f"{row['dataset']}: no guarantee"
     return (

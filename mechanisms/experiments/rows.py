@@ -19,6 +19,23 @@ Row = Mapping[str, Any]
 FORMAT = 1
 
 
+_NAMES = {str: "text", int: "an integer", float: "a number", dict: "a table", type(None): "null"}
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    dict: "a table",
+    type(None): "null",
+}
+_TEXT, _NUMBER = (str,), (int, float)
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("experiment", "cell", "dataset", "mechanism", "model", "adjacency"), _TEXT),
+    **dict.fromkeys(("epsilon", "target_epsilon", "published_accuracy"), (*_NUMBER, type(None))),
+    "delta": _NUMBER,
+    "varied": (dict,),
+}
+"""What every row must have for a summary, and of which type."""
+
+
 class Rows:
     """The rows of one experiment, in a folder; a row is there whole or not at all.
 
@@ -66,24 +83,36 @@ def read_row(path: Path) -> Row:
         raise ValueError(f"{path}: no row of results: {error}; remove it to run again.") from None
     if not isinstance(row, dict) or row.get("format") != FORMAT:
         raise ValueError(f"{path}: expected a row of results of format {FORMAT}.")
+    for key, kinds in _KINDS.items():
+        if key not in row:
+            raise ValueError(f"{path}: the row of results lacks the key {key!r}.")
+        if not isinstance(row[key], kinds):
+            wanted = " or ".join(_NAMES[kind] for kind in kinds)
+            raise ValueError(f"{path}: expected {key} to be {wanted}, got {row[key]!r:.80}.")
     accuracy = row.get("accuracy")
     if not isinstance(accuracy, (int, float)) or not 0.0 <= accuracy <= 1.0:
         raise ValueError(f"{path}: expected accuracy in [0, 1], got {accuracy!r}.")
     return row
 
 
-def read_all(folder: Path) -> list[Row]:
-    """All rows below a folder, of whatever experiments.
+def read_all(folder: Path) -> tuple[list[Row], list[str]]:
+    """All rows below a folder, of whatever experiments, and what is wrong with other files there.
 
     Raises
     ------
     ValueError
-        If there are none, or a file is no row.
+        If there is no file of results.
     """
     paths = sorted(folder.rglob("rows/*.json"))
     if not paths:
         raise ValueError(f"Expected {folder} to have results of rdpkit evaluate, got none.")
-    return [read_row(path) for path in paths]
+    rows, problems = [], []
+    for path in paths:
+        try:
+            rows.append(read_row(path))
+        except ValueError as error:
+            problems.append(str(error))
+    return rows, problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Summaries of results as a Markdown table, for documents."""
+"""Summaries of results as the cells of a table, and as a Markdown table for documents."""
 
 from __future__ import annotations
 
@@ -7,33 +7,37 @@ from collections.abc import Sequence
 from rdpkit.mechanisms.experiments.experiment import short
 from rdpkit.mechanisms.experiments.rows import Summary
 
-from rdpkit.text import rounded_up
+from rdpkit.text import escaped_markdown, rounded_up
 
-_COLUMNS = ("data set", "mechanism", "setting", "epsilon", "adjacency", "model", "seeds",
-            "accuracy", "published")  # fmt: skip
+COLUMNS = ("data set", "mechanism", "setting", "epsilon", "delta", "adjacency", "model", "seeds",
+           "accuracy", "published")  # fmt: skip
+
+
+def cells(summary: Summary) -> tuple[str, ...]:
+    """A text for each of :data:`COLUMNS`: epsilon rounded up, accuracy with its spread over seeds.
+
+    Nothing is escaped: the texts are those of files.
+    """
+    row = summary.row
+    epsilon = row["epsilon"]
+    varied = ", ".join(f"{k.split('.')[-1]}={short(v)}" for k, v in row["varied"].items())
+    spread = "" if summary.std is None else f" +- {summary.std:.4f}"
+    return (
+        row["dataset"],
+        row["mechanism"],
+        varied,
+        "none" if epsilon is None else rounded_up(epsilon),
+        "" if epsilon is None else f"{row['delta']:g}",
+        "" if epsilon is None else row["adjacency"],
+        row["model"],
+        str(summary.seeds),
+        f"{summary.mean:.4f}{spread}",
+        "" if summary.published is None else f"{summary.published:g}",
+    )
 
 
 def as_markdown(summaries: Sequence[Summary]) -> str:
-    """One line a setting; epsilon rounded up, accuracy with its standard deviation over seeds."""
-    lines = [_joined(_COLUMNS), _joined(["---"] * len(_COLUMNS))]
-    for summary in summaries:
-        row = summary.row
-        varied = ", ".join(f"{k.split('.')[-1]} {short(v)}" for k, v in row["varied"].items())
-        spread = "" if summary.std is None else f" ± {summary.std:.4f}"
-        cells = (
-            row["dataset"],
-            row["mechanism"],
-            varied,
-            "none" if row["epsilon"] is None else rounded_up(row["epsilon"]),
-            "" if row["epsilon"] is None else row["adjacency"],
-            row["model"],
-            summary.seeds,
-            f"{summary.mean:.4f}{spread}",
-            "" if summary.published is None else f"{summary.published:g}",
-        )
-        lines.append(_joined([str(cell).replace("|", "\\|") for cell in cells]))
-    return "\n".join(lines)
-
-
-def _joined(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+    """One line a setting; texts of files are escaped."""
+    lines = [COLUMNS, ("---",) * len(COLUMNS)]
+    lines += [tuple(escaped_markdown(cell) for cell in cells(one)) for one in summaries]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from rdpkit.verification.auditing.baseline import Comparison
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.rules import FailOn, broken_rules, failures
@@ -17,11 +15,11 @@ from rdpkit.verification.outputs.view import (
     slack_words,
 )
 
+from rdpkit.text import escaped_markdown
+
 # The summary of a step may have one mebibyte, and nobody reads that many rows.
 _ROWS = 300
 _DETAILS = 30
-_LONGEST = 300
-_MARKUP = re.compile(r"[!-+/:-@\[-`{-~]")
 
 
 def summary(result: AuditResult) -> str:
@@ -56,11 +54,11 @@ def summary(result: AuditResult) -> str:
         lines += ["", f"And {len(rows) - _ROWS} more."]
     for finding in failing[:_DETAILS]:
         rules = failures(finding, fail_on)
-        lines += ["", f"### {escape(finding.claim.id)}", ""]
-        lines.append(f"{escape(finding.claim.origin)}, line {finding.claim.line}")
+        lines += ["", f"### {escaped_markdown(finding.claim.id)}", ""]
+        lines.append(f"{escaped_markdown(finding.claim.origin)}, line {finding.claim.line}")
         lines.append("")
-        lines += [f"- {escape(headline(finding, rule))}" for rule in rules]
-        lines += [f"- what to change: {escape(advice(finding, rule))}" for rule in rules]
+        lines += [f"- {escaped_markdown(headline(finding, rule))}" for rule in rules]
+        lines += [f"- what to change: {escaped_markdown(advice(finding, rule))}" for rule in rules]
     if len(failing) > _DETAILS:
         lines += ["", f"And {len(failing) - _DETAILS} more that fail."]
     return "\n".join(lines) + "\n"
@@ -73,8 +71,8 @@ def _row(finding: Finding, fail_on: FailOn) -> str:
     lower, upper = finding.lower, finding.upper
     cells = (
         mark or ":white_check_mark:",
-        escape(finding.claim.id),
-        escape(claimed(finding.claim)),
+        escaped_markdown(finding.claim.id),
+        escaped_markdown(claimed(finding.claim)),
         "" if lower is None else number("lower", lower.epsilon, digits=4),
         "" if upper is None else number("upper", upper.epsilon, digits=4),
         slack_words(finding),
@@ -91,32 +89,10 @@ def _comparison(comparison: Comparison) -> list[str]:
     for change in comparison.changes[:_ROWS]:
         for moved in change.moved:
             worse = ":x: " if moved.worse else ""
-            lines.append(
-                f"| {escape(change.id)} | {worse}{moved.what} | {escape(moved.before)} "
-                f"| {escape(moved.now)} |"
-            )
+            before, now = escaped_markdown(moved.before), escaped_markdown(moved.now)
+            name = escaped_markdown(change.id)
+            lines.append(f"| {name} | {worse}{moved.what} | {before} | {now} |")
     return lines
 
 
-def escape(text: str) -> str:
-    """Text of which Markdown and HTML see nothing but letters.
-
-    Parameters
-    ----------
-    text : str
-        Anything.
-
-    Returns
-    -------
-    str
-        One line; every character that could be markup is an entity.
-    """
-    one_line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    if len(one_line) > _LONGEST:
-        one_line = one_line[: _LONGEST - 3] + "..."
-    entities = _MARKUP.sub(lambda match: f"&#{ord(match.group())};", one_line)
-    # Renderers make a link of a bare address.
-    return re.sub(r"(?i)www\.", lambda match: match.group()[:3] + "&#46;", entities)
-
-
-__all__ = ["escape", "summary"]
+__all__ = ["summary"]

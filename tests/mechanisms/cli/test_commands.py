@@ -56,6 +56,30 @@ def test_leaderboard_ranks_what_was_measured(digits, tmp_path):
     assert len(markdown) == 4
     assert len({line.count("|") for line in markdown}) == 1
     assert "no guarantee" in run(leaderboard, tmp_path / "r")
+    rows = sorted((tmp_path / "r").rglob("rows/*.json"))
+    for path in rows:
+        row = json.loads(path.read_text())
+        row["varied"] = {"model.name": "<img src=x>|`a` [b](c)"} | row["varied"]
+        path.write_text(json.dumps(row))
+    escaped = run(leaderboard, tmp_path / "r", "--markdown").splitlines()
+    assert len(escaped) == 4
+    assert {line.count("|") for line in escaped} == {11}
+    assert not any(c in "".join(escaped[2:]) for c in "<>`[(")
+    for number, (key, value) in enumerate([("dataset", None), ("epsilon", "x"), ("varied", 1)]):
+        row = json.loads(rows[number].read_text()) | {key: value}
+        if value is None:
+            del row[key]
+        rows[number].write_text(json.dumps(row))
+    short = run(leaderboard, tmp_path / "r")
+    assert f"left out: {rows[0]}: the row of results lacks the key 'dataset'." in short
+    assert "expected epsilon to be an integer or a number or null, got 'x'" in short
+    assert "expected varied to be a table, got 1" in short
+    rows[3].write_text("{}")
+    assert "got none of 0" in run(leaderboard, tmp_path / "r", status=2)
+
+
+def test_leaderboard_leaves_out_what_does_not_fit(digits, tmp_path):
+    run(evaluate, digits(*NOISELESS), "--results", tmp_path / "r", "--device", "cpu")
     assert "got none of 2" in run(leaderboard, tmp_path / "r", "--epsilon", 1, status=2)
     assert "got none of 2" in run(leaderboard, tmp_path / "r", "--min-seeds", 3, status=2)
 

@@ -9,8 +9,8 @@ import pytest
 from rdpkit.verification.auditing.baseline import Change, Comparison, Moved
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult, markdown
-from rdpkit.verification.outputs.markdown import escape
 
+from rdpkit.text import escaped_markdown
 from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
 
 
@@ -64,13 +64,13 @@ def test_hostile_text_is_text():
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_is_escaped_reads_the_same(text):
-    shown = html.unescape(escape(text))
+    shown = html.unescape(escaped_markdown(text))
     expected = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     assert shown == expected
 
 
 def test_long_text_is_cut():
-    assert len(escape("x" * 5000)) == 300
+    assert len(escaped_markdown("x" * 5000)) == 300
 
 
 def test_very_many_claims_fit_into_a_summary():
