@@ -8,10 +8,11 @@ imported when it is first looked up, because some of them need torch.
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
+
+from rdpkit.records import did_you_mean
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.algorithms.specification import Mechanism
@@ -64,9 +65,10 @@ def find_mechanism(name: str) -> Mechanism:
     wanted = name.replace("_", "-") if isinstance(name, str) else name
     names = mechanism_names()
     if wanted not in names:
-        near = difflib.get_close_matches(str(wanted), names, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"Expected mechanism to be one of {', '.join(names)}, got {name!r}.{hint}")
+        raise ValueError(
+            f"Expected mechanism to be one of {', '.join(names)}, got {name!r}."
+            f"{did_you_mean(wanted, names)}"
+        )
     module = wanted.replace("-", "_")
     if module in MODULES:
         found = import_module(f"{__name__}.{module}").SPEC

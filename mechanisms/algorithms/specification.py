@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
@@ -16,6 +15,7 @@ from rdpkit.mechanisms.releases.release import Release
 
 import rdpkit
 from rdpkit import _validate
+from rdpkit.records import did_you_mean
 
 Sizes = tuple[int, ...]
 """Public numbers of records, one for each class."""
@@ -259,9 +259,8 @@ class Mechanism:
 
 
 def _unknown(name: str, mechanism: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
     accepted = ", ".join(sorted(known)) or "none"
+    hint = did_you_mean(name, known)
     return f"unknown option {name!r} of {mechanism!r}; accepted: {accepted}.{hint}"
 
 

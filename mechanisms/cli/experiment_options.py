@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rdpkit.mechanisms.experiments import shipped
-from rdpkit.mechanisms.experiments.progress_bar import progress_bar
 
 from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.text import as_json
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _OPTIONS = (
         help="The data directory.  [default: RDPKIT_DATA_DIR]",
     ),
     click.option("--device", help="cpu or cuda.  [default: cuda where there is one]"),
+    threads_option,
     format_option,
     one_line_errors,
 )
@@ -66,5 +67,5 @@ def running(data_dir: Path | None, device: str | None) -> Iterator[Runner]:
     from rdpkit.mechanisms.evaluation.training import best_device  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.runner import Runner  # noqa: PLC0415  (it imports torch)
 
-    with progress_bar() as report:
-        yield Runner(directory=data_dir, device=device or best_device(), report=report)
+    with work_shown() as work:
+        yield Runner(directory=data_dir, device=device or best_device(), report=work.show)

@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 FORMAT = 1
 
 
-_NAMES = {str: "text", int: "an integer", float: "a number", dict: "a table", type(None): "null"}
+_NAMES = {
     str: "a string",
     int: "an integer",
     float: "a number",
