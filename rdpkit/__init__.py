@@ -19,7 +19,7 @@ if _TYPE_CHECKING:
     from rdpkit.bounds.gaussian_divergence import gaussian_renyi_divergence
     from rdpkit.bounds.sampled.fixed_size import fixed_size_gaussian_rdp
     from rdpkit.bounds.sampled.mironov2019 import sampled_gaussian_rdp
-    from rdpkit.bounds.synthesis.by_theorem import gaussian_synthesis_rdp
+    from rdpkit.bounds.synthesis.gaussian_synthesis import gaussian_synthesis_rdp
     from rdpkit.bounds.weak_triangle import weak_triangle
     from rdpkit.calibration import (
         Calibration,
@@ -49,7 +49,7 @@ if _TYPE_CHECKING:
     )
     from rdpkit.events.data_sets import DataSet
     from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
-    from rdpkit.pairs.neighbouring import NeighbouringPair, worst_pair
+    from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
     from rdpkit.planning import Choice, Plan, plan
 
 __all__ = [
@@ -117,7 +117,7 @@ _MODULES = {
     "bounds.gaussian": ("gaussian_rdp",),
     "bounds.gaussian_divergence": ("gaussian_renyi_divergence",),
     "bounds.sampled.mironov2019": ("sampled_gaussian_rdp",),
-    "bounds.synthesis.by_theorem": ("gaussian_synthesis_rdp",),
+    "bounds.synthesis.gaussian_synthesis": ("gaussian_synthesis_rdp",),
     "bounds.weak_triangle": ("weak_triangle",),
     "calibration": (
         "Calibration",
@@ -149,7 +149,7 @@ _MODULES = {
     "planning": ("Choice", "Plan", "plan"),
     "accountants.sweeps": ("Sweep", "sweep_epsilon"),
     "events.data_sets": ("DataSet",),
-    "pairs.neighbouring": ("NeighbouringPair", "worst_pair"),
+    "pairs.worst_pair": ("NeighbouringPair", "worst_pair"),
 }
 
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -175,7 +175,7 @@ def lower_bound(
     Guarantee
     ---------
     No (epsilon, delta)-DP statement holds for the event with an epsilon (or delta) below the one
-    returned: two neighbours that :mod:`rdpkit.pairs.neighbouring` writes out attain it.
+    returned: two neighbours that :mod:`rdpkit.pairs.worst_pair` writes out attain it.
 
     Assumes
     -------

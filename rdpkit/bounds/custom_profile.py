@@ -1,4 +1,4 @@
-r"""A privacy profile that the user vouches for at some points, everywhere else, and as RDP.
+r"""The privacy profile, and the RDP, that follow from points for which the user vouches.
 
 Guarantee
 ---------
@@ -188,7 +188,7 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
 
 
 def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    """The sum over the same nodes, exactly: their choice needs no certificate."""
+    """The same sum in balls. Any choice of nodes gives a bound, so it needs no certificate."""
     nodes = envelope(event)
     if nodes.infinite > 0.0:
         return arb.pos_inf()

@@ -1,4 +1,4 @@
-"""A curve that the user vouches for, between and below its orders.
+"""The RDP at all orders that follows from values for which the user vouches at some.
 
 Guarantee
 ---------
@@ -43,7 +43,7 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
         low = np.where(weight == 1.0, 0.0, (1.0 - weight) * scaled[below])
         chord = (low + weight * scaled[above]) / (orders - 1.0)
     values = np.array(event.values)
-    # At its own orders the curve is what was given, to the last bit.
+    # At the orders that were given the values are returned unchanged, without rounding.
     chord = np.where(orders == given[above], values[above], chord)
     return np.asarray(np.where(above == 0, values[0], chord))
 

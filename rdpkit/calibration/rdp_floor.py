@@ -1,4 +1,4 @@
-r"""A divergence that no sound bound is below, in closed form: to see from afar that noise is short.
+r"""A lower bound on every sound bound, in closed form: it shows quickly that noise is too small.
 
 Guarantee
 ---------

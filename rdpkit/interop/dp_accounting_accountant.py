@@ -1,4 +1,4 @@
-"""An accountant that goes where dp-accounting's accountants go."""
+"""rdpkit's bounds as an accountant with the interface of dp-accounting's accountants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RELATIONS = {
     privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE_ONE,
     privacy_accountant.NeighboringRelation.REPLACE_ONE: Adjacency.REPLACE_ONE,
 }
-# Where a divergence is finite at all, it is so at an order this close to 1.
+# A divergence that is finite at any order is finite at an order this close to 1.
 _LOWEST_ORDER = 1.0 + 1e-3
 
 
@@ -98,7 +98,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
     def _maybe_compose(
         self, event: Any, count: int, do_compose: bool
     ) -> privacy_accountant.PrivacyAccountant.CompositionErrorDetails | None:
-        """Convert all of the event first: where that fails nothing has changed."""
+        """Convert the whole event first, so that nothing has changed if that fails."""
         try:
             converted = from_dp_event(
                 event, adjacency=self._adjacency, noise_relative_to=self._noise_relative_to
@@ -183,11 +183,11 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         )
 
     def _kept(self, leaf: Event) -> float:
-        """The delta of one release that no epsilon takes away."""
+        """The delta that one release keeps, however large epsilon is."""
         if isinstance(leaf, CustomProfile):
             return leaf.deltas[-1]
         value, _ = analysis.upper_rdp(leaf, order=_LOWEST_ORDER, adjacency=self._adjacency)
-        # log1p of -1 has no value; nothing is known here, and almost 1 says as much.
+        # log1p(-1) is undefined; a delta of almost 1 says as little as a delta of 1.
         return 0.0 if math.isfinite(value) else 1.0 - 2.0**-53
 
 

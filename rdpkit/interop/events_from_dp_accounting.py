@@ -126,7 +126,7 @@ _WHY_NOT = {
 
 @lru_cache(maxsize=1)
 def _from_table() -> dict[type[Any], Callable[[Any, NoiseReading], Event]]:
-    """By exact type: a subclass may mean something else."""
+    """Converters by exact type, because a subclass may mean something else."""
     dpe = dp_events()
     return {
         dpe.NoOpDpEvent: lambda event, reading: profiles.nothing(reading.adjacency),
@@ -157,7 +157,7 @@ def _from_gaussian(dp_event: Any, reading: NoiseReading) -> Event:
 
 
 def _from_self_composed(dp_event: Any, reading: NoiseReading) -> Event:
-    # A chain of repetitions is one: recursion is kept for what really nests.
+    # The counts of nested repetitions are multiplied here: a long chain needs no deep recursion.
     inner, count = dp_event, 1
     while type(inner) is type(dp_event):
         count *= _validate.integer("count", inner.count)
@@ -192,9 +192,10 @@ def _one_gaussian(dp_event: Any, parts: list[tuple[float, int]], *, adaptive: bo
     """The one noise multiplier of Gaussian releases from the same sample; inf if there are none.
 
     Releases with noise z_i, one after the other, are dominated by one with 1/z^2 = sum 1/z_i^2
-    (Dong, Roth and Su 2022, Corollary 3.3). What compares a sample with and without a record
-    compares two distributions, and keeps that; where a record is swapped three take part, and
-    that the later releases may depend on the earlier ones has to be ruled out.
+    (Dong, Roth and Su 2022, Corollary 3.3). Where a record is added or removed, two distributions
+    are compared, and the corollary carries over to their mixtures even if later releases depend on
+    earlier ones. Where a record is swapped, three distributions take part, and releases that depend
+    on earlier ones are refused.
     """
     if len(parts) == 1 and parts[0][1] == 1:
         return parts[0][0]
@@ -284,7 +285,7 @@ def _from_laplace(dp_event: Any, reading: NoiseReading) -> Event:
 def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     rate = _validate.non_negative("noise_parameter", dp_event.noise_parameter)
     sensitivity = _validate.integer("sensitivity", dp_event.sensitivity)
-    if rate == 0.0:  # no distribution at all
+    if rate == 0.0:  # The noise is then no distribution.
         return profiles.everything(reading.adjacency)
     moved = sensitivity * _moved(dp_event, reading)
     return profiles.discrete_laplace(rate, moved, reading.adjacency)

@@ -127,7 +127,7 @@ def _to_repeated(event: Repeated, reading: NoiseReading) -> Any:
 
 
 def _to_one_part(event: Parallel, reading: NoiseReading) -> Any:
-    """Parts that are alike are one part as long as a record touches no second one."""
+    """Equal parts count as one part, as long as a changed record touches only one of them."""
     if not event.record_may_move(reading.adjacency) and len(set(event.events)) == 1:
         return _to(event.events[0], reading)
     raise UnconvertibleEventError(

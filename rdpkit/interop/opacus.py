@@ -6,8 +6,9 @@
     engine = opacus.PrivacyEngine(accountant="rdpkit")
 
 It accounts as Opacus does, a Poisson sample of rate q and Gaussian noise of z times the clipping
-norm at every step, under add-or-remove-one. What it sees to be otherwise is an error: Opacus lets
-``poisson_sampling=False`` pass, and its own accountants then say what holds for a Poisson sample.
+norm at every step, under add-or-remove-one. Batches that are seen to be drawn otherwise raise an
+error: Opacus accepts ``poisson_sampling=False``, and its own accountants then return the epsilon
+that would hold for Poisson samples.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
 """What Opacus accounts for: the clipping norm is the sensitivity."""
 
 _BOUNDS = (analysis.BEST, analysis.BEST_RDP, UPPER_ID)
-# Arguments of Opacus' own accountants that mean nothing here, or something else.
+# Arguments of Opacus' own accountants that have no meaning here, or another one.
 _FOREIGN = ("alphas", "eps_error", "delta_error", "poisson")
 _POISSON = (UniformWithReplacementSampler, DistributedUniformWithReplacementSampler)
 _DEEPEST_CALLER = 12
@@ -90,7 +91,7 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
     """
 
     def __init__(self) -> None:
-        # Steps that are alike are one entry however many there are, and whenever they were taken.
+        # Equal steps share one entry, whether or not they follow one another.
         self._counts: dict[tuple[float, float], int] = {}
         super().__init__()
 
@@ -250,7 +251,7 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
         return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over what :meth:`state_dict` has written; nothing changes if it cannot be.
+        """Restore what :meth:`state_dict` has returned; if that fails, nothing changes.
 
         Raises
         ------
@@ -278,8 +279,8 @@ def _checked(noise_multiplier: Any, sample_rate: Any) -> tuple[float, float]:
 def _loader_of_the_caller(frame: FrameType | None) -> Any:
     """The data loader that the calling ``make_private`` is about to return, if there is one.
 
-    Opacus tells an accountant the rate and nothing else, so that a loader that draws no Poisson
-    samples can be told apart in this way only.
+    Opacus tells an accountant nothing but the rate, so this is the only way to recognise a loader
+    that does not draw Poisson samples.
     """
     for _ in range(_DEEPEST_CALLER):
         if frame is None:

@@ -240,7 +240,7 @@ def _candidates(event: GaussianSynthesis, relation: Adjacency) -> list[_Common]:
 
 
 def _fewest(m: int, d: int, sigma: float, full: int) -> int | None:
-    """About the smallest count of corners with one given coordinate changed; None if there is none.
+    """Nearly the smallest count of corners with one given coordinate changed; None without any.
 
     Eigenvalues are largest at y = 1: 4 f across, and 4 (f + d (f0 - (f + f0)^2)) along the
     diagonal, f and f0 being the shares of one and of all coordinates changed.

@@ -33,8 +33,8 @@ from rdpkit.analysis import (
 )
 from rdpkit.conversions import EPSILON
 from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.pairs.neighbouring import pair_of
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
+from rdpkit.pairs.worst_pair import pair_of
 
 # Lower bounds are floating-point sums. One refutes a claim if it exceeds it by more than this part.
 _MARGIN = 1e-6

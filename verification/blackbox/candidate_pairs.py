@@ -10,7 +10,7 @@ from rdpkit.verification.blackbox.options import USUAL_RECORDS, VerificationOpti
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.pairs.neighbouring import NeighbouringPair, worst_pair
+from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
 
 LEAST_DELTA = 1e-3
 """The smallest delta that worst-case pairs are looked up for: a test cannot see events rarer."""

@@ -1,8 +1,8 @@
-"""What an adversary sees at worst: an event as one-dimensional pairs, one by one or composed.
+"""An event as one-dimensional pairs: a list of them for each way in which a record may matter.
 
-Privacy loss distributions compose exactly, but have no maximum: where a record's own value decides
-which releases it touches, every possibility is a list of its own, and a bound is the largest over
-all of them.
+Privacy loss distributions compose exactly, but the larger of two is not always defined. So where a
+record's own value decides which releases it touches, every possibility gets a list of its own, and
+a bound is the largest number over all lists.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Alternative:
 def alternatives(
     event: Event, adjacency: Adjacency, *, attained: bool = False
 ) -> tuple[Alternative, ...]:
-    """All that one changed record may amount to; what something else dominates is left out.
+    """Every way in which one changed record may matter, without those that another one dominates.
 
     Under add-or-remove-one they are for a removal; reversed, for an addition.
 
@@ -85,7 +85,7 @@ def alternatives(
         The neighbouring relation.
     attained : bool
         False: every step bounds what one release leaks. True: every step is a pair that two
-        data sets attain (:mod:`rdpkit.pairs.neighbouring` says which).
+        data sets attain (:mod:`rdpkit.pairs.worst_pair` says which).
 
     Raises
     ------
@@ -125,8 +125,8 @@ def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alt
     within = _in_each_part(event, adjacency, attained)
     if not event.record_may_move(adjacency):
         return _undominated(within)
-    # The record leaves one part and joins another: every ordered pair of parts, of which a part
-    # that two others dominate need not be one.
+    # The record leaves one part and joins another, so every ordered pair of parts is an
+    # alternative. A part that two others dominate need not be considered.
     ends = _in_each_part(event, Adjacency.ADD_OR_REMOVE_ONE, attained)
     kept: list[Alternative] = []
     for found in ends:
@@ -167,7 +167,7 @@ def _in_each_part(event: Parallel, adjacency: Adjacency, attained: bool) -> list
 def _different(events: tuple[Event, ...]) -> list[int]:
     """The places of all events that differ, and of a second one of each: a record may move there.
 
-    A million equal classes are two.
+    Of a million equal classes two places are returned.
     """
     seen: dict[int, int] = {}
     by_identity = []

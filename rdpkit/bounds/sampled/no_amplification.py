@@ -34,7 +34,7 @@ _BOTH = (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE)
 
 
 def _fixed_size_range(event: Any, adjacency: Adjacency) -> OrderRange:
-    # From the smaller neighbour a sample of the whole population cannot be drawn: nothing holds.
+    # The smaller neighbour is too small for a sample of the whole population: no bound holds.
     feasible = adjacency is Adjacency.REPLACE_ONE or event.sample_size < event.population_size
     return OrderRange() if feasible else OrderRange(highest=1.0)
 

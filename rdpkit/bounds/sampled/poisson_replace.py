@@ -72,7 +72,7 @@ def _parameters(orders: Array, z: float, q: float) -> Array:
 def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     z = event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
     q = event.sampling_probability
-    # Any p gives a bound: the table chooses it, and the exact divergences make the number.
+    # Any p gives a bound: the table only proposes p, and exact divergences give the bound there.
     p = _parameters(orders, z, q)
     result = np.full(orders.shape, np.inf)
     found = np.isfinite(p)

@@ -36,7 +36,7 @@ from rdpkit.events import FixedSizeSampledGaussian
 
 
 def _range(event: Any, adjacency: Adjacency) -> OrderRange:
-    # From the smaller neighbour a sample of the whole population cannot be drawn: nothing holds.
+    # The smaller neighbour is too small for a sample of the whole population: no bound holds.
     feasible = event.sample_size < event.population_size
     return OrderRange() if feasible else OrderRange(highest=1.0)
 

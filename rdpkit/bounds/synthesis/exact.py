@@ -127,7 +127,7 @@ def rdp_of_pair(orders: Array, m: int, d: int, min_eigenvalue: float) -> Array:
     size = m + 1.0
     best = np.zeros_like(a)
     removed_rest = (d - 1.0) * log_part(a, -1.0 / size)
-    # 0 inf is NaN: with d = 1 there is no other direction.
+    # With d = 1 there is no other direction, and 0 * inf would be NaN.
     added_rest = (d - 1.0) * log_part(a, 1.0 / m) if d > 1 else np.zeros_like(a)
     for t in (0.0, farthest(d, min_eigenvalue)):
         e = (m / size * t - 1.0) / size

@@ -70,7 +70,7 @@ def ball_one_output(
 ) -> arb:
     """A ball that contains the corollary's epsilon for one record at the p that the search picks.
 
-    The inner orders are evaluated as balls around what that p makes them. inf where no p is
+    The inner orders depend on p and are evaluated as balls. The result is inf where no p is
     admissible.
     """
     c = theorem.orders_below(n, d, min_eigenvalue)
