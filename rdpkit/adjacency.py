@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from rdpkit import _validate
-
 
 class Adjacency(StrEnum):
     """The neighbouring relation that a guarantee is for. No function has a default for it.
@@ -21,7 +19,7 @@ class Adjacency(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Adjacency:
         """Raise an error that says what is accepted."""
-        _validate.choice("adjacency", value, [member.value for member in cls])
+        _checked(value, "adjacency")
         raise AssertionError("A member's value was not recognised.")  # pragma: no cover
 
     @classmethod
@@ -35,4 +33,11 @@ class Adjacency(StrEnum):
         """
         if isinstance(value, cls):
             return value
-        return cls(_validate.choice(name, value, [member.value for member in cls]))
+        return cls(_checked(value, name))
+
+
+def _checked(value: object, name: str) -> str:
+    # Imported here because it loads numpy, which help texts can do without.
+    from rdpkit import _validate  # noqa: PLC0415
+
+    return _validate.choice(name, value, [member.value for member in Adjacency])

@@ -1,1 +1,1 @@
-"""Testing a privacy claim against the code that makes the releases."""
+"""Tests of a privacy claim against the code that makes the releases."""

@@ -1,4 +1,4 @@
-"""One sequential test that looks at several scores of the same outputs."""
+"""One sequential test of several scores of the same outputs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from rdpkit import _validate
 
 
 class CombinedTest:
-    """Spread a bettor's capital evenly over several scores.
+    """A sequential test that spreads the bettor's capital evenly over several scores.
 
     Guarantee
     ---------
-    If the claim is true, it is ever rejected with probability at most ``false_alarm_rate``: the
-    parts of the capital are nonnegative supermartingales, so their mean is one, whatever the
-    scores have to do with each other (Ville's inequality).
+    If the claim is true, the probability that it is ever rejected is at most ``false_alarm_rate``.
+    Each part of the capital is a nonnegative supermartingale, and so is their mean, however the
+    scores depend on each other. Ville's inequality holds for it.
 
     Assumes
     -------
-    As :class:`rdpkit.verification.estimators.sequential.SequentialTest`, of every score.
+    The assumptions of :class:`rdpkit.verification.estimators.sequential.SequentialTest`, for every
+    score.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class CombinedTest:
         self._names = tuple(names)
         if not self._names:
             raise _validate.fail("names", "to be at least one name", names)
-        # A part that has grown to this is enough on its own.
+        # A part that rejects at this rate makes the whole capital large enough on its own.
         alone = self._rate / len(self._names)
         self._tests = [SequentialTest(claim, false_alarm_rate=alone) for _ in self._names]
         self._claim = claim
@@ -60,7 +61,7 @@ class CombinedTest:
 
     @property
     def leading(self) -> str:
-        """The name of the score that gained most."""
+        """The name of the score with the largest capital."""
         return self._names[self._best]
 
     @property
@@ -68,12 +69,12 @@ class CombinedTest:
         return int(np.argmax([test.log_e_value for test in self._tests]))
 
     def update(self, p_scores: Array, q_scores: Array) -> Stop | None:
-        """Look at new scores, one score a column, in the order in which they were drawn.
+        """Look at new scores, in the order in which they were drawn.
 
         Parameters
         ----------
         p_scores, q_scores : ndarray, shape (n, k) each
-            Of as many outputs from either side.
+            One column for each score, and one row for each output; as many rows on either side.
 
         Returns
         -------
@@ -99,7 +100,7 @@ class CombinedTest:
         return self._stop
 
     def outcome(self, claim: str) -> Verdict:
-        """The verdict so far, with the claim in these words."""
+        """The verdict so far; ``claim`` is the claim in words."""
         found = self._tests[self._best].outcome() if self._runs else None
         stop = self._stop or Stop.EXHAUSTED
         count = len(self._names)
@@ -116,7 +117,10 @@ class CombinedTest:
         )
 
     def _diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Those of the leading score that all scores have: otherwise one of them saw enough."""
+        """Diagnostics of the leading score, if all scores have one of that kind.
+
+        A diagnostic that one score does not have is no explanation: that score could see enough.
+        """
         found = [test.outcome().diagnostics for test in self._tests]
         kinds = [{diagnostic.kind for diagnostic in one} for one in found]
         return tuple(one for one in found[self._best] if all(one.kind in kind for kind in kinds))

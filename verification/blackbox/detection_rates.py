@@ -21,7 +21,7 @@ from rdpkit.verification.estimators.base import ConfidenceInterval
 from rdpkit import supervisor
 
 POWER = 0.95
-"""A broken mechanism is to be caught with at least this probability."""
+"""A broken mechanism should be caught with at least this probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +35,16 @@ class DetectionRate:
     repeats : int
         How often it was verified.
     rejected, named, caught : int
-        How often the claim was rejected, a mistake was named, and either.
+        How often the claim was rejected, how often a mistake was named, and how often one of both
+        happened.
     nameable : bool
         Whether a check can name the mistake.
     median_runs, most_runs : int
-        Runs of the mechanism that one verification made.
+        The median and the largest number of runs in one verification.
     seconds, most_seconds : float
-        That one verification took in one process: the median, and the longest.
+        The median and the longest time of one verification, in one process.
     false_alarm_rate : float
-        The stated one.
+        The stated rate of each test.
     """
 
     name: str
@@ -67,7 +68,7 @@ class DetectionRate:
 
     @property
     def as_it_should_be(self) -> bool:
-        """Caught often enough; or, for a fixed one, accused no oftener than chance explains."""
+        """Whether a broken mechanism is caught often enough, and a fixed one not too often."""
         if not self.name.endswith(FIXED):
             return self.caught >= POWER * self.repeats
         surprising = clopper_pearson.lower_bound(

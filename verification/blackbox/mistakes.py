@@ -1,10 +1,9 @@
-"""Mistakes that can be named: what outputs of a mechanism show apart from any privacy claim.
+"""Mistakes that the outputs of a mechanism show by themselves, apart from any privacy claim.
 
-A test of a claim says that something is wrong. These checks say what, where that can be read from
-the outputs themselves. They look for coincidences that noise from a continuous distribution makes
-with probability next to nothing, and speak only where the two data sets differ in them: what is
-the same on both tells nobody apart, like the rounding of a result or a sum of probabilities that is
-1.
+A test of a claim shows that something is wrong. These checks show what is wrong, where the outputs
+reveal it. They look for coincidences that noise from a continuous distribution would hardly ever
+produce. A coincidence is reported only if the two data sets differ in it: what is the same on both,
+such as a rounded result or probabilities that sum to 1, does not leak anything.
 """
 
 from __future__ import annotations
@@ -16,14 +15,16 @@ import numpy as np
 from rdpkit.verification.blackbox.structure import Noiseless, Structure
 from rdpkit.verification.estimators.base import Array
 
+from rdpkit.records import as_plain
+
 
 class MistakeKind(StrEnum):
-    """What went wrong."""
+    """The kind of a mistake."""
 
     FIXED_SEED = "fixed_seed"
-    """Outputs do not vary from run to run."""
+    """The outputs are the same in every run."""
     SEED_AT_IMPORT = "seed_at_import"
-    """Outputs vary within a process, and are the same again in the next one."""
+    """The outputs vary within a process, and repeat in the next process."""
     NO_NOISE = "no_noise"
     """A part of the output has no noise."""
     NOISE_REUSED = "noise_reused"
@@ -34,7 +35,7 @@ class MistakeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
-    """A mistake that was found.
+    """A mistake that was found in outputs.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ class Mistake:
 
     def as_dict(self) -> dict[str, str]:
         """Plain values for JSON."""
-        return {"kind": self.kind.value, "message": self.message, "advice": self.advice}
+        found: dict[str, str] = as_plain(self)
+        return found
 
 
 def named_mistakes(p_outputs: Array, q_outputs: Array, structure: Structure) -> tuple[Mistake, ...]:
@@ -63,12 +65,12 @@ def named_mistakes(p_outputs: Array, q_outputs: Array, structure: Structure) -> 
     p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
         Outputs of independent runs.
     structure : Structure
-        What :func:`rdpkit.verification.blackbox.structure.structure_of` says of them.
+        The result of :func:`rdpkit.verification.blackbox.structure.structure_of` for them.
     """
     both = np.concatenate([p_outputs, q_outputs])
     noiseless, grid = structure.noiseless, structure.grid
     found = []
-    # Outputs that are whole numbers and seem constant may be answers that are rarely another.
+    # Whole numbers that seem constant may be counts or answers that only rarely differ.
     if noiseless is not None and not _whole(both[:, list(noiseless.columns)]):
         if all((side == side[0]).all() for side in (p_outputs, q_outputs)):
             return (_fixed_seed(len(p_outputs), len(q_outputs)),)
@@ -78,8 +80,8 @@ def named_mistakes(p_outputs: Array, q_outputs: Array, structure: Structure) -> 
             Mistake(
                 kind=MistakeKind.COARSE_NOISE,
                 message=f"Output {grid.column} lies on a grid of step {grid.step:.3g}, which is "
-                f"shifted by {grid.shift:.3g} steps from one data set to the other: the digits of "
-                "the noise end before those of what it is added to.",
+                f"shifted by {grid.shift:.3g} steps from one data set to the other: the noise has "
+                "fewer digits than the value that it is added to.",
                 advice="Draw the noise in the precision of the sum, round the noisy sum to a fixed "
                 "grid, or use a discrete Gaussian.",
             )
@@ -91,8 +93,9 @@ def _fixed_seed(runs: int, other_runs: int) -> Mistake:
     return Mistake(
         kind=MistakeKind.FIXED_SEED,
         message=f"All {runs} runs on D gave the same output, though each had a generator of its "
-        f"own, and all {other_runs} runs on D' gave another one.",
-        advice="Draw the noise from the generator that is handed in; look for a seed in the code.",
+        f"own, and all {other_runs} runs on D' gave another output.",
+        advice="Draw the noise from the generator that is passed to the mechanism; look for a "
+        "fixed seed in the code.",
     )
 
 
@@ -103,14 +106,14 @@ def _without_noise(noiseless: Noiseless) -> Mistake:
             kind=MistakeKind.NO_NOISE,
             message=f"Output {columns} does not vary, and is {noiseless.gap:.3g} larger or smaller "
             "on the other data set.",
-            advice="Add noise to all that depends on the data.",
+            advice="Add noise to every output that depends on the data.",
         )
     return Mistake(
         kind=MistakeKind.NOISE_REUSED,
         message=f"A combination of the outputs {columns}"
         + (" and others" if len(noiseless.columns) > 4 else "")
-        + f" varies by {noiseless.spread:.1g} of what its parts do, and differs between the data "
-        f"sets by {noiseless.gap:.3g}: the parts have the same noise.",
+        + f" varies {noiseless.spread:.1g} times as much as its parts, and differs between the "
+        f"data sets by {noiseless.gap:.3g}: the parts have the same noise.",
         advice="Draw noise for every part of the output; look for a random key or seed used twice.",
     )
 

@@ -1,7 +1,7 @@
-"""Whether a mechanism makes the same noise again in every new process.
+"""Whether a mechanism makes the same noise in every new process.
 
-A generator that is made with a fixed seed when a module is imported gives outputs that look
-independent as long as the process lives. Two new processes tell.
+A generator with a fixed seed that is made when a module is imported gives outputs that look
+independent within one process. Comparing two new processes reveals it.
 
 ``python -m rdpkit.verification.blackbox.repeated_noise TARGET DIRECTORY DATA.npz SEED RUNS`` prints
 the releases.
@@ -29,21 +29,21 @@ _SECONDS = 300.0
 def find_repeated_noise(
     target: TargetReference, dataset: LabelledData, *, seed: int
 ) -> Mistake | None:
-    """Run the target in two new processes with different generators, and compare.
+    """Run the target in two new processes with different generators, and compare the outputs.
 
     Parameters
     ----------
     target : TargetReference
-        One with a name.
+        A target with a name.
     dataset : LabelledData
-        What to run it on.
+        The data set to run it on.
     seed : int
-        The processes get seeds that come from it.
+        The seeds of both processes are drawn from it.
 
     Returns
     -------
     Mistake or None
-        The mistake, if all releases are the same.
+        The mistake, if all releases are the same in both processes.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def find_repeated_noise(
                 if process.returncode != 0:
                     last = err.decode(errors="replace").strip().splitlines()[-1:]
                     raise MechanismError(f"{target.name} failed in a new process: {' '.join(last)}")
-                # What the mechanism itself prints comes before.
+                # The mechanism may have printed lines before this one.
                 found.append(json.loads(out.decode().strip().splitlines()[-1]))
         except subprocess.TimeoutExpired:
             raise MechanismError(
@@ -94,8 +94,8 @@ def find_repeated_noise(
         kind=MistakeKind.SEED_AT_IMPORT,
         message=f"Two new processes gave the same {_RUNS} outputs, though their generators had "
         "different seeds.",
-        advice="Draw the noise from the generator that is handed in; look for a generator that is "
-        "seeded when a module is imported.",
+        advice="Draw the noise from the generator that is passed to the mechanism; look for one "
+        "that is seeded when a module is imported.",
     )
 
 

@@ -1,8 +1,8 @@
-"""Running a mechanism many times, in as many processes as there are, with the same result.
+"""Runs of a mechanism, shared between processes.
 
-Every run, or for a mechanism that makes many at once every block of them, has a generator of its
-own, numbered by what it is for and where in the sequence it stands. So results depend on the seed
-and on nothing else: not on how many processes share the work, nor on which one ran what.
+Every run has a generator of its own, or every block of runs if the mechanism makes many at once. It
+is made from the seed, the purpose of the run and its number in the sequence. So the results depend
+on the seed alone, and not on how many processes share the work.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from rdpkit.verification.estimators.base import Array
 
 from rdpkit import supervisor
 
-# Runs of a block, for mechanisms that make many at once.
+# The number of runs in a block, for mechanisms that make many at once.
 _BLOCK = 1024
-# Seconds of work below which starting other processes does not pay.
+# Work is shared with other processes only if it takes more seconds than this.
 _WORTH_SHARING = 1.0
-# Entries of all outputs that are kept at once.
+# The largest number of values of all outputs that are kept at once.
 _MOST_KEPT = 2**27
 
 
 class MechanismError(ValueError):
-    """The mechanism raised, or returned what is no release."""
+    """The mechanism raised an error, or returned something that is not a release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How a release looks.
+    """The shapes of the arrays of a release.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """Numbers in a release."""
+        """How many numbers are in a release."""
         return sum(math.prod(part) for part in self.parts)
 
     def describe(self) -> str:
-        """In words."""
+        """The shapes in words."""
         return " and ".join(str(part) for part in self.parts)
 
 
 def flatten(release: Any) -> tuple[Array, Shape]:
-    """A release as one row of numbers: an array, or a tuple or list of arrays, like (X, y).
+    """A release, an array or a tuple of arrays like (X, y), as one row of numbers.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def _array(value: Any) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise MechanismError(f"returned what is no array: {error}") from None
+        raise MechanismError(f"returned something that is not an array: {error}") from None
 
 
 def _check_numbers(values: Array) -> None:
@@ -96,8 +96,8 @@ def _check_numbers(values: Array) -> None:
     if bad.any():
         first = float(values[bad][0])
         raise MechanismError(
-            f"returned {first} ({int(bad.sum())} of {values.size} numbers are not finite); a "
-            "release that is no number has no verdict"
+            f"returned {first} ({int(bad.sum())} of {values.size} numbers are not finite); such a "
+            "release has no verdict"
         )
 
 
@@ -108,21 +108,21 @@ class Part:
     Parameters
     ----------
     target : TargetReference
-        What is run.
+        The mechanism to run.
     dataset : LabelledData
         The data set.
     side : {0, 1}
         0 if it is D, 1 if it is D'.
     seed : int
-        Of the whole verification.
+        The seed of the whole verification.
     key : tuple of int
-        What these runs are for.
+        The purpose of these runs, as numbers.
     start, count : int
-        Their place in the sequence of all runs with that key.
+        Their numbers in the sequence of all runs with that key.
     shape : Shape or None
-        What every release must look like; None: like the first one.
+        The shape that every release must have; None for the shape of the first release.
     scores : tuple of NamedScore or None
-        What to return of each release; None: all of it.
+        Scores to return of each release; None to return the release itself.
     """
 
     target: TargetReference
@@ -136,19 +136,19 @@ class Part:
     scores: tuple[NamedScore, ...] | None
 
     def generator(self, place: int) -> np.random.Generator:
-        """The generator of the run, or of the block, that starts at ``place``."""
+        """The random generator of the run, or block of runs, with this number."""
         return generator(self.seed, *self.key, self.side, place)
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
-    """The generator that a seed and a key stand for, as ``SeedSequence.spawn`` would make it."""
+    """The random generator of a seed and a key, as ``SeedSequence.spawn`` would make it."""
     return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
 
 
-class _Aside:
-    """What mechanisms print goes to standard error: standard output is for results.
+class _PrintsRedirected:
+    """Redirect what mechanisms print to standard error, because standard output is for results.
 
-    ``contextlib.redirect_stdout`` is not for several threads that enter and leave as they like.
+    Unlike ``contextlib.redirect_stdout``, this works for threads that overlap in any order.
     """
 
     def __init__(self) -> None:
@@ -169,18 +169,18 @@ class _Aside:
                 sys.stdout = self._kept
 
 
-_ASIDE = _Aside()
+_PRINTS_REDIRECTED = _PrintsRedirected()
 
 
 def run_part(part: Part) -> tuple[Array, Shape]:
-    """Make some runs: releases as rows, or their scores, and how a release looks.
+    """Make some runs and return the releases, or their scores, as rows, and a release's shape.
 
     Raises
     ------
     MechanismError
-        If a run fails; the message says which one, where and why.
+        If a run fails; the message says which run it was, where and why.
     """
-    with _ASIDE:
+    with _PRINTS_REDIRECTED:
         mechanism = part.target.mechanism()
         if hasattr(mechanism, "many"):
             rows, shape = _at_once(part, mechanism)
@@ -196,7 +196,7 @@ def _at_once(part: Part, mechanism: Any) -> tuple[Array, Shape]:
     for place in range(part.start, part.start + part.count, _BLOCK):
         count = min(_BLOCK, part.start + part.count - place)
         found = _called(part, place, mechanism.many, part.dataset, part.generator(place), count)
-        with _about(part, place):
+        with _ErrorsNameRun(part, place):
             array = _array(found)
             if array.dtype.kind not in "biuf" or array.ndim < 1 or array.shape[0] != count:
                 raise MechanismError(
@@ -218,7 +218,7 @@ def _one_by_one(part: Part, mechanism: Mechanism) -> tuple[Array, Shape]:
     shape, rows = part.shape, []
     for place in range(part.start, part.start + part.count):
         found = _called(part, place, mechanism, part.dataset, part.generator(place))
-        with _about(part, place):
+        with _ErrorsNameRun(part, place):
             row, seen = flatten(found)
             shape = _same(shape, seen)
         rows.append(row)
@@ -241,7 +241,7 @@ def _called(part: Part, place: int, function: Mechanism, *arguments: Any) -> Any
     except (Exception, SystemExit) as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         hint = (
-            "; the arrays of a data set are read-only, copy before changing them"
+            "; the arrays of a data set are read-only: copy them before changing them"
             if "read-only" in str(error)
             else ""
         )
@@ -251,8 +251,8 @@ def _called(part: Part, place: int, function: Mechanism, *arguments: Any) -> Any
         ) from error
 
 
-class _about:  # noqa: N801 - reads as a word in a with statement
-    """Say in an error which run it is about."""
+class _ErrorsNameRun:
+    """Add to an error which run it is about."""
 
     def __init__(self, part: Part, place: int) -> None:
         self._where = _where(part, place)
@@ -276,11 +276,11 @@ class MechanismRunner:
     Parameters
     ----------
     target : TargetReference
-        What to run.
+        The mechanism to run.
     seed : int
-        What all generators come from.
+        All generators are made from it.
     jobs : int or None
-        Processes; None: what joblib's context says, one if there is none.
+        Processes; None for what joblib's context says, and one without a context.
     """
 
     def __init__(self, target: TargetReference, *, seed: int, jobs: int | None) -> None:
@@ -292,12 +292,12 @@ class MechanismRunner:
         self.runs = 0
 
     def seconds_for(self, runs: int) -> float:
-        """About how long so many runs take, in processes that share them."""
+        """About how many seconds this number of runs takes, in all processes together."""
         spent = self._seconds_a_run * runs
         return spent if spent <= _WORTH_SHARING else spent / supervisor.processes(self._jobs)
 
     def affordable(self, seconds: float) -> int:
-        """About how many runs fit into this time."""
+        """About how many runs can be made in this time."""
         if seconds <= 0.0:
             return 0
         return int(seconds / max(self._seconds_a_run, 1e-9) * supervisor.processes(self._jobs))
@@ -311,7 +311,7 @@ class MechanismRunner:
         count: int,
         scores: Sequence[NamedScore] | None = None,
     ) -> tuple[Array, Array]:
-        """Releases on D and on D', ``count`` each, as rows, or their scores, one a column.
+        """``count`` releases on D and as many on D', as rows; or their scores, as columns.
 
         Raises
         ------
@@ -363,10 +363,10 @@ class MechanismRunner:
         return found
 
     def _cut(self, start: int, count: int) -> list[tuple[int, int]]:
-        """Parts of whole blocks: (start, count)."""
+        """Cut the runs into parts (start, count); blocks are never cut."""
         size = _BLOCK
         if not hasattr(self.target.mechanism(), "many"):
-            # A part of a second each, and one at least for every process.
+            # Each part takes about a quarter of a second, and there are at least sixteen parts.
             fitting = int(0.25 / self._seconds_a_run) if self._seconds_a_run else _BLOCK
             size = max(1, min(fitting, _BLOCK, -(-count // 16)))
         return [
@@ -377,9 +377,9 @@ class MechanismRunner:
         assert self.shape is not None
         if 2 * count * self.shape.size > _MOST_KEPT:
             raise ValueError(
-                f"{count} training runs a side of {self.shape.size} numbers each are too many to "
-                f"keep: expected at most {_MOST_KEPT // (2 * self.shape.size)} training runs, or a "
-                "mechanism that returns less."
+                f"{count} training runs on each side, of {self.shape.size} numbers each, are too "
+                f"many to keep: expected at most {_MOST_KEPT // (2 * self.shape.size)} training runs, or "
+                "a mechanism that returns less."
             )
 
 

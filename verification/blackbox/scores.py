@@ -1,7 +1,7 @@
-"""What a test looks at, where an output is more than one number: scores learnt from training runs.
+"""Scores, which turn an output into one number, learnt from training runs.
 
-A score may be anything, as long as it does not depend on the runs that it is then tested on.
-Several are tested side by side; the capital of a bettor who spreads evenly over them is their mean.
+A score may be any function that does not depend on the runs that it is tested on. Several scores
+are tested together (:mod:`rdpkit.verification.blackbox.combined_test`).
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from numpy.typing import ArrayLike, NDArray
 from rdpkit.verification.blackbox.structure import Structure
 from rdpkit.verification.estimators.base import Array, OutputScore, check_scores
 
-# Whitening needs more rows than this for each column.
+# A covariance is estimated only if there are at least this many rows for each column.
 _ROWS_A_COLUMN = 10
 _LEAST_LEARNT = 200
 
 
 def has_classifiers() -> bool:
-    """Whether scikit-learn, which classifiers come from, is there."""
+    """Whether scikit-learn, which has the classifiers, is installed."""
     return find_spec("sklearn") is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedScore:
-    """A score with its name.
+    """A score and its name.
 
     Parameters
     ----------
     name : str
-        In words.
+        The name in words.
     score : callable
         Turns flattened outputs, shape (n, d), into scores, shape (n,).
     """
@@ -41,7 +41,7 @@ class NamedScore:
     score: OutputScore
 
     def of(self, outputs: Array) -> Array:
-        """Scores of outputs.
+        """The scores of outputs.
 
         Raises
         ------
@@ -78,16 +78,17 @@ class Linear:
     weights: ArrayLike
 
     def __call__(self, outputs: Array, /) -> Array:
-        """The sum of each row."""
+        """The weighted sum of each row."""
         return np.asarray(outputs @ np.asarray(self.weights, dtype=np.float64))
 
 
 def linear(p_outputs: Array, q_outputs: Array) -> Linear:
-    """Fisher's discriminant; where there are too many columns to whiten, what does best without.
+    """A linear score that separates the outputs: Fisher's discriminant, if there are enough rows.
 
-    That is either the clearest columns or all of them, each column by itself. A difference may be
-    large in a few columns, or too small to be seen in any of them and clear in their sum. One half
-    of the outputs decides between what the other half suggests.
+    With too few rows to estimate a covariance there are two proposals: the columns that differ most
+    clearly, and all columns, each weighted by itself. The first suits a large difference in a few
+    columns, the second many small differences that are visible only in their sum. They are made on
+    one half of the outputs, and the other half decides between them.
 
     Parameters
     ----------
@@ -110,24 +111,24 @@ def _too_many(p_outputs: Array, q_outputs: Array) -> bool:
 
 
 def _moments(p_outputs: Array, q_outputs: Array) -> tuple[Array, Array]:
-    """By column: the difference of the means, and the variance; 0 only where nothing varies."""
+    """For each column, the difference of the means and the variance, which is 0 for constants."""
     gap = p_outputs.mean(axis=0) - q_outputs.mean(axis=0)
     variance = 0.5 * (p_outputs.var(axis=0) + q_outputs.var(axis=0))
-    # Means are rounded, and the variance of a constant with them.
+    # The variance of a constant is computed as more than 0, because its mean is rounded.
     still = ~_varies(p_outputs, q_outputs)
     gap[still], variance[still] = (p_outputs[0] - q_outputs[0])[still], 0.0
     return gap, variance
 
 
 def _varies(p_outputs: Array, q_outputs: Array) -> NDArray[np.bool_]:
-    """By column: whether it varies on either side."""
+    """For each column, whether it varies on either side."""
     return np.asarray(
         (p_outputs != p_outputs[0]).any(axis=0) | (q_outputs != q_outputs[0]).any(axis=0)
     )
 
 
 def _separation(score: OutputScore, p_outputs: Array, q_outputs: Array) -> float:
-    """The difference of the means of a score, in its standard deviations."""
+    """The difference of the means of a score, in standard deviations."""
     p, q = score(p_outputs), score(q_outputs)
     spread = math.sqrt(0.5 * (p.var() + q.var()))
     gap = float(p.mean() - q.mean())
@@ -135,7 +136,7 @@ def _separation(score: OutputScore, p_outputs: Array, q_outputs: Array) -> float
 
 
 def _of_all(p_outputs: Array, q_outputs: Array) -> Linear:
-    """Every column by itself: differences that none of them shows clearly add up."""
+    """All columns, each weighted by itself, so that small differences add up."""
     gap, variance = _moments(p_outputs, q_outputs)
     weights = np.zeros(gap.size)
     np.divide(gap, variance, out=weights, where=variance > 0.0)
@@ -143,7 +144,7 @@ def _of_all(p_outputs: Array, q_outputs: Array) -> Linear:
 
 
 def _of_clearest(p_outputs: Array, q_outputs: Array) -> Linear:
-    """Fisher's discriminant of the columns in which the sides differ clearly, if there are any."""
+    """Fisher's discriminant of the columns that differ clearly, or of all if none does."""
     gap, variance = _moments(p_outputs, q_outputs)
     clear = np.zeros(gap.size)
     error = np.sqrt(variance * 2.0 / min(len(p_outputs), len(q_outputs)))
@@ -153,12 +154,12 @@ def _of_clearest(p_outputs: Array, q_outputs: Array) -> Linear:
 
 
 def _fisher(p_outputs: Array, q_outputs: Array, chosen: NDArray[np.intp]) -> Linear:
-    """Fisher's discriminant of these columns, or each by itself if even these are too many."""
+    """Fisher's discriminant of these columns; each is weighted by itself if they are too many."""
     gap, variance = _moments(p_outputs, q_outputs)
     weights = np.zeros(gap.size)
     still = variance == 0.0
     if (still & (gap != 0.0)).any():
-        # Nothing is clearer than an output that does not vary.
+        # A constant output that differs between the data sets is the clearest score.
         weights[still] = gap[still]
         return Linear(weights=weights)
     chosen = chosen[~still[chosen]]
@@ -178,19 +179,19 @@ def _fisher(p_outputs: Array, q_outputs: Array, chosen: NDArray[np.intp]) -> Lin
 
 
 def _of_size_one(weights: Array) -> Linear:
-    """Weights of the size of the outputs: no overflow, whatever their units."""
+    """Weights scaled to a largest one of 1, so that nothing overflows in any unit."""
     largest = np.abs(weights).max()
     return Linear(weights=weights / largest if largest > 0.0 else np.ones(weights.size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSums:
-    """A weighted sum of the sums of a release's rows, where the order of rows says nothing.
+    """A score of the sums of groups of rows of a release.
 
     Parameters
     ----------
     places : ndarray of int, shape (rows, columns)
-        Where a row's varying numbers are in the flattened output; rows of a group are neighbours.
+        The places of each row's varying numbers in the flattened output, group by group.
     starts : ndarray of int, shape (groups,)
         The first row of each group.
     score : callable
@@ -214,19 +215,19 @@ def _sums_of_rows(outputs: Array, places: NDArray[np.intp], starts: NDArray[np.i
 def row_sums(
     p_outputs: Array, q_outputs: Array, *, shapes: tuple[tuple[int, ...], ...]
 ) -> RowSums | None:
-    """A linear score of the rows of a release, added up; None if a release has no rows to add.
+    """A linear score of sums of rows; None if a release has no rows to add up.
 
-    Rows are synthetic records, gradients of several steps or the like: what a changed record does
-    to each of them may be far too little to be seen, and clear in their sum. Rows that carry the
-    same constants, like labels, are added up together, and others apart.
+    Rows are synthetic records, gradients of several steps or the like. The effect of a changed
+    record on each row may be too small to be seen, and yet visible in their sum. Rows with the same
+    constants, such as labels, are added up together.
 
     Parameters
     ----------
     p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
         Training outputs.
     shapes : tuple of tuple of int
-        The arrays of a release, in the order in which they are flattened. Those of (X, y) begin
-        with the same number of rows.
+        The shapes of the arrays of a release, in the order in which they are flattened. There are
+        rows if all of them begin with the same number.
     """
     if len({shape[:1] for shape in shapes}) != 1 or all(len(shape) < 2 for shape in shapes):
         return None
@@ -264,15 +265,15 @@ def candidate_scores(
     p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
         Training outputs.
     structure : Structure
-        What :func:`rdpkit.verification.blackbox.structure.structure_of` says of them.
+        The result of :func:`rdpkit.verification.blackbox.structure.structure_of` for them.
     shapes : tuple of tuple of int
-        The arrays of a release, in the order in which they are flattened.
+        The shapes of the arrays of a release, in the order in which they are flattened.
     own : NamedScore or None
-        One that was given.
+        A score that was given.
     models : tuple of str
-        Of ``MODELS``: classifiers to train.
+        Classifiers to train: "logistic" and "boosting".
     rng : numpy.random.Generator
-        For the training.
+        All randomness of the training.
     """
     found = [] if own is None else [own]
     if structure.noiseless is not None:

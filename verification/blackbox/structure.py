@@ -1,7 +1,7 @@
 """Exact structure in outputs: combinations without noise, and grids.
 
-Both are what a score can look at (:mod:`rdpkit.verification.blackbox.scores`), and what a mistake
-can be named by (:mod:`rdpkit.verification.blackbox.mistakes`).
+Scores are made from it (:mod:`rdpkit.verification.blackbox.scores`), and mistakes are named by it
+(:mod:`rdpkit.verification.blackbox.mistakes`).
 """
 
 from __future__ import annotations
@@ -14,33 +14,35 @@ from numpy.typing import NDArray
 from rdpkit.verification.estimators.base import Array
 
 _EPS = float(np.finfo(np.float64).eps)
-# Columns that are looked at together.
+# The largest number of columns that are examined together.
 _MOST_COLUMNS = 256
-# A combination has no noise if it varies less than this, relative to its parts.
+# A combination has no noise if it varies by less than this, relative to its parts.
 _NOISELESS = 1e-9
-# What differs by less than this, relative to the parts, differs by rounding.
+# A difference below this, relative to the parts, is attributed to rounding.
 _DIFFERENT = 1e-6
+# Outputs lie on a grid if this share of them does.
 _SHARE = 0.98
-# A point is on the grid if it is nearer to it than this part of a step. Uniform digits are so with
-# probability 0.2.
+# A value is on the grid if its distance is below this part of a step; a value with random digits is
+# with probability 0.2.
 _NEAR = 0.1
+# With fewer outputs than this, no structure is reported.
 _FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noiseless:
-    """A combination of outputs that does not vary on at least one of the data sets.
+    """A weighted sum of outputs that is constant on at least one of the data sets.
 
     Parameters
     ----------
     columns : tuple of int
-        The outputs in it.
+        The outputs in the sum.
     weights : tuple of float
         Their weights.
     spread : float
-        Its standard deviation over that of its parts.
+        The standard deviation of the sum over that of its parts.
     gap : float
-        How far apart it is on the two data sets, in the units of the output.
+        The difference of the sum between the two data sets, in the units of the output.
     """
 
     columns: tuple[int, ...]
@@ -49,13 +51,13 @@ class Noiseless:
     gap: float
 
     def __call__(self, outputs: Array, /) -> Array:
-        """The combination, for each row."""
+        """The sum for each row."""
         return np.asarray(outputs[:, list(self.columns)] @ np.array(self.weights))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseGrid:
-    """A grid on which one output lies on one of the data sets, and elsewhere on the other.
+    """A grid that contains one output on one of the data sets, but not on the other.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ class NoiseGrid:
     step : float
         A power of two.
     shift : float
-        How far the other data set's outputs are from it, in steps, in (0, 0.5].
+        The distance of the other data set's outputs from the grid, in steps, in (0, 0.5].
     """
 
     column: int
@@ -75,20 +77,20 @@ class NoiseGrid:
     shift: float
 
     def __call__(self, outputs: Array, /) -> Array:
-        """Distance to the grid in steps, in [0, 0.5], for each row."""
+        """The distance to the grid in steps, in [0, 0.5], for each row."""
         return _distance(outputs[:, self.column], self.origin, self.step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:
-    """What there is of both.
+    """The exact structure that was found in outputs.
 
     Parameters
     ----------
     noiseless : Noiseless or None
-        A combination of outputs that does not vary, where the data sets differ in it.
+        A sum of outputs that does not vary, but differs between the data sets.
     grid : NoiseGrid or None
-        A grid on which outputs lie, where the data sets differ in it.
+        A grid that contains an output, but differs between the data sets.
     """
 
     noiseless: Noiseless | None = None
@@ -96,7 +98,7 @@ class Structure:
 
 
 def structure_of(p_outputs: Array, q_outputs: Array) -> Structure:
-    """What outputs on D and on D' show; fewer than 20 of them show nothing.
+    """The structure of outputs on D and on D'; nothing is reported for fewer than 20 of them.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def structure_of(p_outputs: Array, q_outputs: Array) -> Structure:
 
 
 def noiseless_direction(p_outputs: Array, q_outputs: Array) -> Noiseless | None:
-    """The combination that varies least, if it does not vary and tells the data sets apart."""
+    """A weighted sum that does not vary and tells the data sets apart, if there is one."""
     columns = _columns(p_outputs, q_outputs)
     for side, other in ((p_outputs, q_outputs), (q_outputs, p_outputs)):
         rows, others = side[:, columns], other[:, columns]
@@ -129,9 +131,9 @@ def noiseless_direction(p_outputs: Array, q_outputs: Array) -> Noiseless | None:
 
 
 def _columns(p_outputs: Array, q_outputs: Array) -> NDArray[np.intp]:
-    """The columns to look at: those whose means differ most, if there are too many."""
+    """The columns to examine: those whose means differ most, if there are too many."""
     width = p_outputs.shape[1]
-    # With fewer rows than columns something always has no variance.
+    # With fewer rows than columns, some combination always has no variance.
     room = min(_MOST_COLUMNS, (min(len(p_outputs), len(q_outputs)) - 1) // 4)
     if width <= room:
         return np.arange(width)
@@ -145,11 +147,11 @@ def _columns(p_outputs: Array, q_outputs: Array) -> NDArray[np.intp]:
 
 def _in_columns(rows: Array, others: Array) -> tuple[Array, float, float] | None:
     size = np.abs(rows).max(axis=0)
-    # Relative to one of them, what is constant is exactly so.
+    # Constant columns become exactly 0 if one row is subtracted.
     rows, others = rows - rows[0], others - rows[0]
     centre = rows.mean(axis=0)
     spread = rows.std(axis=0)
-    # What varies by rounding only has no noise of its own.
+    # A column that varies only by rounding has no noise of its own.
     noisy = spread > 16.0 * _EPS * size
     scale = np.where(noisy, spread, np.where(size > 0.0, size, 1.0))
     residuals = (rows - centre) / scale
@@ -163,7 +165,7 @@ def _in_columns(rows: Array, others: Array) -> tuple[Array, float, float] | None
     if length < _DIFFERENT:
         return None
     direction = gaps @ still / length
-    # Leave out columns that have nothing to do with it.
+    # Leave out columns whose weight is negligible.
     direction[np.abs(direction) < _DIFFERENT] = 0.0
     weights = direction / scale
     weights = weights / np.abs(weights).max()
@@ -177,7 +179,7 @@ def _in_columns(rows: Array, others: Array) -> tuple[Array, float, float] | None
 
 
 def grid_of(p_outputs: Array, q_outputs: Array) -> NoiseGrid | None:
-    """The grid on which the data sets differ most clearly, if there is one."""
+    """The grid in which the data sets differ most clearly, if there is one."""
     best: NoiseGrid | None = None
     for column in _columns(p_outputs, q_outputs):
         for side, other in ((p_outputs, q_outputs), (q_outputs, p_outputs)):
@@ -191,7 +193,7 @@ def grid_of(p_outputs: Array, q_outputs: Array) -> NoiseGrid | None:
 
 
 def _grid_of_column(values: Array, others: Array) -> tuple[float, float, float] | None:
-    """Origin, largest step, and shift; None if there is no grid, or the data sets share it."""
+    """Origin, largest step and shift; None if there is no grid or both data sets are on it."""
     if len(np.unique(values)) < _FEWEST:
         return None
     size = max(float(np.abs(values).max()), float(np.abs(others).max()))

@@ -1,4 +1,4 @@
-"""What is claimed, as tests take it: (epsilon, delta), or what an event implies."""
+"""Claims under test: (epsilon, delta)-DP, or what an event implies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.losses import NoLossDistributionError
 
-# Deltas at which an event's privacy profile is looked at, besides that at epsilon = 0.
+# The privacy profile of an event is tested at these deltas, and at epsilon = 0.
 DELTAS = (1e-1, 1e-2, 1e-3, 1e-4)
 ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)
 _LARGEST_EPSILON = 500.0
@@ -34,11 +34,11 @@ class ClaimUnderTest:
     Parameters
     ----------
     statement : str
-        In words.
+        The claim in words.
     adjacency : Adjacency
         The neighbouring relation.
     part : PrivacyClaim
-        The same for the test.
+        The claim in the form that tests need.
     event : Event or None
         What is claimed to be released.
     """
@@ -49,7 +49,7 @@ class ClaimUnderTest:
     event: rdpkit.Event | None = None
 
     def describe(self) -> str:
-        """In words."""
+        """The claim in words, with its adjacency."""
         return f"{self.statement} under {self.adjacency.value}"
 
 
@@ -78,8 +78,9 @@ def event_claim(
 ) -> ClaimUnderTest:
     """The claim that what is released is an event.
 
-    With ``delta``, or ``epsilon``, the best upper bound that is known for the event at that delta,
-    or epsilon. With neither, its privacy profile at some points, or its RDP curve.
+    With ``delta`` or ``epsilon``, the claim is the best known upper bound for the event at that
+    delta or epsilon. With neither, it is the event's privacy profile at some points, or its RDP
+    curve.
 
     Guarantee
     ---------
@@ -92,9 +93,9 @@ def event_claim(
     adjacency : Adjacency or str
         The neighbouring relation.
     delta, epsilon : float, optional
-        At most one.
+        At most one of them.
     view : {"profile", "rdp"}
-        What to look at with neither. The profile says more, and is tested faster.
+        What to test with neither. The profile says more, and is tested faster.
 
     Raises
     ------
@@ -133,7 +134,7 @@ def _given(value: float | None) -> float:
 
 def _profile(event: rdpkit.Event, adjacency: Adjacency) -> ProfileClaim | None:
     pairs = []
-    # Either the privacy loss distribution, which gives all points alike, or Renyi divergences.
+    # All points come from the privacy loss distribution, or else all from Renyi divergences.
     for bound in (UPPER_ID, "best-rdp"):
         try:
             start = rdpkit.delta(event, epsilon=0.0, adjacency=adjacency, bound=bound).delta
@@ -154,7 +155,7 @@ def _profile(event: rdpkit.Event, adjacency: Adjacency) -> ProfileClaim | None:
 def _curve(event: rdpkit.Event, adjacency: Adjacency) -> RdpClaim | None:
     curve = rdpkit.RdpCurve.of(event, orders=ORDERS, adjacency=adjacency)
     finite = np.isfinite(curve.values)
-    # Beyond this a curve allows nearly everything, and is no number to bet on.
+    # A curve with larger values allows nearly everything, so a bet on it gains nothing.
     finite &= (curve.orders - 1.0) * np.where(finite, curve.values, math.inf) <= _LARGEST_EPSILON
     if not finite.any():
         return None

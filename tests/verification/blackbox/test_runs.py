@@ -148,7 +148,7 @@ def test_what_a_release_may_be(release, row, shape):
         (np.array([np.inf]), "returned inf"),
         (np.array(["a"]), "returned <U1"),
         (None, "returned object"),
-        ([[1.0], [1.0, 2.0]], "returned what is no array"),
+        ([[1.0], [1.0, 2.0]], "returned something that is not an array"),
         (np.array([1j]), "returned complex128"),
         (np.zeros((0, 3)), "returned an empty release"),
         ({"x": 1.0}, "returned object"),
@@ -217,7 +217,7 @@ def test_releases_of_different_shapes():
         (lambda count: np.zeros((count + 1, 2)), r"expected \d+ releases along the first axis"),
         (lambda count: np.zeros((count, 0)), "empty release"),
         (lambda count: np.full((count, 1), np.nan), "returned nan"),
-        (lambda count: [[1.0], [1.0, 2.0]], "returned what is no array"),
+        (lambda count: [[1.0], [1.0, 2.0]], "returned something that is not an array"),
         (lambda count: 1.0, "expected 40 releases"),
     ],
 )

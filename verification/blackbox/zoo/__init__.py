@@ -1,7 +1,7 @@
-"""Broken mechanisms, each a mistake that somebody made, and the same code without it.
+"""Broken mechanisms, each with a mistake that somebody made, and the same code without it.
 
-Names are those that ``rdpkit verify`` takes: ``subset-once`` is broken, ``subset-once-fixed`` is
-not.
+The names are those that ``rdpkit verify`` takes: ``subset-once`` is broken, and
+``subset-once-fixed`` is not. To add a mistake, write its file and list it here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ENTRIES: Mapping[str, ZooEntry] = MappingProxyType(
 
 
 def names() -> tuple[str, ...]:
-    """Names of all mechanisms, each broken one before its fixed twin."""
+    """Names of all mechanisms; each broken one comes before the fixed one."""
     return tuple(name + suffix for name in ENTRIES for suffix in ("", FIXED))
 
 

@@ -1,4 +1,4 @@
-"""What every entry of the zoo is: a mistake, the claim that it voids, and the code without it."""
+"""Entries of the zoo: a mistake, the claim that it breaks, and the code with and without it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.estimators.base import Array, OutputScore
 
-from rdpkit import Event
+from rdpkit import Event, worst_pair
 from rdpkit.adjacency import Adjacency
 
-# Entries of an array that one call may fill.
+# The largest number of values of an intermediate array.
 _ROOM = 4_000_000
 
 
@@ -35,32 +36,32 @@ class ZooMechanism(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooEntry:
-    """One mistake.
+    """A mistake, in code that makes it and in code that does not.
 
     Parameters
     ----------
     name : str
-        Names the broken mechanism; the one without the mistake is called ``NAME-fixed``.
+        The name of the broken mechanism; the one without the mistake is called ``NAME-fixed``.
     mistake : str
-        What is wrong, in words.
+        The mistake in words.
     correction : str
-        What the other one does instead.
+        What the fixed mechanism does instead.
     seen_in : str
-        Where it happened.
+        Where the mistake was made.
     event : Event
-        What both claim to be. The fixed one is.
+        What both mechanisms claim to release; the fixed one does.
     adjacency : Adjacency
         The neighbouring relation of the claim.
     broken, fixed : ZooMechanism
-        The code.
+        The code with and without the mistake.
     neighbours : callable
         Makes the pair of data sets that shows the mistake.
     statistic : str
-        What is looked at, in words.
+        The score in words.
     score : callable or None
-        Makes the statistic; None where the scores that are learnt show the mistake.
+        Makes the score; None if scores that are learnt show the mistake.
     mistakes : tuple of MistakeKind
-        The checks that name the mistake, apart from the test.
+        How checks of the outputs name the mistake, apart from the test.
     """
 
     name: str
@@ -79,11 +80,12 @@ class ZooEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummedLogRatio:
-    """The log-likelihood ratio of what the claim allows an adversary to see.
+    """The log-likelihood ratio of all releases under the claim.
 
-    Each release, projected on the direction in which the changed record lies and measured from
-    where it would be without that record, is (1-q) N(0, z^2) + q N(1, z^2) on one data set and
-    N(0, z^2) on the other, in units of ``distance``. Releases are independent: ratios add up.
+    Each release is projected on the direction of the changed record and measured from where it
+    would be without that record, in units of ``distance``. It then has the distribution
+    (1-q) N(0, z^2) + q N(1, z^2) on one data set and N(0, z^2) on the other. Releases are
+    independent, so their log-likelihood ratios are added.
 
     Parameters
     ----------
@@ -92,15 +94,15 @@ class SummedLogRatio:
     direction : tuple of float
         Unit vector of d coordinates.
     centre : float
-        Projection of what is released without the changed record.
+        The projection of a release without the changed record.
     distance : float
-        How far the record moves it.
+        How far the changed record moves the projection.
     noise_multiplier : float
         z.
     sampling_probability : float
         q.
     touched : tuple of int, optional
-        (start, stop): the releases that the changed record can touch; by default all.
+        (start, stop): the releases that the changed record can affect; by default all.
     """
 
     shape: tuple[int, int]
@@ -124,8 +126,16 @@ class SummedLogRatio:
         return np.asarray(ratios.sum(axis=1))
 
 
+def worst_pair_of(
+    event: Event, adjacency: Adjacency, *, dimension: int, records: int = 0
+) -> Neighbours:
+    """The data sets of the event's worst-case pair, filled up to this number of records."""
+    pair = worst_pair(event, adjacency=adjacency, delta=LEAST_DELTA)
+    return of_pair(pair, dimension=dimension, records=records)
+
+
 def clipped(features: Array, norm: float) -> Array:
-    """Rows scaled down to an L2 norm of at most ``norm``."""
+    """The rows, each scaled down to an L2 norm of at most ``norm``."""
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     return np.asarray(features / np.maximum(1.0, lengths / norm))
 
@@ -133,7 +143,7 @@ def clipped(features: Array, norm: float) -> Array:
 def subset_indicators(
     shape: tuple[int, ...], size: int, population: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which of ``population`` records are in uniform subsets of ``size``, shape (*shape, n)."""
+    """Uniform subsets of ``size`` of ``population`` records, as booleans of shape (*shape, n)."""
     if size > population:
         raise ValueError(
             f"Expected a data set of at least {size} records to draw from, got {population}."
@@ -146,7 +156,7 @@ def subset_indicators(
 
 
 def in_pieces(count: int, entries_each: int, one_piece: Callable[[int], Array]) -> Array:
-    """Run ``one_piece`` on parts of ``count``, so that no intermediate array is too large."""
+    """Call ``one_piece`` on parts of ``count``, so that no intermediate array is too large."""
     step = max(1, _ROOM // max(1, entries_each))
     parts = [one_piece(min(step, count - start)) for start in range(0, count, step)]
     return np.concatenate(parts)
@@ -160,4 +170,5 @@ __all__ = [
     "clipped",
     "in_pieces",
     "subset_indicators",
+    "worst_pair_of",
 ]

@@ -1,4 +1,4 @@
-"""The mean is clipped, and not what it is the mean of."""
+"""The mean of the records is clipped, and not the records."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rdpkit.adjacency import Adjacency
 
 _RECORDS, _NORM, _DIMENSION = 8, 1.0, 2
 _ADJACENCY = Adjacency.REPLACE_ONE
-# What one record adds to the mean has a norm of at most C/n.
+# One record moves the mean by a vector whose norm is at most C/n.
 _EVENT = Gaussian(noise_std=0.25, record_norm=_NORM / _RECORDS)
 _LARGE = 1000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClippedMean(ZooMechanism):
-    """The mean of all records, clipped, with noise; n is public.
+    """The clipped mean of all records, with noise; the number n of records is public.
 
     Parameters
     ----------

@@ -34,11 +34,11 @@ class SampledSums(ZooMechanism):
     Parameters
     ----------
     step : PoissonSampledGaussian
-        What each of them is claimed to be.
+        What each sum is claimed to be.
     steps : int
-        How many.
+        The number of sums.
     batch : int or None
-        Records of each sample, drawn without replacement; None: every record joins independently.
+        Records of each sample, drawn without replacement; None if every record joins independently.
     """
 
     step: PoissonSampledGaussian
@@ -70,7 +70,7 @@ def _neighbours() -> Neighbours:
         adjacency=_ADJACENCY,
         description=(
             f"{_RECORDS - 1} records at -1 of the first axis, and one at +1 in D alone: in a batch "
-            "of fixed size it takes the place of one of the others",
+            "of fixed size it replaces one of the others",
         ),
     )
 

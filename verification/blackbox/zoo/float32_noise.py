@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.candidate_pairs import OFF_GRID, of_pair
+from rdpkit.verification.blackbox.candidate_pairs import OFF_GRID
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
+from rdpkit.verification.blackbox.zoo.base import (
+    Array,
+    ZooEntry,
+    ZooMechanism,
+    clipped,
+    worst_pair_of,
+)
 from scipy.special import ndtri
 
-from rdpkit import Gaussian, worst_pair
+from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
 
 _EVENT = Gaussian(noise_std=1.5, record_norm=1.0)
@@ -49,17 +55,16 @@ class QuantileNoiseSum(ZooMechanism):
 
 
 def _neighbours() -> Neighbours:
-    pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
-    return of_pair(pair, dimension=_DIMENSION, records=8).scaled(OFF_GRID)
+    return worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION, records=8).scaled(OFF_GRID)
 
 
 ENTRY = ZooEntry(
     name="float32-noise",
     mistake="The noise is drawn in single precision, with 2^24 levels, and added to a sum in "
-    "double precision: the digits that the noise does not reach tell the sum.",
+    "double precision: the digits beyond those of the noise reveal the sum.",
     correction="The noise is drawn in double precision.",
-    seen_in="precision attacks on noise of floats: Mironov 2012, On Significance of the Least "
-    "Significant Bits for Differential Privacy; opacus pull request 260 answers one on its "
+    seen_in="attacks on the precision of floating-point noise: Mironov 2012, On Significance of the "
+    "Least Significant Bits for Differential Privacy; opacus pull request 260 answers one on its "
     "Gaussian noise, prestodb/presto issue 23002 reports one",
     event=_EVENT,
     adjacency=_ADJACENCY,

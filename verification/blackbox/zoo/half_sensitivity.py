@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.candidate_pairs import of_pair
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
     SummedLogRatio,
     ZooEntry,
     ZooMechanism,
     clipped,
+    worst_pair_of,
 )
 
-from rdpkit import Gaussian, worst_pair
+from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
 
 _NOISE_MULTIPLIER, _NORM = 1.0, 1.0
@@ -35,7 +35,7 @@ class NoisySum(ZooMechanism):
     clip_norm : float
         C.
     sensitivity : float
-        What the author takes for the sensitivity.
+        The sensitivity that the noise is scaled to.
     """
 
     noise_multiplier: float
@@ -49,11 +49,6 @@ class NoisySum(ZooMechanism):
             0.0, self.noise_multiplier * self.sensitivity, (count, dataset.dimension)
         )
         return np.asarray(total + noise)
-
-
-def _neighbours() -> Neighbours:
-    pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
-    return of_pair(pair, dimension=_DIMENSION, records=8)
 
 
 def _score() -> SummedLogRatio:
@@ -78,7 +73,7 @@ ENTRY = ZooEntry(
     adjacency=_ADJACENCY,
     broken=NoisySum(noise_multiplier=_NOISE_MULTIPLIER, clip_norm=_NORM, sensitivity=_NORM),
     fixed=NoisySum(noise_multiplier=_NOISE_MULTIPLIER, clip_norm=_NORM, sensitivity=2.0 * _NORM),
-    neighbours=_neighbours,
+    neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION, records=8),
     statistic="the sum along the changed record",
     score=_score,
 )

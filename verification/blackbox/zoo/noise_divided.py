@@ -1,12 +1,11 @@
-"""Noise meant for the mean is added to the sum, and divided by l with it."""
+"""Noise that is meant for the mean is added to the sum, and then divided by l with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.candidate_pairs import of_pair
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
     SummedLogRatio,
@@ -15,9 +14,10 @@ from rdpkit.verification.blackbox.zoo.base import (
     clipped,
     in_pieces,
     subset_indicators,
+    worst_pair_of,
 )
 
-from rdpkit import FixedSizeSampledGaussian, worst_pair
+from rdpkit import FixedSizeSampledGaussian
 from rdpkit.adjacency import Adjacency
 
 _EVENT = FixedSizeSampledGaussian(
@@ -29,14 +29,14 @@ _DIMENSION = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyMean(ZooMechanism):
-    """The mean of a subset of fixed size, clipped, with noise.
+    """The mean of the clipped records of a subset of fixed size, with noise.
 
     Parameters
     ----------
     event : FixedSizeSampledGaussian
-        The parameters; the noise is that of the mean.
+        The parameters; the noise is for the mean.
     before_dividing : bool
-        Whether the noise is added to the sum, before that is divided by the subset's size.
+        Whether the noise is added to the sum before it is divided by the size of the subset.
     """
 
     event: FixedSizeSampledGaussian
@@ -57,10 +57,6 @@ class NoisyMean(ZooMechanism):
         if self.before_dividing:
             return np.asarray((total + noise) / event.sample_size)
         return np.asarray(total / event.sample_size + noise)
-
-
-def _neighbours() -> Neighbours:
-    return of_pair(worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3), dimension=_DIMENSION)
 
 
 def _score() -> SummedLogRatio:
@@ -87,7 +83,7 @@ ENTRY = ZooEntry(
     adjacency=_ADJACENCY,
     broken=NoisyMean(event=_EVENT, before_dividing=True),
     fixed=NoisyMean(event=_EVENT, before_dividing=False),
-    neighbours=_neighbours,
+    neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION),
     statistic="log-likelihood ratio of the claimed release",
     score=_score,
 )

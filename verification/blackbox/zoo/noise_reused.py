@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.candidate_pairs import of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
+from rdpkit.verification.blackbox.neighbours import LabelledData
+from rdpkit.verification.blackbox.zoo.base import (
+    Array,
+    ZooEntry,
+    ZooMechanism,
+    clipped,
+    worst_pair_of,
+)
 
-from rdpkit import Gaussian, worst_pair
+from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
 
 _EVENT = Gaussian(noise_std=1.5, record_norm=1.0)
@@ -44,11 +49,6 @@ class LayeredSum(ZooMechanism):
         return np.asarray(parts + rng.normal(0.0, self.event.noise_std, shape))
 
 
-def _neighbours() -> Neighbours:
-    pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
-    return of_pair(pair, dimension=_LAYERS * _WIDTH, records=8)
-
-
 ENTRY = ZooEntry(
     name="noise-reused",
     mistake="All layers get the same draw of noise: the difference of two layers has none.",
@@ -60,7 +60,7 @@ ENTRY = ZooEntry(
     adjacency=_ADJACENCY,
     broken=LayeredSum(event=_EVENT, layers=_LAYERS, reuse=True),
     fixed=LayeredSum(event=_EVENT, layers=_LAYERS, reuse=False),
-    neighbours=_neighbours,
+    neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_LAYERS * _WIDTH, records=8),
     statistic="the combination of outputs that varies least",
     mistakes=(MistakeKind.NOISE_REUSED,),
 )

@@ -39,7 +39,7 @@ class ClassCentricMixing(ZooMechanism):
     event : DPCDA
         The parameters.
     public_mean, public_std : float or None
-        Constants to standardise features with; None: the data's own, as the algorithm has it.
+        Constants to standardise features with; None for the data's own, as in the algorithm.
     """
 
     event: DPCDA

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.candidate_pairs import of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
+from rdpkit.verification.blackbox.neighbours import LabelledData
+from rdpkit.verification.blackbox.zoo.base import (
+    Array,
+    ZooEntry,
+    ZooMechanism,
+    clipped,
+    worst_pair_of,
+)
 
-from rdpkit import Gaussian, worst_pair
+from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
 
 _EVENT = Gaussian(noise_std=1.5, record_norm=1.0)
@@ -27,7 +32,7 @@ class SeededSum(ZooMechanism):
     event : Gaussian
         The parameters.
     seed : int or None
-        Seed of the generator that every run makes for itself; None: the one handed in is used.
+        The seed of a generator that every run makes; None to use the one that is passed in.
     """
 
     event: Gaussian
@@ -43,23 +48,18 @@ class SeededSum(ZooMechanism):
         return np.asarray(total + np.array(noise))
 
 
-def _neighbours() -> Neighbours:
-    pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
-    return of_pair(pair, dimension=_DIMENSION, records=8)
-
-
 ENTRY = ZooEntry(
     name="seeded-generator",
     mistake="Every run makes a generator with the same fixed seed: whoever knows the code "
     "subtracts the noise.",
-    correction="The noise comes from the generator that is handed in.",
+    correction="The noise comes from the generator that is passed in.",
     seen_in="a generator of synthetic data whose seed had a fixed default value "
     "(alan-turing-institute/tapas issue 101)",
     event=_EVENT,
     adjacency=_ADJACENCY,
     broken=SeededSum(event=_EVENT, seed=0),
     fixed=SeededSum(event=_EVENT, seed=None),
-    neighbours=_neighbours,
-    statistic="any: outputs do not vary; the check names the mistake",
+    neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION, records=8),
+    statistic="any score: outputs do not vary, and a check names the mistake",
     mistakes=(MistakeKind.FIXED_SEED,),
 )

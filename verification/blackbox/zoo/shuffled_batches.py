@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.candidate_pairs import of_pair
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
     SummedLogRatio,
@@ -14,9 +13,10 @@ from rdpkit.verification.blackbox.zoo.base import (
     ZooMechanism,
     clipped,
     in_pieces,
+    worst_pair_of,
 )
 
-from rdpkit import PoissonSampledGaussian, Repeated, worst_pair
+from rdpkit import PoissonSampledGaussian, Repeated
 from rdpkit.adjacency import Adjacency
 
 _RECORDS, _BATCHES, _DIMENSION = 12, 4, 2
@@ -27,14 +27,14 @@ _ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneEpoch(ZooMechanism):
-    """One noisy sum of clipped records for each batch of an epoch.
+    """A noisy sum of clipped records for each batch of an epoch.
 
     Parameters
     ----------
     step : PoissonSampledGaussian
-        What each of them is claimed to be.
+        What each sum is claimed to be.
     batches : int
-        How many.
+        The number of batches.
     shuffled : bool
         Whether the records are shuffled and dealt out; otherwise each joins each batch
         independently.
@@ -54,18 +54,13 @@ class OneEpoch(ZooMechanism):
                 joined = rng.random((size, self.batches, n)) < self.step.sampling_probability
                 return np.asarray(joined @ records)
             places = np.argsort(rng.random((size, n)), axis=1)
-            # Batches of equal size, except that the last one may be short.
+            # Batches have equal sizes, except that the last one may be smaller.
             batch_of = places // -(-n // self.batches)
             dealt = batch_of[:, None, :] == np.arange(self.batches)[None, :, None]
             return np.asarray(dealt @ records)
 
         total = in_pieces(count, self.batches * n, sums)
         return np.asarray(total + rng.normal(0.0, self.step.noise_std, total.shape))
-
-
-def _neighbours() -> Neighbours:
-    pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
-    return of_pair(pair, dimension=_DIMENSION, records=_RECORDS)
 
 
 def _score() -> SummedLogRatio:
@@ -92,7 +87,7 @@ ENTRY = ZooEntry(
     adjacency=_ADJACENCY,
     broken=OneEpoch(step=_STEP, batches=_BATCHES, shuffled=True),
     fixed=OneEpoch(step=_STEP, batches=_BATCHES, shuffled=False),
-    neighbours=_neighbours,
+    neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION, records=_RECORDS),
     statistic="log-likelihood ratio of Poisson sampling, summed over batches",
     score=_score,
 )

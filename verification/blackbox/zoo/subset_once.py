@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.candidate_pairs import of_pair
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
     SummedLogRatio,
@@ -15,9 +14,10 @@ from rdpkit.verification.blackbox.zoo.base import (
     ZooMechanism,
     in_pieces,
     subset_indicators,
+    worst_pair_of,
 )
 
-from rdpkit import ClassWiseDPMix, worst_pair
+from rdpkit import ClassWiseDPMix
 from rdpkit.adjacency import Adjacency
 
 _EVENT = ClassWiseDPMix(
@@ -41,7 +41,7 @@ class ClassWiseMixing(ZooMechanism):
     event : ClassWiseDPMix
         The parameters.
     fresh : bool
-        Whether every release draws its own subset; otherwise a class draws one for all of them.
+        Whether every release draws its own subset; otherwise one subset of a class serves all.
     """
 
     event: ClassWiseDPMix
@@ -63,11 +63,6 @@ class ClassWiseMixing(ZooMechanism):
             noise = rng.normal(0.0, event.feature_noise, (count, releases, dataset.dimension))
             parts.append(mixed + noise)
         return np.stack(parts, axis=1)
-
-
-def _neighbours() -> Neighbours:
-    pair = worst_pair(_EVENT, adjacency=_ADJACENCY, delta=1e-3)
-    return of_pair(pair, dimension=_EVENT.feature_dimension)
 
 
 def _score() -> SummedLogRatio:
@@ -96,7 +91,7 @@ ENTRY = ZooEntry(
     adjacency=_ADJACENCY,
     broken=ClassWiseMixing(event=_EVENT, fresh=False),
     fixed=ClassWiseMixing(event=_EVENT, fresh=True),
-    neighbours=_neighbours,
+    neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_EVENT.feature_dimension),
     statistic="log-likelihood ratio of the claimed releases, summed over those of one class",
     score=_score,
 )
