@@ -375,11 +375,11 @@ class MechanismRunner:
 
     def _check_room(self, count: int) -> None:
         assert self.shape is not None
-        if 2 * count * self.shape.size > _MOST_KEPT:
+        most = _MOST_KEPT // (2 * self.shape.size)
+        if count > most:
             raise ValueError(
                 f"{count} training runs on each side, of {self.shape.size} numbers each, are too "
-                f"many to keep: expected at most {_MOST_KEPT // (2 * self.shape.size)} training runs, or "
-                "a mechanism that returns less."
+                f"many to keep: expected at most {most} training runs, or smaller releases."
             )
 
 

@@ -193,7 +193,7 @@ def test_a_mechanism_that_changes_its_data():
         dataset.features[0, 0] = 1.0
         return dataset.features
 
-    with pytest.raises(MechanismError, match=r"read-only.*copy before changing"):
+    with pytest.raises(MechanismError, match=r"read-only: copy them before changing"):
         draw(changes)
 
 

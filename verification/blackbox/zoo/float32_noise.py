@@ -63,9 +63,9 @@ ENTRY = ZooEntry(
     mistake="The noise is drawn in single precision, with 2^24 levels, and added to a sum in "
     "double precision: the digits beyond those of the noise reveal the sum.",
     correction="The noise is drawn in double precision.",
-    seen_in="attacks on the precision of floating-point noise: Mironov 2012, On Significance of the "
-    "Least Significant Bits for Differential Privacy; opacus pull request 260 answers one on its "
-    "Gaussian noise, prestodb/presto issue 23002 reports one",
+    seen_in="attacks on the precision of floating-point noise: Mironov 2012, On Significance of "
+    "the Least Significant Bits for Differential Privacy; opacus pull request 260 answers one on "
+    "its Gaussian noise, prestodb/presto issue 23002 reports one",
     event=_EVENT,
     adjacency=_ADJACENCY,
     broken=QuantileNoiseSum(event=_EVENT, single=True),
