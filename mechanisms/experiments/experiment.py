@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import math
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -14,10 +15,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.data.registry import DATASETS
-from rdpkit.mechanisms.experiments.toml_table import TomlTable
 from rdpkit.mechanisms.models import MODELS
 
 from rdpkit import Adjacency, _validate
+from rdpkit.records import (
+    Key,
+    ValueKind,
+    choice,
+    did_you_mean,
+    integer,
+    number,
+    read_table,
+    refused,
+    shown,
+    string,
+    table,
+)
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.training import Training
@@ -171,16 +184,18 @@ def load_experiment(path: str | Path) -> Experiment:
         If it cannot be read.
     """
     path = Path(path)
-    top = TomlTable.of_file(path)
-    title = top.take("title", str, "")
-    source = top.take("source", str, "")
-    seeds = _seeds(top)
-    vary = top.table("vary")
-    published = top.table("published")
-    numbers = {key: published.take(key, float) for key in list(published.values)}
-    cells = tuple(_cells(path, top, vary))
+    try:
+        content = tomllib.loads(path.read_bytes().decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a TOML file: {error}.") from None
+    top = _read(str(path), content, _TOP)
     return Experiment(
-        name=path.stem, title=title, source=source, seeds=seeds, cells=cells, published=numbers
+        name=path.stem,
+        title=top["title"],
+        source=top["source"],
+        seeds=top["seeds"],
+        cells=tuple(_cells(str(path), content, top["vary"])),
+        published=_published(f"{path}: [published]", top["published"]),
     )
 
 
@@ -232,144 +247,154 @@ def selected(experiment: Experiment, conditions: Sequence[str]) -> Experiment:
     return replace(experiment, cells=cells)
 
 
-def _seeds(top: TomlTable) -> tuple[int, ...]:
-    given = top.take("seeds", (int, list), 5)
+def _read(where: str, table: Any, keys: Mapping[str, Key]) -> dict[str, Any]:
+    """The values of a table of the file; errors begin with the file and the table."""
+    if not isinstance(table, dict):
+        raise ValueError(f"{where}: expected a table, got {shown(table)}.")
+    for name, key in keys.items():
+        if key.needed and name not in table:
+            raise ValueError(f"{where}: expected the key {name}, which is missing.")
     try:
-        if isinstance(given, int):
-            return tuple(range(_validate.integer("seeds", given, maximum=100_000)))
-        seeds = _validate.integers("seeds", given, minimum=0)
+        return read_table(table, keys)
     except ValueError as error:
-        raise ValueError(f"{top.where}: {error}") from None
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _seeds(name: str, given: Any) -> tuple[int, ...]:
+    if isinstance(given, bool) or not isinstance(given, (int, list)):
+        raise refused(name, "to be an integer or a list of integers", given)
+    if isinstance(given, int):
+        return tuple(range(_validate.integer(name, given, maximum=100_000)))
+    seeds = _validate.integers(name, given, minimum=0)
     if len(set(seeds)) != len(seeds):
-        raise top.fail("seeds", "to be different", given)
+        raise refused(name, "to be different", given)
     return seeds
 
 
-def _cells(path: Path, top: TomlTable, vary: TomlTable) -> Iterator[Cell]:
-    axes: dict[str, list[Any]] = {}
-    for key in list(vary.values):
-        values = vary.take(key, list)
-        if not values or len({repr(value) for value in values}) != len(values):
-            raise vary.fail(key, "to be a list of different values", values)
-        axes[key] = values
+def _list(name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise refused(name, "to be a list", value)
+    return value
+
+
+def _ranges(name: str, value: Any) -> Any:
+    if not isinstance(value, (list, dict)):
+        raise refused(name, "to be a list or a table", value)
+    return value
+
+
+_TOP = {
+    "title": Key(string(), default=""),
+    "source": Key(string(), default=""),
+    "seeds": Key(ValueKind(_seeds, {}), default=(0, 1, 2, 3, 4)),
+    "vary": Key(table(), default={}),
+    "published": Key(table(), default={}),
+    **{name: Key(table()) for name in ("dataset", "mechanism", "privacy", "model", "training")},
+}
+_CELL = {
+    name: Key(table(), needed=True)
+    for name in ("dataset", "mechanism", "privacy", "model", "training")
+}
+_DATASET = {
+    "name": Key(choice((*DATASETS, TABLE)), needed=True),
+    "train_records": Key(integer(1)),
+}
+_OF_TABLE = {
+    **{name: Key(string(), needed=True) for name in ("train", "test", "label")},
+    "classes": Key(ValueKind(_list, {}), needed=True),
+    "ranges": Key(ValueKind(_ranges, {}), needed=True),
+    "image_shape": Key(ValueKind(_list, {})),
+}
+_PRIVACY = {
+    "adjacency": Key(ValueKind(lambda name, value: Adjacency.parse(value), {}), needed=True),
+    "delta": Key(number("in (0, 1)", above=0.0, below=1.0), needed=True),
+    "target_epsilon": Key(number("to be a finite number > 0", above=0.0)),
+    "bound": Key(choice(_BOUNDS), default=_BOUNDS[0]),
+    "noise": Key(choice(("seeded", "system")), needed=True),
+}
+_MODEL = {
+    "name": Key(choice(MODELS), needed=True),
+    "inputs": Key(choice(INPUTS), default=INPUTS[0]),
+    "postprocessing": Key(choice(POSTPROCESSING), default=POSTPROCESSING[0]),
+}
+
+
+def _published(where: str, values: Mapping[str, Any]) -> dict[str, float]:
+    return _read(where, values, {key: Key(number()) for key in values})
+
+
+def _cells(where: str, content: Mapping[str, Any], axes: Mapping[str, Any]) -> Iterator[Cell]:
+    vary = f"{where}: [vary]"
+    for key, values in axes.items():
+        different = isinstance(values, list) and len({repr(v) for v in values}) == len(values) > 0
+        if not different:
+            raise ValueError(f"{vary}: {refused(key, 'to be a list of different values', values)}")
     count = math.prod(len(values) for values in axes.values())
     if count > _MOST_CELLS:
-        raise vary.fail("combinations", f"to be at most {_MOST_CELLS}", count)
-    bare = {k: v for k, v in top.values.items() if k not in ("vary", "published")}
+        raise ValueError(f"{vary}: expected at most {_MOST_CELLS} combinations, got {count}.")
+    bare = {name: content[name] for name in _CELL if name in content}
     for combination in itertools.product(*axes.values()):
         values = copy.deepcopy(bare)
         varied = dict(zip(axes, combination, strict=True))
         for key, value in varied.items():
             _set(vary, values, key, value)
-        yield _cell(TomlTable(values, str(path)), varied)
+        yield _cell(where, values, varied)
 
 
-def _set(vary: TomlTable, values: dict[str, Any], key: str, value: Any) -> None:
+def _set(where: str, values: dict[str, Any], key: str, value: Any) -> None:
     *tables, last = key.split(".")
     if not tables and not isinstance(value, dict):
-        raise vary.fail("every key", "to name a table and a key, such as 'privacy.delta'", key)
-    for table in (*tables, *((last,) if isinstance(value, dict) else ())):
-        values = values.setdefault(table, {})
+        condition = "to name a table and a key, such as 'privacy.delta'"
+        raise ValueError(f"{where}: {refused('every key', condition, key)}")
+    for name in (*tables, *((last,) if isinstance(value, dict) else ())):
+        values = values.setdefault(name, {})
         if not isinstance(values, dict):
-            raise vary.fail("every key", "to lead to a value, such as 'privacy.delta'", key)
+            condition = "to lead to a value, such as 'privacy.delta'"
+            raise ValueError(f"{where}: {refused('every key', condition, key)}")
     if isinstance(value, dict):
         values.update(value)  # keys of one table that change together
     else:
         values[last] = value
 
 
-def _cell(top: TomlTable, varied: Mapping[str, Any]) -> Cell:
-    for key in ("title", "source", "seeds"):
-        top.take(key, object, None)
-    dataset = _dataset(top.table("dataset", required=True))
-    privacy = _privacy(top.table("privacy"))
-    mechanism_table = top.table("mechanism", required=True)
-    model_table = top.table("model", required=True)
-    training_table = top.table("training", required=True)
-    top.finish()
-    name, options = _mechanism(mechanism_table, privacy)
+def _cell(where: str, values: Mapping[str, Any], varied: Mapping[str, Any]) -> Cell:
+    tables = _read(where, values, _CELL)
+    privacy = PrivacyTarget(**_read(f"{where}: [privacy]", tables["privacy"], _PRIVACY))
+    name, options = _mechanism(f"{where}: [mechanism]", tables["mechanism"], privacy)
+    model = _read(f"{where}: [model]", tables["model"], _MODEL)
     try:
-        model = _validate.choice("name", model_table.take("name", str), MODELS)
-        inputs = _validate.choice("inputs", model_table.take("inputs", str, INPUTS[0]), INPUTS)
-        postprocessing = _validate.choice(
-            "postprocessing", model_table.take("postprocessing", str, "none"), POSTPROCESSING
-        )
-    except ValueError as error:
-        raise _at(model_table, error) from None
-    model_table.finish()
-    training = training_table.rest()
-    try:
-        _training(training)
+        _training(tables["training"])
     except (ValueError, TypeError) as error:
-        raise _at(training_table, error) from None
+        raise ValueError(f"{where}: [training]: {error}") from None
     return Cell(
-        dataset=dataset,
+        dataset=_dataset(f"{where}: [dataset]", tables["dataset"]),
         mechanism=name,
         options=options,
         privacy=privacy,
-        model=model,
-        inputs=inputs,
-        postprocessing=postprocessing,
-        training=training,
+        model=model["name"],
+        inputs=model["inputs"],
+        postprocessing=model["postprocessing"],
+        training=tables["training"],
         varied=varied,
     )
 
 
-def _at(table: TomlTable, error: Exception) -> ValueError:
-    text = str(error)
-    return ValueError(text if text.startswith(table.where) else f"{table.where}: {text}")
+def _dataset(where: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    keys = {**_DATASET, **_OF_TABLE} if given.get("name") == TABLE else _DATASET
+    return {key: value for key, value in _read(where, given, keys).items() if key in given}
 
 
-def _dataset(table: TomlTable) -> dict[str, Any]:
-    name = table.take("name", str)
-    if name not in (*DATASETS, TABLE):
-        raise table.fail("name", f"to be one of {', '.join((*DATASETS, TABLE))}", name)
-    found: dict[str, Any] = {"name": name}
-    if name == TABLE:
-        found |= {key: table.take(key, str) for key in ("train", "test", "label")}
-        found["classes"] = table.take("classes", list)
-        found["ranges"] = table.take("ranges", (list, dict))
-        shape = table.take("image_shape", list, None)
-        if shape is not None:
-            found["image_shape"] = shape
-    limit = table.take("train_records", int, None)
-    if limit is not None:
-        if limit < 1:
-            raise table.fail("train_records", "to be an integer >= 1", limit)
-        found["train_records"] = limit
-    table.finish()
-    return found
-
-
-def _privacy(table: TomlTable) -> PrivacyTarget:
+def _mechanism(
+    where: str, given: Mapping[str, Any], privacy: PrivacyTarget
+) -> tuple[str, dict[str, Any]]:
+    if not isinstance(given.get("name"), str):
+        raise ValueError(f"{where}: expected the key name to be the name of a mechanism.")
+    options = {key: value for key, value in given.items() if key != "name"}
     try:
-        adjacency = Adjacency.parse(table.take("adjacency", str))
-        delta = _validate.open_probability("delta", table.take("delta", float))
-        target = table.take("target_epsilon", float, None)
-        if target is not None:
-            _validate.positive("target_epsilon", target)
-        bound = _validate.choice("bound", table.take("bound", str, "best-rdp"), _BOUNDS)
-        noise = _validate.choice("noise", table.take("noise", str), ("seeded", "system"))
-    except ValueError as error:
-        raise _at(table, error) from None
-    table.finish()
-    return PrivacyTarget(
-        adjacency=adjacency,
-        delta=delta,
-        target_epsilon=target,
-        bound="best" if bound == "best" else "best-rdp",
-        noise="seeded" if noise == "seeded" else "system",
-    )
-
-
-def _mechanism(table: TomlTable, privacy: PrivacyTarget) -> tuple[str, dict[str, Any]]:
-    name = table.take("name", str)
-    options = table.rest()
-    try:
-        mechanism = find_mechanism(name)
+        mechanism = find_mechanism(given["name"])
         mechanism.check(options, calibrated=privacy.target_epsilon is not None)
-    except ValueError as error:
-        raise _at(table, error) from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error}") from None
     return mechanism.name, options
 
 
@@ -379,10 +404,11 @@ def _training(values: Mapping[str, Any]) -> Training:
     known = {field.name for field in fields(Settings)}
     for key in values:
         if key not in known:
-            raise ValueError(f"unknown key {key!r}; accepted: {', '.join(sorted(known))}.")
+            hint = did_you_mean(key, known)
+            raise ValueError(f"unknown key {key!r}; accepted are {', '.join(sorted(known))}.{hint}")
     for key in ("epochs", "batch_size"):
         if key not in values:
-            raise ValueError(f"Expected the key {key}, which is missing.")
+            raise ValueError(f"expected the key {key}, which is missing.")
     return Settings(**dict(values))
 
 
