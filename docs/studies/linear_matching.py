@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rdpkit.mechanisms.algorithms.verify_target import DataPair, DataSet, VerifyTarget
+from rdpkit.mechanisms.algorithms.verify_target import DataPair, LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.parts.labelled_images import balanced_labels, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -186,7 +186,7 @@ def _against_the_rest() -> DataPair:
     return (rows, labels), (np.delete(rows, 3, axis=0), np.delete(labels, 3))
 
 
-def _run(dataset: DataSet, noise: NoiseSource) -> list[Batch]:
+def _run(dataset: LabelledRecords, noise: NoiseSource) -> list[Batch]:
     """The synthetic records themselves."""
     made = synthesize(
         dataset.features,

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from rdpkit.mechanisms.algorithms.specification import Sizes, flat_options
 from rdpkit.mechanisms.algorithms.verify_target import (
-    DataSet,
+    LabelledRecords,
     VerifyTarget,
     on_one_thread,
     one_more_record,
@@ -146,7 +146,7 @@ def embedding_target(make_features: Callable[[], FeatureMap]) -> VerifyTarget:
     """Noisy class-wise sums of the features of images of four pixels, for ``rdpkit verify``."""
     event = Gaussian(noise_std=1.0, record_norm=1.0)
 
-    def prepare(dataset: DataSet) -> tuple[LabelledImages, FeatureMap]:
+    def prepare(dataset: LabelledRecords) -> tuple[LabelledImages, FeatureMap]:
         images = labelled_images(dataset.features, dataset.labels, classes=2, image_shape=(1, 2, 2))
         return images, make_features()
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
-from rdpkit.mechanisms.algorithms.verify_target import DataSet, VerifyTarget
+from rdpkit.mechanisms.algorithms.verify_target import LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling, public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -199,7 +199,7 @@ _SMALL = LDPDC(
 )
 
 
-def _small_records(dataset: DataSet) -> Records:
+def _small_records(dataset: LabelledRecords) -> Records:
     return Records(
         features=dataset.features,
         labels=dataset.labels,

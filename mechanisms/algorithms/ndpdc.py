@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
 from rdpkit.mechanisms.algorithms.verify_target import (
-    DataSet,
+    LabelledRecords,
     VerifyTarget,
     on_one_thread,
     one_more_record,
@@ -411,7 +411,7 @@ class _Learning:
             raise checkpoint.wrong(f"is not one of NDPDC ({error})") from None
 
 
-def _prepare(dataset: DataSet) -> tuple[list[Floats], ConvNet]:
+def _prepare(dataset: LabelledRecords) -> tuple[list[Floats], ConvNet]:
     data = labelled_images(dataset.features, dataset.labels, classes=2, image_shape=(1, 2, 2))
     extractor = random_convnet(1, shape=(1, 2, 2), width=2, depth=1)
     return [data.of_class(label) for label in range(2)], extractor

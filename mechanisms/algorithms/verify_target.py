@@ -32,7 +32,7 @@ DataPair = tuple[LabelledRows, LabelledRows]
 _DELTA = 1e-3
 
 
-class DataSet(Protocol):
+class LabelledRecords(Protocol):
     """What a verification hands over: features of shape (n, d) and labels of shape (n,)."""
 
     @property
@@ -67,7 +67,7 @@ class VerifyTarget:
     event: Event
     adjacency: Adjacency
     run: Callable[[Any, NoiseSource], Sequence[Batch]]
-    prepare: Callable[[DataSet], Any] = lambda dataset: dataset
+    prepare: Callable[[LabelledRecords], Any] = lambda dataset: dataset
     dimension: int = 2
     pair: Callable[[], DataPair] | None = None
 
@@ -79,11 +79,11 @@ class VerifyTarget:
             self.dimension
         )
 
-    def __call__(self, dataset: DataSet, rng: np.random.Generator) -> Array:
+    def __call__(self, dataset: LabelledRecords, rng: np.random.Generator) -> Array:
         """One release: features and labels side by side, shape (records, columns)."""
         return np.asarray(self.many(dataset, rng, 1)[0])
 
-    def many(self, dataset: DataSet, rng: np.random.Generator, count: int) -> Array:
+    def many(self, dataset: LabelledRecords, rng: np.random.Generator, count: int) -> Array:
         """Independent releases, each by a run of its own, shape (count, records, columns)."""
         noise = NoiseSource.of_generator(rng)
         prepared = self.prepare(dataset)
@@ -135,4 +135,4 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-__all__ = ["DataPair", "DataSet", "VerifyTarget", "on_one_thread", "one_more_record"]
+__all__ = ["DataPair", "LabelledRecords", "VerifyTarget", "on_one_thread", "one_more_record"]
