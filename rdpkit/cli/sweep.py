@@ -27,6 +27,7 @@ from rdpkit.cli.sweep_answers import Answer, Question, answers_to
 from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, columns_of
 from rdpkit.events import MECHANISMS, Event, parameters_of
 from rdpkit.guarantee import plain
+from rdpkit.journal import Journal
 from rdpkit.text import as_json, printable, rounded_up
 
 _SHOWN_ROWS = 40
@@ -101,7 +102,9 @@ def _shared_options() -> list[click.Option]:
         click.Option(
             ["-o", "--output"],
             type=click.Path(path_type=Path),
-            help="Write the whole table to this file: .csv or .parquet.",
+            help="Write the whole table to this file: .csv or .parquet. Rows that are answered "
+            "one by one are kept in FILE.unfinished meanwhile, and the same command goes on from "
+            "there.",
         ),
         format_choice("text", "csv", "json"),
     ]
@@ -124,13 +127,15 @@ def _run(
     kind = MechanismSource.of(source, adjacency) if source in MECHANISMS else FileSource.of(source)
     columns = columns_of(kind, {**given, **values}, table)
     height = len(columns["delta"])
+    journal = None if output is None else _journal(output)
     with work_shown() as work:
         answers = answers_to(
-            columns, kind, question, lambda done, total: work.show("sweep", done, total)
+            columns, kind, question, lambda done, total: work.show("sweep", done, total), journal
         )
     result = _table(columns, answers, question)
-    if output is not None:
+    if output is not None and journal is not None:
         files.write(output, result)
+        journal.remove()
     _print(result, output, output_format)
     failed = [i for i, answer in enumerate(answers) if answer.error is not None]
     if failed:
@@ -138,6 +143,11 @@ def _run(
         text = f"{len(failed)} of {height} rows were skipped; row {failed[0] + 1}: {first}"
         click.echo(printable(text), err=True)
         sys.exit(1)
+
+
+def _journal(output: Path) -> Journal:
+    """The rows that are finished, in a file beside the output until the output is written."""
+    return Journal(output.with_name(f"{output.name}.unfinished"), mark="rdpkit-sweep-1", kind="row")
 
 
 def _table(columns: Columns, answers: Sequence[Answer], question: Question) -> Columns:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rdpkit import analysis, supervisor
+from rdpkit import __version__, analysis, supervisor
 from rdpkit.accountants.sweeps import CONVERSIONS, sweep_epsilon
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.sweep_rows import Columns, Source
@@ -20,8 +21,13 @@ from rdpkit.events import (
     PoissonSampledGaussian,
     Repeated,
 )
+from rdpkit.guarantee import plain
+from rdpkit.journal import Journal
 
 Progressing = Callable[[int, int], None]
+
+_Work = tuple[Event | str, Any, Any]
+"""The event of a row, or what is wrong with it, how often it is released, and delta."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +53,21 @@ class Question:
 
 
 def answers_to(
-    columns: Columns, source: Source, question: Question, tell: Progressing
+    columns: Columns,
+    source: Source,
+    question: Question,
+    tell: Progressing,
+    journal: Journal | None = None,
 ) -> list[Answer]:
-    """One answer for each row."""
+    """One answer for each row; answers that take long are kept in the journal meanwhile."""
     events = _events(columns, source, question)
     different = {id(event): event for event in events}.values()
     together = question.bound is None and question.conversion in (None, *CONVERSIONS)
     counts = columns["count"] if "count" in source.own else [1] * len(events)
     if together and all(isinstance(e, str) or _sampled(e, question) for e in different):
         return _in_one_go(events, counts, columns["delta"], question, tell)
-    return _one_by_one(events, counts, columns["delta"], question, tell)
+    work = list(zip(events, counts, columns["delta"], strict=True))
+    return _one_by_one(work, question, tell, journal)
 
 
 def _events(columns: Columns, source: Source, question: Question) -> list[Event | str]:
@@ -173,25 +184,61 @@ def _number(value: Any) -> float:
 
 
 def _one_by_one(
-    events: Sequence[Event | str],
-    counts: Sequence[Any],
-    deltas: Sequence[Any],
-    question: Question,
-    tell: Progressing,
+    work: list[_Work], question: Question, tell: Progressing, journal: Journal | None
 ) -> list[Answer]:
-    """The answers for events of any kind, shared between processes."""
-    work = list(zip(events, counts, deltas, strict=True))
-    ask = functools.partial(_ask, question=question)
-    answers = []
-    for answer in supervisor.in_order(ask, work, jobs=question.jobs):
-        answers.append(answer)
+    """The answers for events of any kind, shared between processes.
+
+    What a journal holds is not computed again. Each new answer is put into it at once, so that the
+    same command goes on where it was killed.
+    """
+    keys = [_key(item, question) for item in work]
+    known = {
+        place: _answer_in(journal.get(key))
+        for place, key in enumerate(keys)
+        if journal is not None and key in journal
+    }
+    missing = [place for place in range(len(work)) if place not in known]
+
+    def kept() -> Iterator[tuple[int, Answer]]:
+        ask = functools.partial(_ask, question=question)
+        items = [work[place] for place in missing]
+        for number, answer in supervisor.as_finished(ask, items, jobs=question.jobs):
+            if journal is not None and answer.error is None:
+                place = missing[number]
+                journal.add(keys[place], _entry(answer), name=f"row {place + 1}")
+            yield number, answer
+
+    for place, answer in zip(missing, supervisor.ordered(kept()), strict=True):
         if answer.error is not None and not question.keep_going:
-            raise ValueError(f"Row {len(answers)}: {answer.error}")
-        tell(len(answers), len(work))
-    return answers
+            raise ValueError(f"Row {place + 1}: {answer.error}")
+        known[place] = answer
+        tell(len(known), len(work))
+    return [known[place] for place in range(len(work))]
 
 
-def _ask(work: tuple[Event | str, Any, Any], question: Question) -> Answer:
+def _key(work: _Work, question: Question) -> str:
+    """All that an answer depends on."""
+    asked = (question.adjacency.value, question.bound, question.conversion)
+    return hashlib.sha256(repr((__version__, *work, *asked)).encode()).hexdigest()
+
+
+def _entry(answer: Answer) -> list[Any]:
+    assert answer.epsilon is not None
+    order = None if answer.order is None else plain(answer.order)
+    return [plain(answer.epsilon), order, answer.bound, answer.conversion]
+
+
+def _answer_in(entry: list[Any]) -> Answer:
+    epsilon, order, bound, conversion = entry
+    return Answer(
+        epsilon=float(epsilon),
+        order=None if order is None else float(order),
+        bound=bound,
+        conversion=conversion,
+    )
+
+
+def _ask(work: _Work, question: Question) -> Answer:
     event, count, delta = work
     if isinstance(event, str):
         return Answer(epsilon=None, error=event)

@@ -31,7 +31,15 @@ def __getattr__(name: str) -> object:
     """A public name, imported now (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module 'rdpkit.interop' has no attribute {name!r}")
-    value = getattr(_import_module(f"rdpkit.interop.{_HOMES[name]}"), name)
+    try:
+        value = getattr(_import_module(f"rdpkit.interop.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name != "dp_accounting":
+            raise
+        raise ImportError(
+            f"rdpkit.interop.{name} needs dp-accounting: pip install 'rdpkit[interop]'",
+            name=error.name,
+        ) from None
     globals()[name] = value
     return value
 

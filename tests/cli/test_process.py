@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -74,3 +75,22 @@ def test_a_narrow_terminal_setting_does_not_narrow_a_pipe(claims):
 
 def test_a_wish_for_colour_is_no_wish_for_progress(claims):
     assert rdpkit("audit", claims, FORCE_COLOR="1").stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are of Unix")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_a_command_with_the_status_that_shells_expect(tmp_path, number, status):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rdpkit", "claims", "new"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    # The command waits for an answer once it has asked its first question.
+    assert process.stdout.read(9) == b"Mechanism"
+    process.send_signal(number)
+    _, errors = process.communicate()
+    assert process.returncode == status
+    assert b"Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []

@@ -320,3 +320,37 @@ def test_axes_hold_their_ends():
     assert axes.numbers("x", "0.1:0.7:7")[-1] == 0.7
     assert_allclose(np.diff(np.log(axes.numbers("x", "1e-5:1:6:log"))), np.log(10.0), rtol=1e-12)
     assert axes.integers("x", "1:4:100") == [1, 2, 3, 4]
+
+
+def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):
+    path = tmp_path / "out.csv"
+    words = ["sweep", "gaussian", "--noise-std=1,2,3", "--record-norm=1", "--delta=1e-5"]
+    words += ["--adjacency=replace-one", "--bound=best-rdp", "--jobs=1", "-o", path]
+    asked = []
+
+    def killed_at_the_third(event, **question):
+        asked.append(event.noise_std)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return epsilon(event, **question)
+
+    epsilon = rdpkit.analysis.epsilon
+    monkeypatch.setattr(rdpkit.analysis, "epsilon", killed_at_the_third)
+    run(*words, status=1)
+    assert [file.name for file in tmp_path.iterdir()] == ["out.csv.unfinished"]
+    run(*words)
+    assert asked == [1.0, 2.0, 3.0, 3.0]
+    assert [file.name for file in tmp_path.iterdir()] == ["out.csv"]
+    monkeypatch.undo()
+    kept = tables.read(path)
+    path.unlink()
+    run(*words)
+    assert tables.read(path) == kept
+
+
+def test_a_file_of_somebody_else_is_no_unfinished_sweep(tmp_path):
+    (tmp_path / "out.csv.unfinished").write_text("mine")
+    words = ["--noise-std=1", "--sampling-probability=0.1", "--delta=0.1", "--bound=best-rdp"]
+    failed = run(*POISSON, *words, "-o", tmp_path / "out.csv", status=2)
+    assert "out.csv.unfinished" in failed.stderr
+    assert (tmp_path / "out.csv.unfinished").read_text() == "mine"
