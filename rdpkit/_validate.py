@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -184,6 +184,12 @@ def divergences(name: str, value: Any, *, like: Array) -> Array:
     if array.shape != like.shape or (array < 0.0).any():
         raise fail(name, condition, value)
     return array
+
+
+def attributes(owner: object, **checks: Callable[[str, Any], Any]) -> None:
+    """Check attributes of a frozen object that is being made, and keep what the checks return."""
+    for name, check in checks.items():
+        object.__setattr__(owner, name, check(name, getattr(owner, name)))
 
 
 def one_of_a_kind(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...]) -> Any:

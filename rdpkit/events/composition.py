@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -179,6 +179,7 @@ def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:
     return tuple((f"events[{i}]", event) for i, event in enumerate(events))
 
 
-def part_by_part(parts: tuple[Event, ...]) -> Event:
+def part_by_part(events: Iterable[Event]) -> Event:
     """The events of disjoint parts as one event; a single part needs no :class:`Parallel`."""
+    parts = tuple(events)
     return parts[0] if len(parts) == 1 else Parallel(events=parts)

@@ -9,36 +9,10 @@ from typing import ClassVar, Literal
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.composition import Repeated, part_by_part
+from rdpkit.events.classes import check_mixtures, mixtures, samples_of_classes
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_of_a_class_changed
-from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter, integer, integers
 from rdpkit.events.mixing import Mixing
-
-
-def check_classes(
-    class_sizes: object, samples_per_class: object, order_of_mixture: object
-) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Class sizes, releases per class and subset size, checked against each other."""
-    sizes = _validate.integers("class_sizes", class_sizes)
-    if isinstance(samples_per_class, (tuple, list)):
-        samples = _validate.integers("samples_per_class", samples_per_class)
-        if len(samples) != len(sizes):
-            raise _validate.fail(
-                "samples_per_class",
-                f"to be an integer or as many integers as there are classes ({len(sizes)})",
-                samples_per_class,
-            )
-    else:
-        samples = (_validate.integer("samples_per_class", samples_per_class),) * len(sizes)
-    subset = _validate.integer("order_of_mixture", order_of_mixture)
-    if subset > min(sizes):
-        raise _validate.fail(
-            "order_of_mixture",
-            f"to be an integer in [1, {min(sizes)}] (the smallest of class_sizes)",
-            order_of_mixture,
-        )
-    return sizes, samples, subset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,26 +80,19 @@ class DPCDA(Event):
     preprocessing: Literal["public", "exact-z-score"] = "public"
 
     def __post_init__(self) -> None:
-        sizes, _, subset = check_classes(
-            self.class_sizes, self.samples_per_class, self.order_of_mixture
-        )
-        object.__setattr__(self, "class_sizes", sizes)
-        if isinstance(self.samples_per_class, list):
-            object.__setattr__(self, "samples_per_class", tuple(self.samples_per_class))
-        object.__setattr__(self, "order_of_mixture", subset)
-        object.__setattr__(self, "clip_norm", _validate.positive("clip_norm", self.clip_norm))
-        object.__setattr__(
-            self, "feature_noise", _validate.positive("feature_noise", self.feature_noise)
-        )
-        object.__setattr__(
-            self, "label_noise", _validate.non_negative("label_noise", self.label_noise)
+        check_mixtures(self)
+        _validate.attributes(
+            self,
+            clip_norm=_validate.positive,
+            feature_noise=_validate.positive,
+            label_noise=_validate.non_negative,
         )
         _validate.choice("preprocessing", self.preprocessing, ("public", "exact-z-score"))
 
     @property
     def samples(self) -> tuple[int, ...]:
         """Releases of each class."""
-        return check_classes(self.class_sizes, self.samples_per_class, self.order_of_mixture)[1]
+        return samples_of_classes(self.class_sizes, self.samples_per_class)
 
     def expand(self) -> Event | None:
         """Per class, the sampled mean T_k times; None where the preprocessing is not accounted for.
@@ -135,21 +102,7 @@ class DPCDA(Event):
         """
         if self.preprocessing != "public":
             return None
-        return part_by_part(
-            tuple(
-                Repeated(
-                    event=FixedSizeSampledGaussian(
-                        noise_std=self.feature_noise,
-                        record_norm=self.clip_norm,
-                        sample_size=self.order_of_mixture,
-                        population_size=size,
-                        release="mean",
-                    ),
-                    count=count,
-                )
-                for size, count in zip(self.class_sizes, self.samples, strict=True)
-            )
-        )
+        return mixtures(self, record_norm=self.clip_norm)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Noise and class sizes protect; a mixture of more records is drawn more often."""

@@ -17,33 +17,30 @@ from rdpkit.events.mixing import Mixing
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 
 
-def _check_group(class_sizes: object, group_size: object) -> tuple[tuple[int, ...], float]:
-    sizes = _validate.integers("class_sizes", class_sizes)
-    group = _validate.positive("group_size", group_size)
-    if group > min(sizes):
+def _check_group(event: LDPDC | NDPDC) -> None:
+    """Check ``class_sizes`` and ``group_size`` of a new event."""
+    _validate.attributes(event, class_sizes=_validate.integers, group_size=_validate.positive)
+    smallest = min(event.class_sizes)
+    if event.group_size > smallest:
         raise _validate.fail(
             "group_size",
-            f"to be at most {min(sizes)} (the smallest of class_sizes)",
-            group_size,
+            f"to be at most {smallest} (the smallest of class_sizes)",
+            event.group_size,
         )
-    return sizes, group
 
 
-def _per_class(
-    sizes: tuple[int, ...], group: float, noise_std: float, record_norm: float, count: int
-) -> Event:
+def _sums(event: LDPDC | NDPDC, count: int) -> Event:
+    """Per class, the noisy sum over a Poisson sample, ``count`` times."""
     return part_by_part(
-        tuple(
-            Repeated(
-                event=PoissonSampledGaussian(
-                    noise_std=noise_std,
-                    record_norm=record_norm,
-                    sampling_probability=group / size,
-                ),
-                count=count,
-            )
-            for size in sizes
+        Repeated(
+            event=PoissonSampledGaussian(
+                noise_std=event.noise_std,
+                record_norm=event.record_norm,
+                sampling_probability=event.group_size / size,
+            ),
+            count=count,
         )
+        for size in event.class_sizes
     )
 
 
@@ -120,13 +117,14 @@ class LDPDC(Event):
     dimension: int
 
     def __post_init__(self) -> None:
-        sizes, group = _check_group(self.class_sizes, self.group_size)
-        object.__setattr__(self, "class_sizes", sizes)
-        object.__setattr__(self, "group_size", group)
-        _validate.integer("samples_per_class", self.samples_per_class)
-        _validate.integer("dimension", self.dimension)
-        for name in ("noise_std", "value_bound"):
-            object.__setattr__(self, name, _validate.positive(name, getattr(self, name)))
+        _check_group(self)
+        _validate.attributes(
+            self,
+            samples_per_class=_validate.integer,
+            dimension=_validate.integer,
+            noise_std=_validate.positive,
+            value_bound=_validate.positive,
+        )
 
     @property
     def record_norm(self) -> float:
@@ -135,13 +133,7 @@ class LDPDC(Event):
 
     def expand(self) -> Event:
         """Per class, the Poisson-sampled sum ``samples_per_class`` times."""
-        return _per_class(
-            self.class_sizes,
-            self.group_size,
-            self.noise_std,
-            self.record_norm,
-            self.samples_per_class,
-        )
+        return _sums(self, self.samples_per_class)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Noise and class sizes protect; larger records, groups or outputs leak more."""
@@ -224,12 +216,13 @@ class NDPDC(Event):
     clip_norm: float
 
     def __post_init__(self) -> None:
-        sizes, group = _check_group(self.class_sizes, self.group_size)
-        object.__setattr__(self, "class_sizes", sizes)
-        object.__setattr__(self, "group_size", group)
-        _validate.integer("iterations", self.iterations)
-        for name in ("noise_std", "clip_norm"):
-            object.__setattr__(self, name, _validate.positive(name, getattr(self, name)))
+        _check_group(self)
+        _validate.attributes(
+            self,
+            iterations=_validate.integer,
+            noise_std=_validate.positive,
+            clip_norm=_validate.positive,
+        )
 
     @property
     def record_norm(self) -> float:
@@ -242,9 +235,7 @@ class NDPDC(Event):
         Iterations alternate between classes and depend on earlier ones. That is no obstacle: at
         every step each class's release depends on that class's records and on what was released.
         """
-        return _per_class(
-            self.class_sizes, self.group_size, self.noise_std, self.clip_norm, self.iterations
-        )
+        return _sums(self, self.iterations)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Noise and class sizes protect; larger norms or groups, or more iterations, leak more."""

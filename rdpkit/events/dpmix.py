@@ -10,14 +10,14 @@ from typing import ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.composition import Repeated, part_by_part
+from rdpkit.events.classes import check_mixtures, mixtures, samples_of_classes
+from rdpkit.events.composition import Repeated
 from rdpkit.events.data_sets import (
     NeighbouringDataSets,
     RecordGroup,
     one_record_changed,
     one_record_of_a_class_changed,
 )
-from rdpkit.events.dpcda import check_classes
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, integer, integers
 from rdpkit.events.mixing import Mixing
@@ -98,13 +98,15 @@ class DPMix(Event):
     label_noise: float
 
     def __post_init__(self) -> None:
-        population = _validate.integer("population_size", self.population_size)
-        _validate.integer("releases", self.releases)
-        _validate.integer("order_of_mixture", self.order_of_mixture, maximum=population)
-        _validate.integer("feature_dimension", self.feature_dimension)
-        _validate.integer("label_dimension", self.label_dimension)
-        for name in ("feature_noise", "label_noise"):
-            object.__setattr__(self, name, _validate.positive(name, getattr(self, name)))
+        _validate.attributes(self, population_size=_validate.integer, releases=_validate.integer)
+        _validate.integer("order_of_mixture", self.order_of_mixture, maximum=self.population_size)
+        _validate.attributes(
+            self,
+            feature_dimension=_validate.integer,
+            label_dimension=_validate.integer,
+            feature_noise=_validate.positive,
+            label_noise=_validate.positive,
+        )
 
     def expand(self) -> Event:
         """Features and labels, each divided by its noise, as one sampled mean with unit noise."""
@@ -205,46 +207,24 @@ class ClassWiseDPMix(Event):
     label_noise: float
 
     def __post_init__(self) -> None:
-        sizes, _, subset = check_classes(
-            self.class_sizes, self.samples_per_class, self.order_of_mixture
-        )
-        object.__setattr__(self, "class_sizes", sizes)
-        if isinstance(self.samples_per_class, list):
-            object.__setattr__(self, "samples_per_class", tuple(self.samples_per_class))
-        object.__setattr__(self, "order_of_mixture", subset)
-        _validate.integer("feature_dimension", self.feature_dimension)
-        _validate.integer("label_dimension", self.label_dimension)
-        object.__setattr__(
-            self, "feature_noise", _validate.positive("feature_noise", self.feature_noise)
-        )
-        object.__setattr__(
-            self, "label_noise", _validate.non_negative("label_noise", self.label_noise)
+        check_mixtures(self)
+        _validate.attributes(
+            self,
+            feature_dimension=_validate.integer,
+            label_dimension=_validate.integer,
+            feature_noise=_validate.positive,
+            label_noise=_validate.non_negative,
         )
 
     @property
     def samples(self) -> tuple[int, ...]:
         """Releases of each class."""
-        return check_classes(self.class_sizes, self.samples_per_class, self.order_of_mixture)[1]
+        return samples_of_classes(self.class_sizes, self.samples_per_class)
 
     def expand(self) -> Event:
         """Per class, the sampled mean of features T_k times; labels carry nothing."""
         width = math.sqrt(self.feature_dimension)
-        return part_by_part(
-            tuple(
-                Repeated(
-                    event=FixedSizeSampledGaussian(
-                        noise_std=self.feature_noise,
-                        record_norm=width,
-                        record_diameter=width,
-                        sample_size=self.order_of_mixture,
-                        population_size=size,
-                        release="mean",
-                    ),
-                    count=count,
-                )
-                for size, count in zip(self.class_sizes, self.samples, strict=True)
-            )
-        )
+        return mixtures(self, record_norm=width, record_diameter=width)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Noise and large classes protect; more releases or coordinates leak more."""

@@ -67,8 +67,7 @@ class FixedSizeSampledGaussian(Event):
     record_diameter: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise_std", _validate.positive("noise_std", self.noise_std))
-        object.__setattr__(self, "record_norm", _validate.positive("record_norm", self.record_norm))
+        _validate.attributes(self, noise_std=_validate.positive, record_norm=_validate.positive)
         population = _validate.integer("population_size", self.population_size)
         _validate.integer("sample_size", self.sample_size, maximum=population)
         _validate.choice("release", self.release, ("sum", "mean"))

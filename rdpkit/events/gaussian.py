@@ -67,8 +67,7 @@ class Gaussian(Event):
     record_diameter: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise_std", _validate.positive("noise_std", self.noise_std))
-        object.__setattr__(self, "record_norm", _validate.positive("record_norm", self.record_norm))
+        _validate.attributes(self, noise_std=_validate.positive, record_norm=_validate.positive)
         check_geometry(self.record_norm, self.record_diameter)
 
     def sensitivity(self, adjacency: Adjacency) -> float:

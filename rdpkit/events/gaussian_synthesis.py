@@ -65,10 +65,11 @@ class GaussianSynthesis(Event):
 
     def __post_init__(self) -> None:
         _validate.integer("records", self.records, minimum=2)
-        _validate.integer("outputs", self.outputs)
-        _validate.integer("dimension", self.dimension)
-        object.__setattr__(
-            self, "min_eigenvalue", check_eigenvalue("min_eigenvalue", self.min_eigenvalue)
+        _validate.attributes(
+            self,
+            outputs=_validate.integer,
+            dimension=_validate.integer,
+            min_eigenvalue=check_eigenvalue,
         )
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:

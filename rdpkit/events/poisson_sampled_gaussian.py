@@ -59,12 +59,11 @@ class PoissonSampledGaussian(Event):
     record_diameter: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise_std", _validate.positive("noise_std", self.noise_std))
-        object.__setattr__(self, "record_norm", _validate.positive("record_norm", self.record_norm))
-        object.__setattr__(
+        _validate.attributes(
             self,
-            "sampling_probability",
-            _validate.probability("sampling_probability", self.sampling_probability),
+            noise_std=_validate.positive,
+            record_norm=_validate.positive,
+            sampling_probability=_validate.probability,
         )
         check_geometry(self.record_norm, self.record_diameter)
 

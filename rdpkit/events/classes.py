@@ -1,0 +1,58 @@
+"""Releases class by class: what mechanisms of papers that treat each class alike have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdpkit import _validate
+from rdpkit.events.base import Event
+from rdpkit.events.composition import Repeated, part_by_part
+from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
+
+
+def samples_of_classes(class_sizes: tuple[int, ...], samples_per_class: object) -> tuple[int, ...]:
+    """Releases of each class, given as one number for all classes or as one for each."""
+    if not isinstance(samples_per_class, (tuple, list)):
+        return (_validate.integer("samples_per_class", samples_per_class),) * len(class_sizes)
+    samples = _validate.integers("samples_per_class", samples_per_class)
+    if len(samples) != len(class_sizes):
+        raise _validate.fail(
+            "samples_per_class",
+            f"to be an integer or as many integers as there are classes ({len(class_sizes)})",
+            samples_per_class,
+        )
+    return samples
+
+
+def check_mixtures(event: Any) -> None:
+    """Check ``class_sizes``, ``samples_per_class`` and ``order_of_mixture`` of a new event."""
+    _validate.attributes(event, class_sizes=_validate.integers)
+    samples_of_classes(event.class_sizes, event.samples_per_class)
+    if isinstance(event.samples_per_class, list):
+        object.__setattr__(event, "samples_per_class", tuple(event.samples_per_class))
+    _validate.attributes(event, order_of_mixture=_validate.integer)
+    smallest = min(event.class_sizes)
+    if event.order_of_mixture > smallest:
+        raise _validate.fail(
+            "order_of_mixture",
+            f"to be an integer in [1, {smallest}] (the smallest of class_sizes)",
+            event.order_of_mixture,
+        )
+
+
+def mixtures(event: Any, *, record_norm: float, record_diameter: float | None = None) -> Event:
+    """Per class, the noisy mean of ``order_of_mixture`` records, as often as it is released."""
+    return part_by_part(
+        Repeated(
+            event=FixedSizeSampledGaussian(
+                noise_std=event.feature_noise,
+                record_norm=record_norm,
+                record_diameter=record_diameter,
+                sample_size=event.order_of_mixture,
+                population_size=size,
+                release="mean",
+            ),
+            count=count,
+        )
+        for size, count in zip(event.class_sizes, event.samples, strict=True)
+    )
