@@ -1,4 +1,4 @@
-"""The questions: epsilon at a delta, delta at an epsilon, and every bound side by side."""
+"""Epsilon at a delta, delta at an epsilon, and every bound side by side."""
 
 from __future__ import annotations
 
@@ -402,10 +402,10 @@ def _nothing_known(event: Event, target: Target, bound: str, kind: Kind) -> Guar
 
 
 def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:
-    """The smaller one of what loss distributions and Renyi divergences give.
+    """The smaller one of the numbers from loss distributions and from Renyi divergences.
 
-    Where pairs of distributions bound the event exactly no other bound can be smaller, and Renyi
-    divergences are asked only if there is no loss distribution.
+    Where pairs of distributions bound the event exactly no other bound can be smaller. Then Renyi
+    divergences are computed only if there is no loss distribution.
     """
     try:
         by_losses = loss_distributions.upper(event, target)

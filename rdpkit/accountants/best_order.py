@@ -31,11 +31,11 @@ from rdpkit.guarantee import Target
 Array = NDArray[np.float64]
 
 _ROUNDS = 12
-# The excess of log(r / R) at which the next epsilon differs by its square.
+# The search ends when log(r / R) is above minus this: the next epsilon would differ by its square.
 _SETTLED = 1e-7
 _SMALLEST_ERROR = 1e-11
 _FIRST_REACH = 0.05
-# Within this factor of an order's distance from 1 the same theorems decide.
+# Theorems that decided at orders within this factor, in distance from 1, are tried nearby.
 _NEARBY = 4.0
 # The smallest normal float.
 _TINY = 2.3e-308
@@ -76,7 +76,7 @@ def _objective(bound: DivergenceBound, target: Target, conversion: str) -> Curve
             values = EPSILON[conversion](orders, rdp, target.delta)
         else:
             assert target.epsilon is not None
-            # What underflows is rounded up: a delta of 0 would claim what nobody proved.
+            # A delta that underflows is rounded up, because a delta of 0 would claim too much.
             values = np.log(np.maximum(DELTA[conversion](orders, rdp, target.epsilon), _TINY))
         if np.isnan(values).any():
             raise ArithmeticError(f"The conversion {conversion!r} could not be computed.")
@@ -142,7 +142,7 @@ def _by_optimal_conversion(
     # The best orders of the optimal conversion are often closer to 1 than those of Balle's.
     u = math.log(order - 1.0)
     places = grid[(grid >= u - math.log(20.0)) & (grid <= u + math.log(4.0))]
-    # Where the best place is expected next, and how far from there at most.
+    # Where the best place is expected in the next round, and how far from there it may be.
     centre, reach = math.inf, _FIRST_REACH
     for _ in range(_ROUNDS):
         score = _excess_over_largest(curve, epsilon, delta)

@@ -42,7 +42,7 @@ from rdpkit.bounds.base import Array, Kind, RdpBound
 from rdpkit.events import Composed, Event, Parallel, Repeated
 
 _BOTH_ENDS = Adjacency.ADD_OR_REMOVE_ONE
-# Values are remembered where at most this many orders are asked for at once: searches end so.
+# Values are remembered if at most this many orders are asked for at once, as searches end with.
 _FEW_ORDERS = 3
 # The theorem that is most often the smallest one where a record is replaced.
 _LIKELY_SMALLEST = "profile-sampling"
@@ -182,8 +182,8 @@ class UpperBounds:
         moved = np.asarray(ends[-1] + ends[-2])
         if self._focus is not None and self._focus.ends_decide:
             return moved
-        # The larger of both counts: a theorem that puts what stays in its part below what moves is
-        # as good as the best one.
+        # The larger of the two numbers is returned, so a part that stays needs no best theorem once
+        # any theorem shows that it is below the parts between which a record moves.
         within = np.maximum.reduce(
             [self._low_enough(part, adjacency, moved, at) for part in event.events]
         )
@@ -327,7 +327,7 @@ class UpperBounds:
         """The theorem about this very event that is smallest at one order, or the expansion."""
         bounds, expanded = self._theorems(event, adjacency)
         if len(bounds) == 1 and expanded is None:
-            # There is nothing to choose, so nothing to compare in floats.
+            # With one theorem there is nothing to choose, so no float value is needed.
             inside = bounds[0].order_range(event, adjacency).contains(at.orders)[0]
             return (bounds[0] if inside else None), None
         least = math.inf if expanded is None else float(self._value(expanded, adjacency, at)[0])

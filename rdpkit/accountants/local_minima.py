@@ -1,4 +1,4 @@
-"""The valleys of a function of the order: found on a grid, and settled one by one."""
+"""Local minima of a function of the order: found on a grid, then located one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
 """Maps places u = log(order - 1) of shape (k,) to values; inf where nothing is known."""
 
-# Nine points around the best one; the next nine are between its neighbours.
+# Each round looks at nine points around the best one, and the next at nine between its neighbours.
 WINDOW = np.linspace(-1.0, 1.0, 9)
 _WIDER = 2.0
 _NARROWEST = 1e-9
@@ -48,7 +48,7 @@ class Minimum:
 
     @classmethod
     def of(cls, grid: Array, values: Array, pick: int, known: Minimum | None = None) -> Minimum:
-        """The valley around a grid point that is not above its neighbours, or at an end."""
+        """The minimum near a grid point that is not above its neighbours, or is at an end."""
         here, place = float(values[pick]), float(grid[pick])
         best = here
         if known is not None and known.best < here:
@@ -76,7 +76,7 @@ def lowest(
     accepted: Callable[[float], float],
     certain: Callable[[Minimum], bool],
 ) -> Minimum:
-    """The lowest of the valleys that a grid shows, each settled if it may be the lowest.
+    """The lowest of the local minima that a grid shows; those that cannot be it are skipped.
 
     Parameters
     ----------
@@ -89,15 +89,15 @@ def lowest(
     accepted : callable
         What error a value may have.
     certain : callable
-        Whether a valley whose bottom is known by interpolation need not be looked at there.
+        Whether a minimum that is known by interpolation need not be evaluated there.
     """
     grid, values = known
     candidates = (Minimum.of(grid, values, int(k)) for k in indices_of_minima(values))
     found: Minimum | None = None
-    for valley in sorted(candidates, key=lambda one: one.bottom - one.error):
-        if found is not None and valley.bottom - valley.error >= found.best:
+    for minimum in sorted(candidates, key=lambda one: one.bottom - one.error):
+        if found is not None and minimum.bottom - minimum.error >= found.best:
             continue
-        settled = settle(function, valley, span, accepted, certain)
+        settled = settle(function, minimum, span, accepted, certain)
         if found is None or settled.best < found.best:
             found = settled
     assert found is not None  # the lowest of all points is not above its neighbours
@@ -106,41 +106,41 @@ def lowest(
 
 def settle(
     function: Function,
-    valley: Minimum,
+    minimum: Minimum,
     span: tuple[float, float],
     accepted: Callable[[float], float],
     certain: Callable[[Minimum], bool],
 ) -> Minimum:
-    """Zoom in on a valley's lowest place until its value is known well enough.
+    """Narrow the surroundings of a minimum until its value is known well enough.
 
     Parameters
     ----------
     function, span, accepted, certain
         As for :func:`lowest`.
-    valley : Minimum
+    minimum : Minimum
         Where to begin.
     """
     for _ in range(_ROUNDS):
-        if valley.error <= accepted(valley.bottom):
-            if certain(valley):
-                return valley
-            # The lowest place itself: if the interpolation was wrong, it was no parabola.
-            value = float(function(np.array([valley.vertex]))[0])
-            wrong = value - valley.bottom > accepted(valley.bottom)
-            if value < valley.best:
-                valley = replace(valley, best=value, place=valley.vertex)
+        if minimum.error <= accepted(minimum.bottom):
+            if certain(minimum):
+                return minimum
+            # Evaluate at the interpolated minimum: a value far off shows that it is no parabola.
+            value = float(function(np.array([minimum.vertex]))[0])
+            wrong = value - minimum.bottom > accepted(minimum.bottom)
+            if value < minimum.best:
+                minimum = replace(minimum, best=value, place=minimum.vertex)
             if not wrong:
-                return valley
-        grid = np.unique(np.clip(valley.centre + valley.width * WINDOW, *span))
+                return minimum
+        grid = np.unique(np.clip(minimum.centre + minimum.width * WINDOW, *span))
         values = function(grid)
         pick = int(np.argmin(values))
-        valley = Minimum.of(grid, values, pick, known=valley)
+        minimum = Minimum.of(grid, values, pick, known=minimum)
         if pick in (0, grid.size - 1) and span[0] < grid[pick] < span[1]:
             wide = _WIDER * float(grid[-1] - grid[0])
-            valley = replace(valley, width=wide, error=math.inf)
-        elif valley.width <= _NARROWEST:
-            return valley
-    return valley
+            minimum = replace(minimum, width=wide, error=math.inf)
+        elif minimum.width <= _NARROWEST:
+            return minimum
+    return minimum
 
 
 def _interpolated(grid: Array, values: Array, pick: int) -> tuple[float, float, float]:
@@ -151,12 +151,12 @@ def _interpolated(grid: Array, values: Array, pick: int) -> tuple[float, float, 
     rise = (left - here) + (right - here)
     if math.isnan(rise):
         return place, here, 0.0
-    # A slope that goes on beyond the lowest point falls no farther than it has come.
+    # Beyond the lowest point a function is assumed to fall by no more than it fell before it.
     error = max(left - here, right - here)
     if not math.isfinite(rise) or rise <= 0.0 or abs(first - second) > 0.01 * first:
         return place, here, error
     tilt = 0.5 * (right - left)
-    # What the parabola says of the next neighbours tells a smooth valley from a kink or a cliff.
+    # The parabola predicts the next neighbours of a smooth minimum, but not of a kink or a jump.
     strays = [
         0.25 * abs(float(values[pick + k]) - (here + k * tilt + 0.5 * k * k * rise))
         for k in (-2, 2)

@@ -48,20 +48,20 @@ SOURCES = {
 }
 """What the two bounds rest on, by their ids."""
 
-# Numbers that only choose between alternatives, or close an enclosure, are this much less accurate.
+# The accuracy of numbers that only choose between alternatives, or close an enclosure.
 _ROUGH = 20.0 * ACCURACY
 _ROUNDS = 3
-# A first guess that is off by more than this chooses another tilt than the answer would.
+# A result below this part of the first guess is computed again, with the tilt for that result.
 _CLOSE = 0.8
-# An enclosure wider than this many times the accuracy asked for is tried again, better centred.
+# An enclosure wider than this many times the accuracy asked for is computed again on a better grid.
 _WIDE = 5.0
-# The same for delta, relatively, and how much coarser a grid is that only finds out where to look.
+# The same for delta, relative to it; and how much coarser a grid for a first estimate is.
 _WIDE_FOR_DELTA, _COARSER = 0.05, 25.0
-# Rounds for delta, and the part of it that may come from losses that count as infinite.
+# Rounds for delta, and the part of delta that losses counted as infinite may contribute.
 _MANY_ROUNDS, _RARE = 8, 1e-3
 # Deltas below this are not refined any more.
 _LEAST_DELTA = 1e-100
-# Below this part of a coarse upper bound a lower one is tried again.
+# A lower bound below this part of a coarse upper bound is computed again.
 _FAR = 0.985
 
 
@@ -341,7 +341,7 @@ def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> Loss
             best = LossBound(value=value, other_end=_down(low), step=layout.grid.step)
         if not _LEAST_DELTA < value < 1.0:
             break
-        # The guess was too large if most of delta is what was left out as too rare to matter.
+        # If losses that were left out as too rare make up much of delta, the guess was too large.
         rare = found.infinite - kept > _RARE * value
         if not rare and (expected is not None or low >= high * 0.9):
             break
@@ -368,7 +368,7 @@ def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     if not releases:
         return LossBound(value=0.0, other_end=0.0)
     if delta == 0.0:
-        # Every pair of this kind has losses beyond any number, or, for "added", up to a sum.
+        # Losses are unbounded, except for "added", where they go up to a finite sum.
         value = _largest_sum(releases)
         return LossBound(value=value, other_end=value)
     if only is not None:
@@ -378,7 +378,8 @@ def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     again = partial(arrange, releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
     layout = again()
     value, rough = Below(layout).epsilon_at(delta)
-    # What a sum of sums lost does not show in the last one: what a coarse bound says does.
+    # The enclosure does not show what was lost where sums were rounded onto a coarser grid; the
+    # distance to a coarse upper bound does.
     if rough - value > _WIDE * accuracy * rough or value < _FAR * (around or 0.0):
         for sharper in _sharper(layout, again):
             found, rough = Below(sharper).epsilon_at(delta)

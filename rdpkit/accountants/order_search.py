@@ -16,12 +16,13 @@ Array = NDArray[np.float64]
 SMALLEST_ORDER = 1.0 + 1e-6
 LARGEST_ORDER = 1e5
 
-# Orders minus one: where the search starts, and by how much it grows towards an edge that wins.
+# Orders minus one: where the search starts, and by which factor it grows if an end is the best.
 _FIRST_SPAN = (1e-2, 255.0)
 _POINTS = 60
 _GROWTH = 32.0
 _ZOOM_POINTS = 17
-# Between a twelfth and three times the best order less 1, where a dearer conversion has its own.
+# Points between a twelfth and three times the best order less 1, where the best order by the
+# slower conversion is.
 _NEAR_POINTS = 25
 # Logarithms of order - 1 this close give epsilons that differ by their square.
 _NARROW = 3e-6
@@ -59,7 +60,7 @@ def minimise(
     smallest, largest : float
         Where the search may go.
     refined : callable, optional
-        A dearer objective that is never above the first one, used once the region is known.
+        A slower objective that is never above the first one, used once the region is known.
     """
     low, high = order_limits(allowed, smallest, largest)
     if low > high:
@@ -129,7 +130,7 @@ def spread(
         pick = int(np.argmin(values))
         step = math.log(_GROWTH)
         if values[pick] in (0.0, -math.inf):
-            return grid, values  # nothing is smaller, and larger orders are dearer
+            return grid, values  # nothing is smaller, and larger orders take longer
         if grid[pick] == grid[0] and grid[0] > low:
             more = np.linspace(max(low, grid[0] - step), grid[0], 9)[:-1]
             grid = np.concatenate([more, grid])
@@ -143,12 +144,12 @@ def spread(
 
 
 def _refine(objective: Callable[[Array], Array], grid: Array) -> float:
-    """The best log(order - 1) in any of the valleys of a grid that may hold it."""
+    """The best log(order - 1) in any local minimum of a grid that may hold it."""
     values = objective(1.0 + np.exp(grid))
     place, lowest = float(grid[int(np.argmin(values))]), math.inf
     for value, k in sorted((float(values[k]), int(k)) for k in indices_of_minima(values)):
         around = [max(k - 1, 0), k, min(k + 1, grid.size - 1)]
-        # On a slope that goes on a valley falls no farther than it has come.
+        # A minimum is assumed to be no deeper below its grid point than the neighbours are above.
         if math.isinf(value) or 2.0 * value - values[around].max() >= lowest:
             continue
         found = _refine_one(objective, grid[around], values[around])
@@ -191,8 +192,8 @@ def proposals(points: Array, values: Array) -> tuple[Array, Array]:
     Returns
     -------
     fresh : ndarray, shape (n, 3)
-        The lowest point of the parabola through the three, and the middles of both gaps: where the
-        objective has a sharp bend, parabolas mislead.
+        The lowest point of the parabola through the three, and the middles of both gaps, which
+        help where the objective has a sharp bend.
     foretold : ndarray, shape (n,)
         What the parabola says of the first.
     """
@@ -204,12 +205,12 @@ def proposals(points: Array, values: Array) -> tuple[Array, Array]:
         curvature = (down + up) / (before + after)
         slope = up - curvature * after
         shift = -slope / (2.0 * curvature)
-    # Not so close to the middle that the next parabola is all rounding.
+    # If the new point were too close to the middle, the next parabola would be rounding errors.
     least = np.maximum(0.02 * np.maximum(before, after), 1e-6)
     shift = np.where(np.isfinite(shift), shift, 0.0)
     shift = np.where(np.abs(shift) < least, np.copysign(least, shift), shift)
     shift = np.clip(shift, -0.98 * before, 0.98 * after)
-    # Nor where another point is: equal points would be each other's neighbours.
+    # Nor may it be where another point is: two equal points define no parabola.
     for gap in (-before, after):
         shift = np.where(np.abs(shift - gap / 2.0) < 1e-3 * np.abs(gap), 0.45 * gap, shift)
     with np.errstate(invalid="ignore"):  # where the objective is inf nearby nothing is foretold

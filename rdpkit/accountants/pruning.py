@@ -103,7 +103,7 @@ def deciding_parts(parts: tuple[Event, ...], touched: int) -> tuple[Event, ...]:
             groups.setdefault(signature, []).append((leak, index))
     for members in groups.values():
         front: list[tuple[float, ...]] = []
-        # The most leaking come first; equal ones in their own order.
+        # The parts that leak most come first, and equal parts in their own order.
         for leak, index in sorted(members, key=lambda m: (tuple(-x for x in m[0]), m[1])):
             above = sum(all(x >= y for x, y in zip(one, leak, strict=True)) for one in front)
             if above < touched:

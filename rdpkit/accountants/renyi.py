@@ -101,7 +101,7 @@ def _upper(event: Event, target: Target, options: RenyiOptions, theorem: str | N
     loose = found.enclosure is not None and target.number(found) > by_floats * (1.0 + _DISAGREEMENT)
     if options.conversion is not None or not loose:
         return found
-    # The certificate of the optimal conversion is loose here: Balle's may do better.
+    # The enclosure of the optimal conversion is wide here, and Balle's may give a smaller number.
     other = _upper(event, target, replace(options, conversion="balle2020"), theorem)
     return other if target.number(other) < target.number(found) else found
 

@@ -15,11 +15,12 @@ Scoring = Callable[[float], float]
 
 _STEPS = 400
 _FIRST_SLOPE = -3.0
-# How far beyond the expected zero, as a part of the step there, and steps before a halving.
+# How far a step goes beyond the expected zero, relative to its length; and after how many slow
+# steps the bracket is halved.
 _BEYOND = 0.1
 _PATIENCE = 5
 _SHORTEST, _LONGEST = 0.01, 3.0
-# Steps grow by this while the score has no slope to follow, and are then at most this long.
+# While the score does not change, steps grow by this factor, up to this length.
 _GROWTH, _STRIDE = 2.0, 24.0
 
 
@@ -166,13 +167,13 @@ class _Ends:
         if self.slow == _PATIENCE or not (math.isfinite(one.score) and math.isfinite(two.score)):
             return middle
         three = self.third
-        # The line through the two ends crosses 0 between them; a parabola need not.
+        # The line through the two ends crosses 0 between them, which a parabola may not do.
         line = (one.u * -two.score + two.u * one.score) / (one.score - two.score)
         found = line
         if three is not None and len({one.score, two.score, three.score}) == 3:
             found = _inverse_quadratic(one, two, three)
         if self.stays > 1:
-            # One end has stayed: aim a little beyond, so that it moves next to the other.
+            # One end has not moved for two steps: aim a little beyond the zero, so that it does.
             near = one.u if self.last_missed else two.u
             found += _BEYOND * (found - near)
         return found if one.u < found < two.u else line
@@ -187,7 +188,7 @@ class _Ends:
             self.meet, self.third = found, self.meet
         self.stays = self.stays + 1 if missed == self.last_missed else 1
         self.last_missed = missed
-        # Steps that hardly narrow it are followed by a halving.
+        # After several steps that hardly narrow the bracket it is halved.
         self.slow = self.slow + 1 if self.room > 0.5 * before and self.slow < _PATIENCE else 0
 
 

@@ -21,7 +21,7 @@ from rdpkit.guarantee import Target
 Prefer = Literal["smallest", "largest"]
 PREFERENCES = ("smallest", "largest")
 
-# Steps of a loss distribution's grid leave more than this undecided.
+# Epsilon from a loss distribution is only accurate to about 2e-4, so its tolerance is larger.
 _TOLERANCE, _TOLERANCE_OF_DISTRIBUTIONS = 1e-6, 1e-4
 _SMALLEST_TOLERANCE, _LARGEST_TOLERANCE = 1e-12, 0.5
 
@@ -44,10 +44,8 @@ def calibrate(
     Guarantee
     ---------
     The event that is returned is (epsilon, delta)-DP under ``adjacency`` with the guarantee's
-    epsilon, which is at most ``target_epsilon``. With the default bound, or the id of another one
-    from Renyi divergences, that is certified in ball arithmetic at the value returned. With "best"
-    it comes from a floating-point sum where that is smaller, and says so. With a published bound it
-    is what its theorem gives.
+    epsilon, which is at most ``target_epsilon``. With a sound bound that is certified in ball
+    arithmetic at the value returned. With a published bound it is what its theorem gives.
 
     The value is the end of what meets the target: the least noise, the largest norm, the most
     releases. ``misses`` holds a value on the other side, evaluated too, that exceeds the target by

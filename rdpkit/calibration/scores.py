@@ -33,16 +33,16 @@ from rdpkit.guarantee import Target
 
 Array = NDArray[np.float64]
 
-# How far to either side of the last best order the next one is looked for, in log(order - 1):
-# this, or about this part of how far the last event was from its target.
+# How far to either side of the last best order the next one is searched, in log(order - 1): at
+# least the first number, and the second one times the distance of the last event from its target.
 _USUAL, _DRIFT = 0.01, 0.3
-# And around the best order of the event that was closest to its target.
+# How far around the best order of the event that was closest to its target.
 _AROUND = 0.03
-# Theorems that decide at orders within this factor are used near one.
+# Theorems that decided at orders within this factor, in distance from 1, are tried nearby.
 _NEARBY = 4.0
 # Scores closer to 0 than this are computed from the orders that were best before.
 _CLOSE = 0.2
-# Scores above this are told from afar, at these orders.
+# Scores above this are bounded in closed form, at these orders.
 _FAR = 8.0
 _SPARSE = 1.0 + np.geomspace(1e-2, 1e3, 24)
 # A score is settled if its error is this part of it, or this small.
@@ -197,7 +197,7 @@ class Scorer:
         pick = int(np.argmin(values))
         if values[pick] == math.inf:
             return Score(value=math.inf, order=None, settled=math.inf)
-        # Theorems that decide near the best order, unless other valleys may turn out lower.
+        # From here on only the theorems that decided near the best order are evaluated.
         place = math.exp(grid[pick])
         self._focus = focus or bound.focus_near(place / _NEARBY, place * _NEARBY)
         function = self._scores(self._curve(event, focused=True))
@@ -247,7 +247,7 @@ class Scorer:
         return max(part, self._finest)
 
     def _keep(self, found: Minimum) -> Score:
-        """The score of a valley, which is where the next one begins if it is close to 0."""
+        """The score of a minimum over the orders; the next search begins there if it is near 0."""
         self._last = None
         if self._anchor is None or abs(found.bottom) < abs(self._anchor.bottom):
             self._anchor = found
@@ -333,5 +333,5 @@ class Scorer:
 
 
 def _certain(minimum: Minimum) -> bool:
-    """Whether the side of 0 on which the score is does not hang on the interpolation."""
+    """Whether the sign of the score is known without evaluating at the interpolated minimum."""
     return not minimum.bottom <= 0.0 < minimum.best

@@ -20,17 +20,17 @@ from rdpkit.events.free_parameters import LARGEST, SMALLEST
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.guarantee import Guarantee
 
-# The score aimed at is this far below 0: curves that are minima themselves have noise of 1e-11, and
-# who asks for the epsilon of what was calibrated, at whatever order, is not to get more than asked.
+# The score aimed at is this far below 0: curves that are found by minimisation have errors of
+# 1e-11, and the epsilon of the calibrated event, computed afresh, must not exceed the target.
 _MARGIN = 1e-9
 # By how much a value is moved towards privacy, relative to it, until its certificate holds.
 _NUDGES = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 _POLISHING = 4
-# Scores on both sides of 0 that differ by no more than this may be one and the same.
+# Scores on both sides of 0 that differ by no more than this may be equal up to their errors.
 _HARDLY = 1e-3
 _NEAR_BY, _FAR_AWAY = (0.5, 2.0), 2.0**20
 _RESTARTS = 6
-# The bracket is this part of the tolerance, so that its open end may move to a sure miss.
+# The bracket is this part of the tolerance, so that its end that misses may be moved outwards.
 _TIGHTER, _BEYOND, _STEPS_BEYOND = 0.5, 0.2, 2
 _ROUGHLY = 2e-7
 # Subset sizes that are tried to say how far the target is out of reach.
@@ -150,7 +150,7 @@ def _bracketed(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
         misses = _surely(search, score, scores, found.misses)
         if not scorer.better_elsewhere(variable.at(misses)):
             return replace(meets, misses=misses, missed_by=scores[misses].guess)
-        # Somewhere else the orders are better, or the scores too rough: go on from there.
+        # Other orders meet the target, or the scores are too rough: search again from there.
         start = misses
         scorer.refine()
     notes.append(
@@ -170,7 +170,7 @@ def _surely(
     scores: Mapping[float, Score],
     misses: float,
 ) -> float:
-    """A value that misses by more than scores are wrong, within the tolerance."""
+    """A value within the tolerance that misses by more than the error of scores."""
     variable = search.variable
     if variable.whole:
         return misses
@@ -197,7 +197,7 @@ def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool
     if min(seen) <= 0.0 < max(seen) and max(seen) - min(seen) > _HARDLY:
         return True
     t, order = known[0]
-    # What does not depend on the variable is the same to the last bit, near and far.
+    # A bound that does not depend on the variable is the same to the last bit everywhere.
     factors = (*_NEAR_BY, _FAR_AWAY**variable.private)
     places = {min(max(t * factor, variable.lowest), variable.highest) for factor in factors}
     whole = {float(round(place)) for place in places} if variable.whole else places
@@ -208,11 +208,11 @@ def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool
 
 
 def _polished(search: Search, scorer: Scorer, found: _Found) -> _Found:
-    """The end that meets the target moved to where its best order just does."""
+    """The end that meets the target, moved to where its best order only just meets it."""
     variable, order = search.variable, found.score.order
     if order is None or found.misses is None or not math.isfinite(found.missed_by):
         return found
-    # In the logarithm of the value, and between the two ends, the score is a line.
+    # Between the two ends the score is nearly linear in the logarithm of the value.
     good, bad = math.log(found.meets), math.log(found.misses)
     at_good, at_bad = found.score.value, found.missed_by
     best = found.meets

@@ -1,4 +1,4 @@
-"""The question: how many records to mix, how often, and with which noise."""
+"""How many records to mix, how often, and with which noise: the search for the best choice."""
 
 from __future__ import annotations
 
@@ -257,8 +257,8 @@ class _Search:
         if not known:
             return event  # type: ignore[no-any-return]
         near = min(known, key=lambda c: abs(math.log(c.order_of_mixture / mixed)))
-        # Below the order at which it levels off, the noise on a mean is as 1/l. Too much of it is
-        # cheap to evaluate, too little is not.
+        # At low orders of mixture l the noise on a mean is in proportion to 1/l, and it levels off
+        # at higher ones. Starting with too much noise is faster than starting with too little.
         growth = 1.0 if self.mixing.is_sum else max(near.order_of_mixture / mixed, 1.0)
         return replace(event, **{self.mixing.noise: near.noise * growth})  # type: ignore[no-any-return]
 
@@ -270,7 +270,7 @@ class _Search:
         return self.mixing.noise, name
 
     def refine(self, releases: Any, share: float | None) -> None:
-        """Try what is between the best order of mixture and its neighbours, until none is."""
+        """Try orders of mixture between the best one and its neighbours, until there are none."""
         number = self.mixing.releases_of(self.mixing.with_mixture(self.event, 1, releases))
         while True:
             tried = {

@@ -56,7 +56,7 @@ def dominating(step: Step | ProfileStep, edges: Indices, grid: Grid, *, log_leas
     NoLossDistributionError
         If no precision makes the masses sharp.
     """
-    # Masses are second differences: each costs twice the digits of a cell's width.
+    # Masses are second differences, which lose twice as many digits as the cell width has.
     width = int(np.min(np.diff(edges))) * grid.step
     bits = _BITS + 2 * max(0, math.ceil(-math.log2(min(width, 1.0))))
     bits += math.ceil(max(-log_least, 0.0) / math.log(2.0))
@@ -78,7 +78,7 @@ def _connect(step: Step | ProfileStep, edges: Indices, grid: Grid) -> Tilted | N
     losses = [w * int(k) for k in edges]
     ratios = [loss.exp() for loss in losses]
     heights = [curve(loss) for loss in losses]
-    # From (0, 1) to the first point, from point to point, and level after the last one.
+    # Slopes from (0, 1) to the first point, from point to point, and 0 after the last one.
     slopes = [(heights[0] - 1) / ratios[0]]
     slopes += [
         (heights[i + 1] - heights[i]) / (ratios[i + 1] - ratios[i]) for i in range(len(edges) - 1)
@@ -157,7 +157,7 @@ class Above:
                 place -= 1
             while w * (place + 1) < epsilon:
                 place += 1
-            # Outside of the window a chord would be continued, and lie below: delta does not grow.
+            # Outside of the window there is no chord. Delta does not grow, so its end is a bound.
             if place < self.window.first:
                 return self.delta(self.window.first)[0], arb(1)
             if place >= self.window.last:
@@ -237,7 +237,7 @@ def _weights(grid: Grid, size: int) -> tuple[Array, Array]:
         few = min(size, 512)
         gains[:few] = [float(-((-w * j).expm1())) for j in range(few)]
         decay = geometric(-w * arb(grid.tilt), size)
-        # Beyond the first few, 1 - e^(-j w) is a difference: off by 5 u over itself.
+        # Beyond the first few, 1 - e^(-j w) is a difference, whose relative error is 5 u over it.
         off = 5.0 * U / float(gains[few - 1]) if size > few else 0.0
     found = gains * decay
     margin = off + 16.0 * U

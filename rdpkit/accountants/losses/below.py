@@ -61,8 +61,8 @@ class _Cells:
 def _cells(step: Step | ProfileStep, guide: Guide, edges: Indices, grid: Grid) -> _Cells:
     if isinstance(step, ProfileStep) or guide.places is None:
         raise TypeError(f"No pair of distributions is known for {step!r}.")
-    # Where the loss is on the edges, by floats: any place is as valid as any other.
-    # Half-way between grid points, so that most cells have the loss of one.
+    # Cells end about where the loss is half-way between grid points, so that most cells have the
+    # loss of one grid point. Floats suffice: cells with any ends give a valid bound.
     losses = (edges + 0.5) * grid.step
     places = np.unique(np.interp(losses, guide.losses, guide.places))
     q, z = parameters(step, leaks_more=False)
@@ -93,7 +93,7 @@ def _loss(first: arb, second: arb) -> float:
 def _drift(cells: _Cells, one: Tilted) -> float:
     """How far rounding the labels moves the tilted mean, in grid points."""
     weights = np.interp(cells.labels, one.indices, one.masses)
-    # Cells that share a label share its mass; which of them has how much hardly matters.
+    # Cells with the same label are given the same weight, which is accurate enough here.
     return float(np.dot(weights, cells.labels - cells.exact)) / float(weights.sum())
 
 
@@ -108,7 +108,7 @@ def _tilted(masses: Sequence[arb], labels: Indices, grid: Grid, *, above: bool) 
     indices, where = np.unique(labels, return_inverse=True)
     together = np.zeros(indices.size)
     np.add.at(together, where, numbers)
-    # A sum of a few positive doubles.
+    # The slack covers the rounding of a sum of positive doubles.
     slack = 2.0 * labels.size * U
     together *= 1.0 + slack if above else 1.0 - slack
     return Tilted(indices=indices, masses=together, scale=scale)
@@ -136,7 +136,8 @@ class Below:
                 fine = Grid(step=self._step / block.factor, tilt=layout.grid.tilt)
                 found.append((block, _cells(block.step, block.guide, block.edges, fine)))
             for above in (False, True):
-                # Under the second member a loss counts e^-loss times: so its tilt is larger by 1.
+                # Under the second member a loss has e^-loss times the mass, so the tilt that
+                # centres it is larger by 1.
                 tilt = layout.grid.tilt + (1.0 if above else 0.0)
                 sides.append(self._side(found, tilt, above=above))
         self._first, self._second = sides
@@ -184,7 +185,8 @@ class Below:
                 if left > 0:
                     second = self._second.beyond(place, certain=certain)
                     return float_below((left / second).log())
-                # Too few outcomes are so far out to make up delta: nearer ones may.
+                # The outcomes beyond this place have a probability below delta, so the best
+                # threshold is lower: these values make the search go there.
                 return -1e300 * (place - self._window.first + 1) / self._window.size
 
             best = self._best(value, self._guess + self._shift)
@@ -247,7 +249,7 @@ class _Side:
             high = sum_ * (1.0 + rounding) + window.size * TINY
             inside = factor * (arb(high) + arb(self._total.lost))
             return arb((inside + self._total.infinite).upper())
-        # What wrapped around from far above may be counted here, and must not be.
+        # Mass that wrapped around from above the window may be in the sum, and is subtracted.
         low = arb(sum_ * (1.0 - rounding)) - arb(self._total.lost) - self._from_above(place)
         return arb((factor * low).lower())
 

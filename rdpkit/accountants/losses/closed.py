@@ -39,7 +39,7 @@ def _height(of: Curve, epsilon: float) -> arb:
         with ctx.workprec(bits):
             height = of(arb(epsilon))
         sharp = height.is_finite() and bool(height.rad() <= height.mid() * _SHARP)
-        # Too small for a float, or exactly 0: either end will do.
+        # Numbers too small for a float, or exactly 0, are rounded well enough at any precision.
         small = bool(height.upper() < arb(2) ** -1100)
         if sharp or small or bits >= _MOST_BITS:
             return height
@@ -74,7 +74,7 @@ def epsilon(step: Step | ProfileStep, delta: float, *, above: bool) -> float:
         if math.isinf(high):
             return math.inf if above else low
     for _ in range(_HALVINGS):
-        # Far below 1 the floats are spaced evenly in their logarithm.
+        # Far below 1 floats are spaced evenly in their logarithm, so the logarithm is halved.
         middle = math.sqrt(low * high) if low > 0.0 and high > 2.0 * low else 0.5 * (low + high)
         if not low < middle < high or (low == 0.0 and high < 1e-300):
             break

@@ -151,7 +151,7 @@ def add_up(
             raise NoLossDistributionError(
                 f"A privacy loss distribution is beyond floats: {error}"
             ) from None
-    # Folding adds a few masses, if any: each of the sums is off by some roundings.
+    # Folding into the window adds masses, and each such sum is rounded a few times.
     folds = max(1 + int(part.indices[-1] - part.indices[0]) // window.size for part, _ in parts)
     many = sum(count for _, count in parts)
     off = found.error
@@ -195,7 +195,7 @@ def beyond(parts: Sequence[tuple[Tilted, int]], grid: Grid, edge: int, *, above:
     if sign * edge >= sum(count * sign * end for (_, count), end in zip(parts, ends, strict=True)):
         return arb(0)
     rate = _best_rate(parts, edge, sign)
-    # Exponents count from the far ends, so that none of them is above 0.
+    # Exponents are measured from the far ends, so that none of them is above 0.
     exponent = arb(0)
     distance = -edge
     for (part, count), end in zip(parts, ends, strict=True):
@@ -302,7 +302,7 @@ def merged_labels(total: Total, grid: Grid, factor: int, *, above: bool) -> Tilt
     coarse = padded.reshape(rows, factor) @ weights
     rounding = 2.0 * (factor + 8) * U
     coarse = coarse * (1.0 + rounding if above else 1.0 - rounding)
-    # What is lost has a label, too, which may be rounded up by half of the factor.
+    # Mass that counts as lost has a label, too, which may be rounded up by half of the factor.
     with ctx.workprec(_BITS):
         grown = float_above((rate * factor / 2).exp())
     return _contiguous(coarse, first, replace(total, lost=total.lost * grown * 1.001), above=above)
@@ -311,7 +311,7 @@ def merged_labels(total: Total, grid: Grid, factor: int, *, above: bool) -> Tilt
 def _contiguous(masses: Array, first: int, total: Total, *, above: bool) -> Tilted:
     scale = float(total.scale.mid())
     with ctx.workprec(_BITS):
-        # The scale of a distribution is a float: what it lacks goes into the masses.
+        # The scale of a distribution is a float, so its rounding error goes into the masses.
         rest = (total.scale - arb(scale)).exp()
     if above:
         masses = masses * (float_above(rest) * (1.0 + 4.0 * U))

@@ -149,7 +149,7 @@ def _of_line(places: Array, losses: Array, log_densities: Array) -> Guide:
     losses = np.maximum.accumulate(losses)
     width = np.gradient(places)
     log_masses = log_densities + np.log(width) - 0.5 * math.log(2.0 * math.pi)
-    # Masses of pieces are renormalised: where pieces of the line are left out, little is there.
+    # Masses are renormalised: the pieces of the line that are left out have little mass.
     return Guide(losses=losses, log_masses=log_masses - _log_sum(log_masses), places=places)
 
 
@@ -306,8 +306,8 @@ def _by_conversion(total: Sum, log_delta: float, unit: float) -> tuple[float, fl
     found = lowest(converted, start, width=1.0, rounds=40)
     asked = max(converted(found), 0.0)
     if math.exp(found) * asked > _STEEPEST:
-        # Losses are bounded, and epsilon is next to all that they add up to: a larger tilt would
-        # only tell deltas apart that differ by many orders of magnitude.
+        # Losses are bounded, and epsilon is close to their largest sum: a larger tilt would only
+        # distinguish deltas that differ by many orders of magnitude.
         found = math.log(_STEEPEST / asked)
         asked = max(converted(found), 0.0)
     return math.exp(found), asked

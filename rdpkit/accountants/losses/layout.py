@@ -20,7 +20,7 @@ from rdpkit.events.losses import NoLossDistributionError, Step
 from rdpkit.numerics.fourier import DOUBLE, Format, extended
 
 ACCURACY = 2e-4
-# What is moved to infinity above the window, or lost below it, as a part of delta.
+# The parts of delta that may be moved to infinity above the window, or lost below it.
 _UPPER_END, _LOST = 1e-6, 1e-6
 # Tilted mass of one release that is moved up to its lowest grid point, over all releases.
 _LOWER_END = 1e-8
@@ -164,7 +164,7 @@ def arrange(
         raise NoLossDistributionError("The losses are too large for privacy loss distributions.")
     budget = _budget(at, accuracy, delta_asked=epsilon is not None)
     low, high, wrapping = _ends(total, at, 1)
-    # What wraps around from above must not come to lie above epsilon.
+    # Mass that wraps around from above the window must end up below epsilon.
     span = max(high - low, wrapping - at.epsilon)
     step = _finest(guides, at.tilt, 0.5 * budget, span)
     choose = _Chooser(releases=releases, guides=guides, at=at, budget=budget, low=low, span=span)
@@ -254,7 +254,7 @@ def _ends(total: Sum, at: Saddle, count: int) -> tuple[float, float, float]:
     """
     lost = at.log_share + math.log(_LOST / count)
     low = total.lower_end(at.tilt, lost)
-    # Tilts are tried from here on; beyond the tilted mean the best one is larger.
+    # Tilts are tried upwards from this one: beyond the tilted mean the best one is larger.
     start = max(at.tilt, 0.5 / at.deviation)
     high = total.upper_end(at.log_delta + math.log(_UPPER_END / count), start)
     _, mean, variance = total.moments(at.tilt)
@@ -310,7 +310,7 @@ def _aligned(step: float, releases: Releases) -> float:
     last = max(
         (s.profile.epsilons[-1] for s, _ in releases if isinstance(s, ProfileStep)), default=0.0
     )
-    # A hair below: then the profile ends on the grid point, not just beyond it.
+    # The step is a few roundings larger, so that the profile ends on the grid point or before it.
     return last / math.ceil(last / step) * (1.0 + 4.0 * math.ulp(1.0)) if last > step else step
 
 
@@ -327,7 +327,8 @@ def _block(
     if staged_at is None or count * found.inflation(grid.tilt, grid.step) <= 0.5 * share:
         edges = _edges(step, found, count, grid, 0.5 * share)
         return Block(step=step, guide=found, count=count, edges=edges)
-    # A third for the cells, one for the fine grid, one for the sums that go onto the last one.
+    # The share is divided by three: for the cells, for the fine grid, and for rounding sums onto
+    # the last grid.
     factor = 2
     while count * found.inflation(grid.tilt, grid.step / factor) > share / 3.0:
         factor *= 2
@@ -423,7 +424,7 @@ def _edges(
     whole = float(along[-1])
     cells = min(math.ceil(math.sqrt(whole**3 * count / (6.0 * share))) + 8, _MOST_CELLS)
     places = np.interp(np.linspace(float(along[0]), whole, cells + 1), along, losses[inside])
-    # However little is there, over a cell the tilt must not change much.
+    # Even where there is little mass, e^(tilt loss) must not change much within a cell.
     widest = _WIDEST / (tilt + 1.0)
     gaps = np.diff(places)
     if (gaps > widest).any():
@@ -434,7 +435,7 @@ def _edges(
     ends = [math.floor(float(losses[first]) / w), math.ceil(float(losses[last]) / w)]
     extra: list[int] = [*ends]
     if isinstance(step, ProfileStep) or not step.is_a_pair:
-        # A symmetric profile has an atom at 0, and one that is given has one at each node.
+        # A symmetric profile has a point mass at 0, and a given one has one at each node.
         extra += [-1, 0, 1]
     if isinstance(step, ProfileStep):
         for node in losses.tolist():
