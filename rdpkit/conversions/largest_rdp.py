@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Below this deltas, and what they are divided by, are no normal floats any more.
+# Smaller deltas, and the numbers they are divided by, would not be normal floats.
 SMALLEST_DELTA = 1e-280
 LARGEST_EPSILON = 690.0
 """Above it e^epsilon overflows, and Balle's conversion is as good as the optimal one."""
@@ -39,11 +39,12 @@ _STEPS = 100
 _CLOSE = 1e-15
 # Above this exponent a sum of exponentials is taken in logarithms.
 _LARGE = 600.0
-# Logarithms below this are those of parts that do not count.
+# A part whose logarithm is below this is negligible.
 _NEGLIGIBLE = -600.0
 # Below this, differences are summed as series.
 _SMALL = 0.1
-# The slope is a difference over this; the minimum is flat, so that this much of q is enough.
+# The relative step in q of a slope, and the relative change of q at which the search ends: the
+# minimum is flat, so that its value is then exact to double precision.
 _NUDGE, _SETTLED = 1e-5, 1e-11
 
 
@@ -127,7 +128,7 @@ def touching(order: float, epsilon: float, delta: float) -> Touching:
         if gap > q:
             parts = p * above + left * below
         else:
-            # Its two terms nearly cancel; their excesses over the first order do not.
+            # Its two terms nearly cancel, but their excesses over the first order do not.
             parts = gap * gap / (q * (1.0 - q))
             parts -= p * _log_excess(gap / q) + left * _log_excess(-gap / (1.0 - q))
         total = p * _exp_excess(b * above) + left * _exp_excess(b * below) + b * parts

@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 _POINTS = 33
 _ROUNDS = 14
 _NEWTON_STEPS = 80
-# Below this divergence the two probabilities are too close for floats to tell the boundary.
+# Below this divergence the two probabilities are too close for floats to locate the boundary.
 _SMALLEST_RDP = 1e-13
 # exp of anything lower is not a normal float.
 _LOWEST = -690.0
@@ -93,7 +93,7 @@ def _both_sides(orders: Array, rdp: Array, delta: float) -> tuple[_Bracket, _Bra
 def best_point(order: float, rdp: float, delta: float) -> tuple[float, float, bool]:
     """A pair near the maximum at one order: p, log q, and whether its reflection is meant.
 
-    A proposal, for a certificate to check; see :mod:`rdpkit.conversions.balls`.
+    This only proposes a pair, which :mod:`rdpkit.conversions.balls` checks.
     """
     a, r = np.array([order]), np.array([rdp])
     near, far = _both_sides(a, r, delta)
@@ -180,7 +180,7 @@ def _log_boundary(a: Array, r: Array, p: Array) -> Array:
         two = a * log_rest + (1.0 - a) * log_other
         value = np.logaddexp(one, two)
         weight = np.exp(one - value)
-        # What the two exponents and their sum may have lost to rounding.
+        # How much the two exponents and their sum may have lost to rounding.
         lost = (
             1.0
             + weight * a * (np.abs(log_p) + np.abs(u))

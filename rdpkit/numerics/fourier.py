@@ -34,14 +34,14 @@ Numbers = NDArray[Any]
 """Real or complex, of the format in use."""
 
 U = 2.0**-53
-# What underflows is at most this, and is added where it could matter.
+# A number that underflows is at most this, which is added to errors where it could matter.
 TINY = 1e-290
 _TINY_MODULUS = 1e-150
 _BLOCK = 512
 _BITS, _TABLE_BITS = 144, 80
 # Masses whose part of a transform may be summed up directly.
 _DIRECT = 16
-# A transform that is off by at most so much more is as good.
+# Masses are summed directly until the error is this part of what it is without.
 _ENOUGH = 0.25
 
 
@@ -195,9 +195,9 @@ def _composed(
 def spectrum_of(masses: Array, format_: Format = DOUBLE) -> tuple[Numbers, float]:
     """The transform of a distribution, and by how much it is off, at any frequency.
 
-    Where a few masses make up nearly all of it, as in a release that hardly ever says anything,
-    their part is summed up directly: one product with a root of unity each. The transform of what
-    is left is off by so much less as its norm is smaller.
+    Where a few masses make up nearly all of it (a release that rarely tells anything), their part
+    is summed directly, with one product by a root of unity each. The error of the transform of all
+    other masses is then smaller in proportion to their norm.
 
     Parameters
     ----------
@@ -214,12 +214,12 @@ def spectrum_of(masses: Array, format_: Format = DOUBLE) -> tuple[Numbers, float
     order = order[np.argsort(masses[order])[::-1]]
     squares = np.concatenate([[0.0], np.cumsum(masses[order] ** 2)])
     whole = float(np.dot(masses, masses))
-    # Differences of sums of squares: what is left is recomputed below, these only choose.
+    # These differences cancel, but they only choose; the norm of the rest is computed anew below.
     left = np.sqrt(np.maximum(whole - squares, 0.0))
     direct = np.concatenate([[0.0], np.cumsum(masses[order])])
     each = (6.0 + np.arange(order.size + 1)) * u
     bounds = format_.transform_error(size) * math.sqrt(size) * left + each * direct
-    # Each costs as much as a pass: no more of them than help.
+    # Each mass that is summed directly costs as much as a pass, so as few as suffice are taken.
     several = int(np.argmax(bounds <= max(2.0 * float(bounds.min()), _ENOUGH * float(bounds[0]))))
     chosen = order[:several]
     rest = masses.copy()
@@ -280,7 +280,7 @@ def transform(values: Numbers, format_: Format = DOUBLE) -> Numbers:
             ]
         even_sum, even_difference = parts[0] + parts[2], parts[0] - parts[2]
         odd_sum, odd_difference = parts[1] + parts[3], parts[1] - parts[3]
-        # Times -i: exact, a real and an imaginary part change places.
+        # Multiplication by -i is exact: it exchanges the real and the imaginary part.
         turned = np.empty_like(odd_difference)
         turned.real, turned.imag = odd_difference.imag, -odd_difference.real
         np.add(even_sum, odd_sum, out=following[:rows])

@@ -33,7 +33,7 @@ _VISIBLE = 45.0
 _LARGEST_SHARE = 0.5
 
 
-# Several theorems ask for the same moments, one after the other.
+# Several theorems ask for the same moments in turn, so the last results are kept.
 @lru_cache(maxsize=16)
 def log_even_moments(highest: int, z: float) -> Array:
     """Log B(0), log B(2), ..., log B(highest), read-only; ``highest`` is even. B(0) is 1.

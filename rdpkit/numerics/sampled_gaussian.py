@@ -157,7 +157,7 @@ def _log_sums_of_visible(orders: NDArray[np.int64], terms: Array, rest: float) -
     ranked = np.argsort(orders, kind="stable")
     start = 0
     while start < ranked.size:
-        # Ascending, so that the largest order of a block is not far above the others.
+        # Orders ascend, so that the largest order of a block is not far above its others.
         stop = start + max(1, _BLOCK // (8 * (count + 4 * _CELL)))
         chosen = ranked[start:stop]
         a = orders[chosen, None]
@@ -307,7 +307,7 @@ def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
     bend = 0.5 + z * z * math.log(1.0 / q)
     reach = 12.0 * z
     if z < _LITTLE_NOISE:
-        # The bend, and with it the singularity beside it, is where nothing is left of the Gaussian.
+        # At the bend, and at the singularity beside it, the Gaussian weight is negligible.
         step, bend = z / 4.0, 0.0
     for i, order in enumerate(orders):
         pieces = [
@@ -322,7 +322,7 @@ def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
 def _on_the_line(orders: Array, z: float, q: float, step: float) -> Array:
     """The rule on all nodes from 12 z below 0 to 12 z above the largest order, in blocks.
 
-    At least to 12 z above 2: with hardly any sampling x stays below 1 there, and x^2 has its peak.
+    The last node is at least 12 z above 2, where x^2 has its peak if hardly anything is sampled.
     """
     first = math.floor(-12.0 * z / step)
     last = math.ceil((max(float(orders.max()), 2.0) + 12.0 * z) / step)

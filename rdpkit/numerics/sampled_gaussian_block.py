@@ -33,9 +33,9 @@ LEAST_PROBABILITY = 1e-100
 LEAST_EXCESS_ORDER = 0.008
 """Orders closer to 1 than this cancel in the far sum."""
 
-# Cells of so many nodes are kept if they are within e^-45 of the highest.
+# A cell has this many nodes, and is kept if its integrand comes within e^-45 of the peak.
 _CELL = 4
-# A wide cell is cut into so many.
+# A wide cell is cut into this many narrower ones.
 _SPLIT = 8
 _ENDS = np.arange(_SPLIT + 1)
 _VISIBLE = 45.0
@@ -46,9 +46,9 @@ _LONG, _SHORT = 24, 12
 _NEAR = {_LONG: 2.0, _SHORT: 0.25}
 _POWERS = np.arange(2.0, 2.0 + _LONG)
 _SIGNS = (-1.0) ** _POWERS
-# Nodes, and what they cost in exponentials, above which an order is better off with its own cells.
+# With more nodes on the line than this, it is cheaper that every order selects its own cells.
 _LONG_LINE = 2_000
-# The nodes of the cells around two peaks, and of the wider cells that led there.
+# About how many nodes an order looks at then: cells around two peaks, and wider ones before.
 _LOOKED_AT = 400.0
 # Blocks have about this many entries, so that they stay in the cache.
 _ENTRIES = 300_000
@@ -109,9 +109,10 @@ def cells(orders: Array, z: Array, q: Array) -> tuple[Array, Array]:
     finest = _CELL * step
     count = float(line_length(z, orders).max()) / _CELL + 1.0
     levels = max(0, math.ceil(math.log(count / _SPLIT, _SPLIT)))
-    # Where a L is small the integrand is a b L^2 / 2 and not e^{a L}; L = 0 is no end of anything.
+    # Where a L is small the integrand is a b L^2 / 2, not e^{a L}. It is 0 at the point L = 0 alone,
+    # which tells nothing about the cell around it: |a L| is taken to be at least this.
     least = 0.1 * orders * q / (1.0 + z * z)
-    # So much may an end lie below its surroundings where L = 0 is near.
+    # By how much the ends of a cell near L = 0 may lie below its inside.
     dip = 2.0 + 2.0 * np.log(10.0 * (1.0 + z * z))
     chosen = np.zeros((orders.size, 1), dtype=np.int64)
     active = np.ones(chosen.shape, dtype=bool)
@@ -164,7 +165,7 @@ def log_excess_of_one(orders: Array, z: float, q: float) -> Array:
     if length * (orders.size + _LONG // 2) <= min(_LONG_LINE * orders.size, _ENTRIES):
         nodes, weights = line(noise, orders.max(keepdims=True))
         return np.asarray(log_excess(orders[None, :], noise, probability, nodes, weights)[0])
-    # Ascending, so that a block's nodes end where its orders do.
+    # Orders ascend, so that a block's nodes reach no farther than its own orders need.
     ranked = np.argsort(orders)
     lengths = line_length(np.full(orders.size, z), orders[ranked])
     shared = int(np.searchsorted(lengths, _LONG_LINE))
@@ -194,7 +195,7 @@ def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
     top = orders.max(axis=1)
     lengths = line_length(z, top)
     moments = _moments_for(orders)
-    # Of a long line only some cells matter, not the same for all orders.
+    # On a long line only some cells matter, and they differ from order to order.
     on_line = lengths * (width + moments // 2) <= _LONG_LINE * width
     result = np.empty_like(orders)
     for chosen in _blocks(np.flatnonzero(on_line), lengths, max(width, moments)):
@@ -245,7 +246,7 @@ def log_excess(orders: Array, z: Array, q: Array, nodes: Array, log_weights: Arr
     moments = _moments_for(orders)
     reach = np.minimum(0.5, _NEAR[moments] / b.max(axis=1))[:, None]
     near = np.abs(big_l) < reach
-    # L increases along the nodes, so near and far columns are few intervals: leave out the rest.
+    # L increases along the nodes, so near and far nodes form a few intervals of columns.
     columns = _span(near.any(axis=0))
     inside = near[:, columns]
     weights = np.exp(log_weights[:, columns])
@@ -303,7 +304,7 @@ def _near_sum(b: Array, weights: Array, u: Array, reach: Array, count: int) -> A
     np.multiply(powers[0], u, out=powers[1])
     filled = 2
     while filled < count:
-        # Twice as many powers each time, as far as there is room.
+        # The number of powers is doubled each time, until all are filled.
         new = min(filled, count - filled)
         np.multiply(powers[:new], u2, out=powers[filled : filled + new])
         filled += new

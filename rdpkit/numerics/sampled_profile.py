@@ -27,7 +27,7 @@ _WIDEST = 1.5
 # Panels over the whole range up to which all orders share them; beyond, each order has its own.
 _FEW_PANELS = 150
 _REACH = 13.0
-# Above this order/z nothing is integrated: amplification hardly shows beside exponents of 1e18.
+# Above this order/z nothing is integrated: amplification is negligible at exponents of 1e18.
 _MOST_STEEP = 1e9
 # Where 1 + (1-gamma)/gamma e^-eps is 1 to double precision, even to the power of any order in use.
 _FLAT = 60.0

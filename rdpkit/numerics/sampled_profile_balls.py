@@ -20,7 +20,7 @@ from flint import acb, arb
 from rdpkit.numerics.balls import to_relative_accuracy
 from rdpkit.numerics.sampled_profile import log_excess
 
-# Bits that the tail and the integrator's goal are below what is asked for.
+# The tail and the integrator's goal are smaller than the accuracy asked for by these bits.
 _TAIL_BITS = 16
 _GOAL_BITS = 6
 # Below this noise multiplier, with epsilon above 1e9, a wide ball is given and nothing integrated.
