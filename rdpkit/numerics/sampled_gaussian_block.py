@@ -109,7 +109,7 @@ def cells(orders: Array, z: Array, q: Array) -> tuple[Array, Array]:
     finest = _CELL * step
     count = float(line_length(z, orders).max()) / _CELL + 1.0
     levels = max(0, math.ceil(math.log(count / _SPLIT, _SPLIT)))
-    # Where a L is small the integrand is a b L^2 / 2, not e^{a L}. It is 0 at the point L = 0 alone,
+    # Where a L is small the integrand is a b L^2 / 2, not e^{a L}. It is 0 at one point, L = 0,
     # which tells nothing about the cell around it: |a L| is taken to be at least this.
     least = 0.1 * orders * q / (1.0 + z * z)
     # By how much the ends of a cell near L = 0 may lie below its inside.
