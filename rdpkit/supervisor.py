@@ -11,6 +11,7 @@ Every command that works for long goes through this module, so that all of them 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import signal
 import sys
@@ -132,7 +133,9 @@ def as_finished(
     # Backends like "dask" are only known to joblib's context, which is left before anything is
     # yielded: the caller has a context of its own.
     with nullcontext() if backend is None else parallel_config(backend=backend):
-        run = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        run = Parallel(
+            n_jobs=jobs, return_as="generator_unordered", batch_size=1, **_at_the_start(Parallel)
+        )
     task = delayed(functools.partial(_finished, function, os.getpid()))
     yield from run(task(place, item) for place, item in enumerate(items))
 
@@ -183,17 +186,34 @@ def _alone(jobs: int | None, items: int) -> bool:
     return items <= 1 or processes(jobs) == 1
 
 
+def _at_the_start(parallel: Callable[..., Any]) -> dict[str, Any]:
+    """What makes worker processes watch their parent before they get any work.
+
+    Versions of joblib before 1.6 cannot do this. A worker that has no work yet when its parent is
+    killed then waits for joblib's own limit, 300 seconds.
+    """
+    if "backend_kwargs" not in inspect.signature(parallel).parameters:
+        return {}
+    return {"initializer": _begin_worker, "initargs": (os.getpid(),)}
+
+
+def _begin_worker(supervisor: int) -> None:
+    """End this process if its supervisor was killed before it began, else when that ends."""
+    if os.getppid() != supervisor:
+        os._exit(1)
+    _watch(supervisor)
+
+
 def _finished(function: Callable[[T], R], supervisor: int, place: int, item: T) -> tuple[int, R]:
-    if os.getpid() != supervisor:
-        _begin_worker(supervisor)
+    # A worker on a cluster has another parent, which looks after it.
+    if os.getppid() == supervisor:
+        _watch(supervisor)
     return place, function(item)
 
 
 @functools.cache
-def _begin_worker(supervisor: int) -> None:
-    """Make this process end when its supervisor does; once for every worker process."""
-    if os.getppid() != supervisor:
-        return  # A worker on a cluster has another parent, which looks after it.
+def _watch(supervisor: int) -> None:
+    """Make this process end when its parent does; once for every worker process."""
     if threading.current_thread() is threading.main_thread():
         # An interrupt from a terminal reaches every process; the supervisor stops the workers.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -117,6 +117,21 @@ def test_workers_end_when_their_parent_is_killed(running):
     wait_for(lambda: not any(map(alive, workers)))
 
 
+@pytest.mark.parametrize("seconds", [0.4, 0.8, 1.2])
+def test_workers_that_are_only_starting_end_when_their_parent_is_killed(tmp_path, seconds):
+    """They hold the pipe to their parent's reader open for as long as they are there."""
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(PROGRAM))
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(seconds)
+    process.kill()
+    process.communicate(timeout=20)
+
+
 def wait_for(condition):
     limit = time.monotonic() + 20
     while not condition():
