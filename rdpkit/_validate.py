@@ -136,12 +136,18 @@ def integers(name: str, value: Any, *, minimum: int = 1) -> tuple[int, ...]:
     return tuple(integer(f"{name}[{i}]", item, minimum=minimum) for i, item in enumerate(items))
 
 
+def no_such(name: str, value: Any, options: Iterable[str]) -> ValueError:
+    """The error for a name that is none of those accepted; it suggests the nearest."""
+    accepted = tuple(options)
+    error = fail(name, "to be one of " + ", ".join(repr(o) for o in accepted), value)
+    return ValueError(f"{error}{did_you_mean(value, accepted)}")
+
+
 def choice(name: str, value: Any, options: Iterable[str]) -> str:
     """One of a few names."""
     accepted = tuple(options)
     if not isinstance(value, str) or value not in accepted:
-        error = fail(name, "to be one of " + ", ".join(repr(o) for o in accepted), value)
-        raise ValueError(f"{error}{did_you_mean(value, accepted)}")
+        raise no_such(name, value, accepted)
     return value
 
 

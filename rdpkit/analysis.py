@@ -366,8 +366,7 @@ def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> Value
         UPPER_ID,
         LOWER_ID,
     )
-    accepted = "to be one of " + ", ".join(repr(name) for name in names)
-    return _validate.fail("bound", accepted, identifier)
+    return _validate.no_such("bound", identifier, names)
 
 
 def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:

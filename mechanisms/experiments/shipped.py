@@ -6,6 +6,8 @@ from pathlib import Path
 
 from rdpkit.mechanisms.experiments.experiment import Experiment, load_experiment
 
+from rdpkit.records import did_you_mean
+
 FOLDER = Path(__file__).parent / "files"
 
 
@@ -34,7 +36,7 @@ def find_experiment(given: str) -> Experiment:
         if given not in names():
             raise ValueError(
                 f"Expected EXPERIMENT to be a TOML file or one of {', '.join(names())}, "
-                f"got {given!r}."
+                f"got {given!r}.{did_you_mean(given, names())}"
             )
         path = FOLDER / f"{given}.toml"
     return load_experiment(path)

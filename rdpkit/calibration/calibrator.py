@@ -179,8 +179,9 @@ def _requirement(
     any_sound = (BEST, BEST_RDP, UPPER_ID)
     if published is None and bound not in any_sound and bound not in sound:
         names = (*any_sound, *published_bounds(event, target.adjacency), *sound)
-        accepted = "to be an upper or a published bound, one of "
-        raise _validate.fail("bound", accepted + ", ".join(repr(name) for name in names), bound)
+        accepted = "to be an upper or a published bound, one of " + ", ".join(map(repr, names))
+        error = _validate.fail("bound", accepted, bound)
+        raise ValueError(f"{error}{_validate.did_you_mean(bound, names)}")
     return Requirement(
         epsilon=epsilon,
         target=target,

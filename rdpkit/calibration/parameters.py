@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rdpkit import _validate
 from rdpkit.events import Event
 from rdpkit.events.free_parameters import FreeParameter
 
@@ -59,7 +60,8 @@ def matching(event: Event, name: Any) -> tuple[str, ...]:
         raise ValueError(
             f"A {event.mechanism} has no parameter that can be calibrated, got parameter={name!r}."
         )
-    raise ValueError(f"Expected parameter to be one of {_listed(known)}, got {name!r}.")
+    hint = _validate.did_you_mean(name, known)
+    raise ValueError(f"Expected parameter to be one of {_listed(known)}, got {name!r}.{hint}")
 
 
 def _listed(names: Sequence[str] | Mapping[str, Any]) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from rdpkit._validate import no_such
 from rdpkit.calibration import Calibration, CalibrationError
 from rdpkit.calibration import calibrate as find
-from rdpkit.calibration.parameters import Value
+from rdpkit.calibration.parameters import Value, stands_for
 from rdpkit.cli.event_commands import EventCommands, made_of_events, with_adjacency
 from rdpkit.cli.event_options import (
     WITH_OPTIONS,
@@ -65,6 +66,7 @@ def _event(
     wanted = any_of([searched] if isinstance(searched, str) else list(searched))
     if source not in MECHANISMS:
         return event_in_file(source, with_placeholders(read_toml(source), wanted))
+    _check_names(source, [searched] if isinstance(searched, str) else list(searched))
     count = given.pop("count", None)
     table = {"mechanism": source, **with_adjacency(source, given, adjacency)}
     # A tuple of names asks for the ratio of the values that were given, so none may be left out.
@@ -74,6 +76,14 @@ def _event(
     if count is None and not wanted("count"):
         return event_from_table(table)
     return event_from_table({"mechanism": "repeated", "event": table, "count": count or 1})
+
+
+def _check_names(mechanism: str, names: list[str]) -> None:
+    """Say at once that a name is unknown, not that the option of another parameter is missing."""
+    known = [*(parameter.name for parameter in parameters_of(MECHANISMS[mechanism])), "count"]
+    for name in names:
+        if "." not in name and not any(stands_for(name, one) for one in known):
+            raise no_such("parameter", name, known)
 
 
 def _shown(value: Value) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from typing import IO, Any, ParamSpec, TypeVar
@@ -131,6 +132,8 @@ def without_library(name: str, error: ModuleNotFoundError) -> click.Command:
 
 def _command_error(error: Exception) -> CommandError:
     words = str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.filename is not None:
+        words = f"{error.strerror}: {os.fspath(error.filename)!r}"
     if isinstance(error, ArithmeticError):
         return CommandError(
             f"rdpkit could not prove a number: {words} {_REPORT}", status=OUR_FAILURE

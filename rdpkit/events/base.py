@@ -190,7 +190,7 @@ def build(mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, typ
             raise ValueError(
                 f"Unknown parameter {key!r} for mechanism {mechanism!r}; it takes "
                 + ", ".join(specification)
-                + "."
+                + f".{_validate.did_you_mean(key, specification)}"
             )
     missing = [p.name for p in specification.values() if p.required and p.name not in parameters]
     if missing:

@@ -136,7 +136,7 @@ def test_a_target_out_of_reach_is_status_1_and_one_line():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["gaussian", "--record-norm", "1", "--parameter", "nothing"], "'--noise-std'"),
+        (["gaussian", "--record-norm", "1", "--parameter", "noise"], "Did you mean 'noise_std'?"),
         ([*POISSON, "--noise-std", "1", "--parameter", "nothing"], "Expected parameter to be one"),
         ([*POISSON, "--parameter", "noise_std=1,record_norm"], "is not NAME, NAME,NAME"),
         ([*POISSON, "--parameter", "noise_std=x"], "is not a ratio like"),

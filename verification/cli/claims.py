@@ -30,7 +30,7 @@ def claims() -> None:
 
 
 @claims.command()
-@click.argument("mechanism", required=False, type=MECHANISM)
+@click.argument("mechanism", required=False, type=MECHANISM, metavar="[MECHANISM]")
 @click.option(
     "--set",
     "given",

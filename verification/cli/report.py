@@ -67,7 +67,7 @@ def report(
     Exit status: 0 fine, 2 bad usage or bad input.
     """
     if find_spec("jinja2") is None:
-        raise ValueError("Expected jinja2 to be installed: pip install 'rdpkit[verification]'.")
+        raise ValueError("rdpkit report needs jinja2: pip install 'rdpkit[verification]'")
     if not output.parent.is_dir():
         raise ValueError(f"Expected --output in a folder that exists, got {str(output)!r}.")
     # Imported here because the page is made with a library that not everybody has.
