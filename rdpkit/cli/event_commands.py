@@ -10,7 +10,7 @@ import click
 
 from rdpkit._validate import did_you_mean
 from rdpkit.cli.docstrings import Description, described, example_values
-from rdpkit.cli.event_options import dashed
+from rdpkit.cli.option_types import dashed
 from rdpkit.cli.output import one_line_errors
 from rdpkit.events import MECHANISMS, Event, event_from_parameters
 from rdpkit.tables import mechanism_name, read_event

@@ -10,14 +10,13 @@ import click
 from rdpkit.calibration import UnreachableTargetError
 from rdpkit.cli.event_commands import EventCommands, with_adjacency
 from rdpkit.cli.event_options import (
-    ListType,
     adjacency_option,
-    dashed,
     delta_option,
     event_options,
     format_choice,
     target_epsilon_option,
 )
+from rdpkit.cli.option_types import ListType, dashed
 from rdpkit.cli.output import OUT_OF_REACH, CommandError
 from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
 from rdpkit.cli.progress import work_shown

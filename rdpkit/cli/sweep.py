@@ -18,9 +18,9 @@ from rdpkit.cli.event_options import (
     WITH_OPTIONS,
     adjacency_option,
     conversion_option,
-    dashed,
     format_choice,
 )
+from rdpkit.cli.option_types import dashed
 from rdpkit.cli.parameter_ranges import SYNTAX
 from rdpkit.cli.progress import new_threads_option, work_shown
 from rdpkit.cli.sweep_answers import Answer, Question, answers_to

@@ -19,6 +19,7 @@ from rdpkit.verification.estimators import clopper_pearson
 from rdpkit.verification.estimators.base import ConfidenceInterval
 
 from rdpkit import supervisor
+from rdpkit.records import as_plain
 
 POWER = 0.95
 """A broken mechanism should be caught with at least this probability."""
@@ -84,7 +85,7 @@ class DetectionRate:
             "rejected": self.rejected,
             "named": self.named,
             "caught": self.caught,
-            "interval": self.interval.as_dict(),
+            "interval": as_plain(self.interval),
             "median_runs": self.median_runs,
             "most_runs": self.most_runs,
             "as_it_should_be": self.as_it_should_be,

@@ -15,8 +15,6 @@ import numpy as np
 from rdpkit.verification.blackbox.structure import Noiseless, Structure
 from rdpkit.verification.estimators.base import Array
 
-from rdpkit.records import as_plain
-
 
 class MistakeKind(StrEnum):
     """The kind of a mistake."""
@@ -50,11 +48,6 @@ class Mistake:
     kind: MistakeKind
     message: str
     advice: str
-
-    def as_dict(self) -> dict[str, str]:
-        """Plain values for JSON."""
-        found: dict[str, str] = as_plain(self)
-        return found
 
 
 def named_mistakes(p_outputs: Array, q_outputs: Array, structure: Structure) -> tuple[Mistake, ...]:

@@ -10,6 +10,8 @@ from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
 from rdpkit.verification.estimators.base import Verdict
 
+from rdpkit.records import as_plain
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationStep:
@@ -116,7 +118,7 @@ class VerificationResult:
             "verdict": self.verdict,
             "claim": self.claim.statement,
             "adjacency": self.claim.adjacency.value,
-            "mistakes": [mistake.as_dict() for mistake in self.mistakes],
+            "mistakes": as_plain(self.mistakes),
             "diagnostics": found.pop("diagnostics"),
             "notes": list(self.notes),
             "score": self.score,

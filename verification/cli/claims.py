@@ -16,7 +16,8 @@ from rdpkit.verification.claims.schema import schema_text
 
 import rdpkit
 from rdpkit import Event, event_from_parameters
-from rdpkit.cli.event_options import ADJACENCY, MECHANISM, adjacency_option, event_options
+from rdpkit.cli.event_options import MECHANISM, adjacency_option, event_options
+from rdpkit.cli.option_types import ADJACENCY
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.files import write_whole

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rdpkit.verification.figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
+from rdpkit.cli.option_types import ListType
 from rdpkit.cli.output import BadInput, format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.files import write_whole
@@ -47,42 +48,23 @@ def plot() -> None:
     """
 
 
-def _list_of(convert: Callable[[str], Any], what: str) -> Callable[..., tuple[Any, ...]]:
-    """A callback that reads values separated by commas."""
-
-    def read(ctx: click.Context, option: click.Parameter, value: str) -> tuple[Any, ...]:
-        try:
-            return tuple(convert(item) for item in value.split(","))
-        except ValueError:
-            raise BadInput(
-                f"Expected {option.opts[0]} to be a list of {what}, got {value!r}."
-            ) from None
-
-    return read
-
-
 def _option(parameter: FigureParameter) -> Callable[..., Any]:
-    settings: dict[str, Any] = {"default": parameter.default}
-    match parameter.kind:
-        case "integer":
-            settings["type"] = int
-        case "number":
-            settings["type"] = float
-        case "range":
-            settings |= {"type": float, "nargs": 2, "metavar": "LOW HIGH"}
-        case "integers":
-            read = _list_of(int, "integers like 10,20,30")
-            settings |= {"callback": read, "metavar": "N,N,..."}
-        case "numbers":
-            read = _list_of(float, "numbers like 1,2.5,10")
-            settings |= {"callback": read, "metavar": "X,X,..."}
-    if "callback" in settings:
-        settings["default"] = ",".join(f"{value:.15g}" for value in parameter.default)
+    types: dict[str, Any] = {
+        "integer": {"type": int},
+        "number": {"type": float},
+        "range": {"type": float, "nargs": 2, "metavar": "LOW HIGH"},
+        "integers": {"type": ListType(int)},
+        "numbers": {"type": ListType(float)},
+    }
+    default = parameter.default
+    if parameter.kind in ("integers", "numbers"):
+        default = ",".join(f"{value:.15g}" for value in default)
     return click.option(
         f"--{parameter.name.replace('_', '-')}",
         show_default=parameter.default is not None,
         help=parameter.meaning,
-        **settings,
+        default=default,
+        **types[parameter.kind],
     )
 
 

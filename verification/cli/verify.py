@@ -22,7 +22,7 @@ from rdpkit.verification.blackbox.options import (
 )
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.event_options import ADJACENCY
+from rdpkit.cli.option_types import ADJACENCY
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.text import as_json, printable

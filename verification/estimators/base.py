@@ -60,11 +60,6 @@ class Diagnostic:
     message: str
     advice: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        found: dict[str, Any] = as_plain(self)
-        return found
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceInterval:
@@ -100,11 +95,6 @@ class ConfidenceInterval:
     def width(self) -> float:
         """Its length."""
         return self.upper - self.lower
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        found: dict[str, Any] = as_plain(self)
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdpkit import _validate
+from rdpkit.records import as_plain
 from rdpkit.text import rounded_up
 
 Number = float | None
@@ -145,15 +146,7 @@ class Figure:
                     "curves": [
                         {
                             "parameters": dict(curve.parameters),
-                            "points": [
-                                {
-                                    "x": point.x,
-                                    "published": _plain(point.published),
-                                    "upper": _plain(point.upper),
-                                    "lower": _plain(point.lower),
-                                }
-                                for point in curve.points
-                            ],
+                            "points": as_plain(curve.points),
                         }
                         for curve in panel.curves
                     ],
@@ -180,10 +173,6 @@ class Figure:
                     shown = ["" if number is None else repr(number) for number in numbers]
                     writer.writerow([panel.name, *series, *same, *shown])
         return text.getvalue()
-
-
-def _plain(number: Number) -> float | str | None:
-    return "inf" if number is not None and math.isinf(number) else number
 
 
 def computed(tasks: Sequence[Sequence[Task]], track: Track) -> list[tuple[Point, ...]]:

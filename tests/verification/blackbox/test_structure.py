@@ -138,6 +138,6 @@ def test_few_outputs_show_nothing():
 def test_messages_say_what_to_do():
     p, q = np.full((N, 2), 0.1), np.full((N, 2), 0.2)
     (found,) = named_mistakes(p, q, structure_of(p, q))
-    assert found.as_dict()["kind"] == "fixed_seed"
+    assert found.kind == "fixed_seed"
     assert "400 runs on D" in found.message
     assert found.advice.endswith(".")

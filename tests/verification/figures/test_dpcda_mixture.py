@@ -135,4 +135,4 @@ def test_the_command_draws_it(quick, tmp_path):
     assert data.read_text().startswith("panel,epsilon,class sizes,T,delta,c,adjacency,x,")
     wrong = run("plot", FIGURE.id, "--epsilons", "1,x")
     assert wrong.exit_code == 2
-    assert "Expected --epsilons to be a list of numbers" in wrong.stderr
+    assert "'1,x' is not a list of numbers" in wrong.stderr
