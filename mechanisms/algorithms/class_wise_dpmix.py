@@ -95,20 +95,12 @@ def synthesize(
     ----------
     features : ndarray, shape (n, ...)
         Private records; after scaling, coordinates are cut to [0, 1].
-    labels : ndarray of int, shape (n,)
-        In [0, classes).
-    classes : int
-        Number of classes.
+    labels, classes, privacy, class_sizes, computation
+        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
     options : ClassWiseDPMixOptions
         How records are mixed, the noise, and the kind of labels.
     scaling : Scaling
         Takes features to [0, 1].
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of subsets and noise.
-    class_sizes : sequence of int, optional
-        Public lower bounds on the class sizes. By default the data's own counts.
-    computation : Computation
-        Device, type of the features, file and progress.
 
     Returns
     -------

@@ -66,12 +66,8 @@ def synthesize(
 
     Parameters
     ----------
-    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
-        Pixels in [-1, 1].
-    labels : integer array of shape (n,)
-        Each class at least once.
-    classes : int
-        Number of classes.
+    features, labels, classes, image_shape, computation
+        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`.
     options : DistributionMatchingOptions
         Batches, extractors and steps.
     noise : NoiseSource
@@ -80,10 +76,6 @@ def synthesize(
         Decides initial records, extractors, augmentations and batches.
     initial : array of shape (classes, samples_per_class, d), optional
         Where the synthetic records start; otherwise at standard normal numbers.
-    image_shape : (int, int, int), optional
-        Channels, height and width of flat records.
-    computation : Computation
-        Device, and progress after each step.
 
     Returns
     -------

@@ -310,25 +310,15 @@ def synthesize(
 
     Parameters
     ----------
-    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
-        Pixels in [-1, 1], scaled by constants.
-    labels : integer array of shape (n,)
-        Each in 0, ..., classes - 1.
-    classes : int
-        Number of classes.
+    features, labels, classes, privacy, image_shape, computation
+        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`.
     options : DPSinkhornOptions
         Samples, noise, transport and generator.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of noise and samples.
     seed : int
         Decides the generator's weights, codes and labels; public.
     population_size : int, optional
         A public number: records join with probability ``batch_size / population_size``. By default
         the data's own count, which is noted.
-    image_shape : (int, int, int), optional
-        Channels, height and width of flat records.
-    computation : Computation
-        Device, and progress after each iteration.
 
     Returns
     -------

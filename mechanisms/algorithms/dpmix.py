@@ -73,21 +73,15 @@ def synthesize(
     features : ndarray, shape (n, ...)
         Private records, of any real type; may be memory-mapped. After scaling, coordinates are cut
         to [0, 1].
-    labels : ndarray of int, shape (n,)
-        In [0, classes).
-    classes : int
-        Number of classes.
+    labels, classes, privacy, computation
+        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
     options : DPMixOptions
         How records are mixed, and the noise.
     scaling : Scaling
         Takes features to [0, 1]; see :mod:`rdpkit.mechanisms.parts.preprocessing`.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of subsets and noise.
     population_size : int, optional
         A public lower bound on the number of records, used in the account. By default the exact
         number, which the manifest then shows and notes.
-    computation : Computation
-        Device, type of the features, file and progress.
 
     Returns
     -------

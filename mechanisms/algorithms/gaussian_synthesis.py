@@ -74,18 +74,12 @@ def synthesize(
     ----------
     features : ndarray, shape (n, ...)
         Private records; after scaling, coordinates are cut to [-1, 1].
-    labels : ndarray of int, shape (n,)
-        In [0, classes).
-    classes : int
-        Number of classes.
+    labels, classes, privacy, computation
+        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
     options : GaussianSynthesisOptions
         How many records to draw, and the assumed eigenvalue.
     scaling : Scaling
         Takes features to [-1, 1].
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of the records.
-    computation : Computation
-        Type of the features, file and progress.
 
     Returns
     -------

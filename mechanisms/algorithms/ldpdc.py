@@ -93,21 +93,15 @@ def synthesize(
     features : ndarray, shape (n, ...)
         Private records, of any real type; may be memory-mapped. After scaling, coordinates are cut
         to [-value_bound, value_bound].
-    labels : ndarray of int, shape (n,)
-        In [0, classes).
-    classes : int
-        Number of classes.
+    labels, classes, privacy, computation
+        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
     options : LDPDCOptions
         Samples, noise and bound.
     scaling : Scaling
         Takes features to [-value_bound, value_bound].
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of samples and noise.
     class_sizes : sequence of int, optional
         Public lower bounds on the class sizes: records of class c join with probability
         ``group_size / class_sizes[c]``. By default the data's own counts, which is noted.
-    computation : Computation
-        Type of the features, file and progress.
 
     Returns
     -------

@@ -95,12 +95,8 @@ def synthesize(
 
     Parameters
     ----------
-    features : ndarray, shape (n, ...)
-        Private records, of any real type; may be memory-mapped.
-    labels : ndarray of int, shape (n,)
-        In [0, classes).
-    classes : int
-        Number of classes.
+    features, labels, classes, computation
+        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
     options : LocalPerturbationOptions
         Clip norm and noise.
     scaling : Scaling
@@ -108,8 +104,6 @@ def synthesize(
     privacy : Privacy
         Its adjacency must be replace-one. Under add-or-remove-one the number of records would
         reveal whether a record is there.
-    computation : Computation
-        Type of the features, file and progress.
 
     Returns
     -------

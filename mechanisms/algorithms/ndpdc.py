@@ -216,23 +216,15 @@ def synthesize(
 
     Parameters
     ----------
-    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
-        Pixels in [-1, 1], scaled by constants.
-    labels : integer array of shape (n,)
-        Each class at least once, unless ``class_sizes`` is given.
-    classes : int
-        Number of classes.
+    features, labels, classes, privacy, image_shape
+        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`.
     options : NDPDCOptions
         Samples, noise, extractors and steps.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of noise and samples.
     seed : int
         Decides the initial records, extractors and augmentations; public.
     class_sizes : sequence of int, optional
         Public numbers: records of class c join with probability ``group_size / class_sizes[c]``. By
         default the data's own counts, which is noted.
-    image_shape : (int, int, int), optional
-        Channels, height and width of flat records.
     computation : Computation
         Device, and progress after each iteration. A checkpoint holds the synthetic records of some
         iteration, which the guarantee covers. With seeded noise the release is the same, bit for

@@ -59,7 +59,7 @@ def load_dataset(name: str, directory: str | Path | None = None, *, fetch: bool 
     if fetch and name in SOURCES:
         download(name, folder.parent)
     if not folder.is_dir():
-        fetchable = " Its files can be downloaded: ask for it." if name in SOURCES else ""
+        fetchable = " load_dataset with fetch=True downloads it." if name in SOURCES else ""
         raise FileNotFoundError(
             f"Expected the data set {name!r} in {folder}, which is no folder.{fetchable}"
         )

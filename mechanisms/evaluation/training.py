@@ -347,7 +347,8 @@ def _epoch(
     total, seen = 0.0, 0
     for start in range(0, len(shuffled), settings.batch_size):
         batch = shuffled[start : start + settings.batch_size]
-        # Batch normalisation has no variance of a single record; such a rest joins no batch.
+        # Batch normalisation has no variance of a single record, so a last batch of one record is
+        # left out.
         if len(batch) == 1 and len(shuffled) > 1:
             continue
         images = x[batch]

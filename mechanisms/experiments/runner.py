@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING
 from rdpkit.mechanisms.data.dataset import Dataset
@@ -117,7 +117,7 @@ class Runner:
             else:
                 resumed += 1
             rows.append(row)
-            # Kept until then, because other models are trained on the same release.
+            # Until its last run, other models may be trained on the same release.
             if number == last[key]:
                 checkpoint.clear()
         self.report("runs", total, total)
@@ -126,7 +126,7 @@ class Runner:
     def one(
         self, experiment: Experiment, cell: Cell, seed: int, *, checkpoint: Checkpoint | None = None
     ) -> Row:
-        """One run: its row. Seconds do not count what an interrupted run has spent."""
+        """The row of one run. Its seconds do not include those of an interrupted run before it."""
         started = time.perf_counter()
         release = self.synthesize(cell, seed, checkpoint=checkpoint)
         synthesised = time.perf_counter()
@@ -161,7 +161,7 @@ class Runner:
         features = find_mechanism(cell.mechanism).features
         key = f"{sorted(cell.dataset.items(), key=str)}{features}"
         if key not in self._scaled:
-            # One data set at a time: CelebA twice would not fit everywhere.
+            # Only one data set is kept, because two copies of CelebA do not fit into every memory.
             self._scaled = {key: scale(load(cell.dataset, self.directory), features)}
         return self._scaled[key]
 
@@ -266,16 +266,11 @@ def _finite(value: float | None) -> float | None:
 
 def _augmentation(cell: Cell) -> Augment:
     """One random operation a batch; digits are never mirrored."""
-    from rdpkit.mechanisms.parts.augmentation import OPERATIONS, draw_augmentation  # noqa: PLC0415
+    from rdpkit.mechanisms.parts.augmentation import OPERATIONS, augment_each  # noqa: PLC0415
 
     digits = cell.dataset["name"] in ("digits", "mnist")
     operations = tuple(o for o in OPERATIONS if not (digits and o == "flip"))
-
-    def augment(images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        drawn = draw_augmentation(generator, operations=operations, rows=len(images))
-        return images if drawn is None else drawn(images)
-
-    return augment
+    return functools.partial(augment_each, operations=operations)
 
 
 def guarantee_of(release: Release) -> Mapping[str, Any]:

@@ -41,7 +41,8 @@ Embedding = NDArray[np.float64]
 FeatureMap = Callable[[torch.Tensor], torch.Tensor]
 """Images (n, channels, height, width) to features (n, size) with rows of norm at most 1."""
 
-# Sums of 10^6 records in double precision are off by 10^-9 at most: well inside.
+# Norms are kept this far below 1. Rounding of a sum of 10^6 records in double precision is 10^-9 at
+# most, so it cannot use up the margin.
 _MARGIN = 1e-6
 _ROWS = 500
 
@@ -75,7 +76,7 @@ def class_sums(data: LabelledImages, feature_map: FeatureMap, *, device: str) ->
             norms = features.norm(dim=1, keepdim=True)
             if not bool(torch.isfinite(norms).all()):
                 raise ArithmeticError("A feature is not a finite number; its norm has no bound.")
-            # Rows are below 1 by construction; this makes it so whatever was rounded.
+            # Norms are at most 1 by construction. This keeps them below 1 in spite of rounding.
             features = features * ((1.0 - _MARGIN) / norms.clamp(min=1.0 - _MARGIN))
             if total is None:
                 total = torch.zeros(

@@ -1,4 +1,4 @@
-"""Gather and average: means of subsets of records, in threads, without a copy of the data."""
+"""Means of subsets of records, in threads, without a copy of the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rdpkit import _validate
 _DEVICE_BLOCK = 1 << 28
 # Bytes of means that are scaled together on the processor: they stay in the second-level cache.
 _BLOCK = 1 << 18
-# Numbers to gather from which on threads pay.
+# With this many numbers to read, threads are faster than one.
 _WORTH_A_THREAD = 1 << 20
 # Bytes of means that one batch of releases holds.
 _BATCH = 1 << 24
@@ -245,7 +245,7 @@ def mixed(
     means : ndarray of float64, shape (k, d)
         Without noise: they must not be released as they are.
     chosen : ndarray of int64, shape (k, l)
-        Who went into each.
+        Numbers of the records in each mean.
     """
     _validate.integer("order_of_mixture", order_of_mixture, maximum=len(members))
     step = max(1, _BATCH // (8 * (dimension + order_of_mixture)))

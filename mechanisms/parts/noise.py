@@ -20,7 +20,7 @@ _SUMMANDS = 4
 # Outputs per step: all temporaries of a step fit in a processor's second-level cache.
 _STEP = 1 << 14
 _LARGEST_SEED = 2**256 - 1
-# Words that are drawn at once to be left out.
+# Words that are skipped at once.
 _SKIPPED = 1 << 20
 
 
@@ -42,13 +42,13 @@ class NoiseSource:
 
     Assumes
     -------
-    That the theorems' noise may be replaced by floating-point numbers. It is not proven: the law
-    of the sums is discrete, ends near 17 standard deviations, and adding it to a number rounds.
-    Timing is not hidden either. An exact discrete Gaussian would need a theorem of its own.
+    The theorems speak of real numbers, and the noise consists of floating-point numbers. That the
+    theorems hold for them is not proven: the law of the sums is discrete and ends near 17 standard
+    deviations, and adding the noise to a number rounds. Timing is not hidden either. An exact
+    discrete Gaussian would need a theorem of its own.
 
-    A source is for one thread at a time. A seeded one has all of this apart from the secret: who
-    knows the seed knows the noise. Its releases are marked ``reproducible_noise: true,
-    private: false``.
+    A source is for one thread at a time. The noise of a seeded source is no secret: whoever knows
+    the seed knows the noise. Its releases are marked ``reproducible_noise: true, private: false``.
 
     Source
     ------
@@ -110,7 +110,7 @@ class NoiseSource:
         return source
 
     def _restart(self, key: bytes) -> None:
-        # Here, because checking a release's arrays needs no noise, and no such library.
+        # Imported here, because checking a release's arrays needs no noise and no such library.
         from cryptography.hazmat.primitives.ciphers import (  # noqa: PLC0415
             Cipher,
             algorithms,
@@ -134,7 +134,7 @@ class NoiseSource:
         return self._drawn
 
     def advance(self, position: int) -> None:
-        """Leave out all words before a position: where an earlier run with this seed stopped.
+        """Skip all words before a position, such as the one where an earlier run stopped.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class NoiseSource:
         ValueError
             If the position has been passed.
         RuntimeError
-            If the source is not a seeded one: another source has no part in its words.
+            If the source is not a seeded one: no two runs of another source share words.
         """
         if not self.reproducible:
             raise RuntimeError("Only a seeded NoiseSource has positions to go on from.")
@@ -198,7 +198,7 @@ class NoiseSource:
         return found.reshape(size)
 
     def _some_integers(self, bound: int, count: int) -> NDArray[np.int64]:
-        """Between 0 and ``count`` of them: what falls in an incomplete round is left out."""
+        """At most ``count`` of them: words that would make some values more likely are left out."""
         if bound > 2**32:
             words = self.words(count)
             fair = np.uint64((2**64 // bound) * bound - 1)
@@ -275,7 +275,8 @@ class NoiseSource:
         np.sqrt(radius, out=radius)
         angle = words[1].astype(np.float64)
         angle *= 2.0 * math.pi * 2.0**-53
-        # A pair's cosine and sine go into different sums: their own sum is one number, not two.
+        # The cosine and the sine of one pair go into different sums. In one sum they would count as
+        # a single number.
         found = np.empty(2 * half)
         np.einsum("ij,ij->j", radius, np.cos(angle), out=found[:half])
         np.einsum("ij,ij->j", radius, np.sin(angle), out=found[half:])

@@ -1,4 +1,4 @@
-"""Scaling and clipping of records: with public constants, or with what is paid for or named."""
+"""Scaling and clipping of records, with public constants, noisy statistics or exact ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rdpkit import Composed, Event, Gaussian, _validate
 Array = NDArray[np.float64]
 
 _STEP = 1 << 20
-# Rounding must not lift a norm over its bound: that many relative units are given away.
+# Rows are clipped to a norm that is smaller than the bound by this share, so that rounding cannot
+# make it larger than the bound.
 _GIVEN_AWAY = 2.0**-40
 
 
@@ -143,7 +144,7 @@ def exact_z_score(features: NDArray[Any], *, allow_private_statistics: bool = Fa
             "public_scaling and noisy_statistics are the private ways."
         )
     rows = flat_rows(features)
-    # Twice through the data, in pieces: the one-pass formula cancels.
+    # The data are read twice, because the formula for one pass loses digits by cancellation.
     mean = np.zeros(rows.shape[1])
     for part in pieces(rows):
         mean += part.sum(axis=0, dtype=np.float64)
@@ -230,13 +231,13 @@ def noisy_statistics(
 def clip_factors(rows: Array, norm: float) -> Array:
     """What to multiply each row, shape (n, d), by so that its L2 norm is at most ``norm``.
 
-    A hair less than ``norm``: by 2^-40 of it, so that rounding cannot exceed it.
+    The norm becomes smaller than ``norm`` by 2^-40 of it, so that rounding cannot make it larger.
     """
     bound = _validate.positive("norm", norm)
     largest = np.abs(rows).max(axis=1, initial=0.0)
-    # Divided by the largest entry first, or squares of large numbers overflow.
+    # Rows are divided by their largest entry first, because squares of large numbers overflow.
     safe = np.where(largest > 0.0, largest, 1.0)
-    # What overflows is a length beyond all numbers, whose factor is 0, or a factor above 1.
+    # A length that overflows has the factor 0, and a factor that overflows becomes 1.
     with np.errstate(divide="ignore", over="ignore"):
         lengths = safe * np.linalg.norm(rows / safe[:, None], axis=1)
         return np.asarray(np.minimum(1.0, bound * (1.0 - _GIVEN_AWAY) / lengths))

@@ -1,8 +1,8 @@
 """Sums of chosen rows, compiled: one pass over the data, without a copy of more than a few rows.
 
 The order of every sum is fixed by the number of rows alone. It depends neither on the machine nor
-on threads, so the same subsets always give the same bits. The functions let go of Python's lock,
-and check no bounds: callers do.
+on threads, so the same subsets always give the same bits. The functions release Python's global
+lock and do not check bounds, which is left to their callers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def weighted_numbers(flat: Any, chosen: Any, weights: Any, sums: Any) -> None:
     fours = size - size % 4
     for t in range(count):
         total = sums[t]
-        # Four rows at a time: their reads from memory go on at once, and sums are written less.
+        # Four rows are read from memory at the same time, and sums are written less often.
         for s in range(0, fours, 4):
             i, j, k, m = chosen[t, s], chosen[t, s + 1], chosen[t, s + 2], chosen[t, s + 3]
             p, q, r, w = weights[i], weights[j], weights[k], weights[m]
@@ -113,8 +113,8 @@ def weighted_bytes(flat: Any, chosen: Any, digits: Any, sums: Any) -> None:
         for start in range(0, size, _SINGLE):
             rows = chosen[t, start : start + _SINGLE]
             fours = rows.size - rows.size % 4
-            # Copied first, which does nothing but wait for memory, so that many reads go on at
-            # once: the arithmetic below is too long for the processor to look past one row.
+            # The rows are copied first. A processor reads many rows from memory at once while it
+            # only copies, but waits for each row if the long arithmetic below stands between them.
             for s in range(rows.size):
                 row = flat[rows[s]]
                 for x in range(width):

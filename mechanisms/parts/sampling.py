@@ -68,8 +68,8 @@ def _few(n: int, size: int, count: int, noise: NoiseSource) -> Indices:
         rows = np.sort(found[unfinished], axis=1)
         again = np.zeros(rows.shape, dtype=np.bool_)
         np.equal(rows[:, 1:], rows[:, :-1], out=again[:, 1:])
-        # As many new draws as records are missing: no row ever draws more than it needs, which
-        # would prefer what came first.
+        # Exactly as many records are drawn as are missing. If more were drawn, those that come
+        # first would be preferred.
         rows[again] = noise.integers(n, int(np.count_nonzero(again)))
         found[unfinished] = rows
         unfinished = unfinished[again.any(axis=1)]
@@ -77,7 +77,7 @@ def _few(n: int, size: int, count: int, noise: NoiseSource) -> Indices:
 
 
 def poisson_sample(population: int, probability: float, *, noise: NoiseSource) -> Indices:
-    """A Poisson sample: each record joins with ``probability``, whoever else does.
+    """A Poisson sample: each record joins with ``probability``, independently of the others.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def poisson_sample(population: int, probability: float, *, noise: NoiseSource) -
     Returns
     -------
     ndarray of int64
-        Who joined, in increasing order; maybe nobody.
+        Numbers of the records that joined, in increasing order. There may be none.
 
     Raises
     ------

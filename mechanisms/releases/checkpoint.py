@@ -20,17 +20,17 @@ _IDENTITY = "identity"
 class Checkpoint:
     """A file that an unfinished synthesis is written to, and taken up from.
 
-    A mechanism keeps here what it has made of its noisy answers so far, which is post-processing
-    of them, and never the key of its noise or anything else of the private data. So the file
-    is as public as the release will be; but whoever sees both a checkpoint and a release that was
-    *not* continued from it has seen two releases.
+    The file holds what a mechanism has computed from its noisy answers so far. That is
+    post-processing of the answers, and neither the key of the noise nor anything else about the
+    private data is in it. So the file is as public as the release will be. But whoever sees both a
+    checkpoint and a release that was *not* continued from it has seen two releases.
 
     Parameters
     ----------
     path : str or Path
-        Where to, ending in ``.npz``; folders are made when they are needed.
+        The file to write, ending in ``.npz``; folders are made when they are needed.
     run : str
-        Names the run, where the mechanism's own parameters do not: the data set, say.
+        A name for what the mechanism's own parameters leave open, such as the data set.
     every : float
         Seconds between two writings.
 

@@ -198,10 +198,6 @@ def _event(table: Any) -> Event | None:
         raise ValueError(f"In event: {error}") from None
 
 
-def _guarantee(table: Any) -> Guarantee | None:
-    return None if table is None else guarantee_from_table(table)
-
-
 def _says_something(guarantee: Guarantee | None) -> bool:
     return (
         guarantee is not None

@@ -73,9 +73,9 @@ class Release:
     def save(self, path: str | Path) -> None:
         """Write the arrays, and the manifest beside them with the suffix ``.json``.
 
-        Each file is written under a temporary name and moved, the manifest last; so a manifest
-        without the arrays that it describes does not come about, except over an older release,
-        where :func:`check_arrays` says so.
+        Each file is written under a temporary name and moved, the manifest last. If the program is
+        stopped between the two files while it replaces an older release, the old manifest stands
+        beside new arrays; :func:`check_arrays` notices that.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Release:
 
 
 def check_path(path: str | Path) -> Path:
-    """Where a release may be saved: to be asked before hours of work, not after.
+    """The path of a release, checked before the hours of work that the release may take.
 
     Raises
     ------
