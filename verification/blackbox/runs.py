@@ -12,7 +12,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -196,7 +197,7 @@ def _at_once(part: Part, mechanism: Any) -> tuple[Array, Shape]:
     for place in range(part.start, part.start + part.count, _BLOCK):
         count = min(_BLOCK, part.start + part.count - place)
         found = _called(part, place, mechanism.many, part.dataset, part.generator(place), count)
-        with _ErrorsNameRun(part, place):
+        with _naming_run(part, place):
             array = _array(found)
             if array.dtype.kind not in "biuf" or array.ndim < 1 or array.shape[0] != count:
                 raise MechanismError(
@@ -218,7 +219,7 @@ def _one_by_one(part: Part, mechanism: Mechanism) -> tuple[Array, Shape]:
     shape, rows = part.shape, []
     for place in range(part.start, part.start + part.count):
         found = _called(part, place, mechanism, part.dataset, part.generator(place))
-        with _ErrorsNameRun(part, place):
+        with _naming_run(part, place):
             row, seen = flatten(found)
             shape = _same(shape, seen)
         rows.append(row)
@@ -251,18 +252,13 @@ def _called(part: Part, place: int, function: Mechanism, *arguments: Any) -> Any
         ) from error
 
 
-class _ErrorsNameRun:
-    """Add to an error which run it is about."""
-
-    def __init__(self, part: Part, place: int) -> None:
-        self._where = _where(part, place)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: Any, trace: Any) -> None:
-        if isinstance(error, MechanismError):
-            raise MechanismError(f"{self._where} {error}.") from None
+@contextmanager
+def _naming_run(part: Part, place: int) -> Iterator[None]:
+    """Add to an error about a release which run made it."""
+    try:
+        yield
+    except MechanismError as error:
+        raise MechanismError(f"{_where(part, place)} {error}.") from None
 
 
 def _where(part: Part, place: int) -> str:
