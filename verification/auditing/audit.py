@@ -6,13 +6,16 @@ import functools
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rdpkit.verification.auditing.cache import AuditCache, DamagedCacheWarning
 from rdpkit.verification.auditing.findings import NOT_COMPUTED, Bounds, Finding, without_numbers
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
 
 from rdpkit import _validate, supervisor
+
+if TYPE_CHECKING:
+    from rdpkit.verification.auditing.cache import AuditCache
 
 # Up to this many claims are computed here: starting other processes takes longer.
 _FEW = 12
@@ -41,7 +44,7 @@ def audit(
     cache : AuditCache, str or Path, optional
         Where each finding is kept as soon as it is computed, and looked up before anything is
         computed, so that an audit that was killed goes on where it was. A path is opened here, and
-        what is damaged in the file is named in a :class:`DamagedCacheWarning`; an
+        what is damaged in the file is named in a ``DamagedCacheWarning``; an
         :class:`AuditCache` lists it.
     backend : str, optional
         A joblib backend: "loky", "threading", or one that is registered, like "dask".
@@ -59,6 +62,12 @@ def audit(
     if workers is not None and (isinstance(workers, bool) or workers == 0):
         raise _validate.fail("workers", "to be an integer other than 0, or None", workers)
     if isinstance(cache, str | Path):
+        # Imported here because an audit without a cache needs none of it.
+        from rdpkit.verification.auditing.cache import (  # noqa: PLC0415
+            AuditCache,
+            DamagedCacheWarning,
+        )
+
         cache = AuditCache(cache)
         if cache.damaged:
             warnings.warn(
@@ -122,4 +131,4 @@ def _finding_about(claim: Claim, bounds: Bounds) -> Finding:
             return without_numbers(claim, [*claim.notes, f"{NOT_COMPUTED}: {error}"])
 
 
-__all__ = ["AuditCache", "DamagedCacheWarning", "audit"]
+__all__ = ["audit"]

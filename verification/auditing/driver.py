@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdpkit.verification.auditing.audit import audit
-from rdpkit.verification.auditing.cache import AuditCache
 from rdpkit.verification.auditing.findings import Bounds, Finding, refuted_by, with_notes
 from rdpkit.verification.claims.claim import Claim, named
 
 if TYPE_CHECKING:
+    from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.auditing.tested_code import CodeOutcome
     from rdpkit.verification.blackbox.verification_result import VerificationStep
 

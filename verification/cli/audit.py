@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rdpkit.verification.auditing.baseline import compare, read_baseline, write_baseline
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failures
 from rdpkit.verification.claims.claim import Claim
@@ -104,7 +103,12 @@ def audit(
     # Whatever is wrong with the options or the files is said before anything is computed.
     to_write = _to_write(others)
     claims = load_files(files or shipped_files())
-    before = None if baseline is None else read_baseline(baseline)
+    before = None
+    if baseline is not None:
+        # Imported here because an audit without a baseline needs none of it.
+        from rdpkit.verification.auditing.baseline import compare, read_baseline  # noqa: PLC0415
+
+        before = read_baseline(baseline)
     if explain is not None:
         claims = _only(claims, explain)
     findings = audited(claims, **others)
@@ -114,6 +118,8 @@ def audit(
     for path, content in to_write:
         write_whole(path, content(result))
     if new_baseline is not None:
+        from rdpkit.verification.auditing.baseline import write_baseline  # noqa: PLC0415 - as above
+
         write_baseline(new_baseline, findings, rules)
     if output_format == "json":
         entries: dict[str, Any] = {"claims": [_entry(finding, rules) for finding in findings]}

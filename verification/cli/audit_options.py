@@ -65,12 +65,15 @@ def audited(
 ) -> list[Finding]:
     """Audit claims with progress on a terminal; what is damaged in the cache is a warning."""
     # Imported here so that --help does not wait for the accountants.
-    from rdpkit.verification.auditing.cache import AuditCache  # noqa: PLC0415
     from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
 
-    kept = None if cache is None else AuditCache(cache)
-    for problem in () if kept is None else kept.damaged:
-        click.echo(printable(f"Warning: {problem}: computed again."), err=True)
+    kept = None
+    if cache is not None:
+        from rdpkit.verification.auditing.cache import AuditCache  # noqa: PLC0415
+
+        kept = AuditCache(cache)
+        for problem in kept.damaged:
+            click.echo(printable(f"Warning: {problem}: computed again."), err=True)
     findings: list[Finding] = []
     with work_shown() as work:
 

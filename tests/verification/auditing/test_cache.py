@@ -6,7 +6,8 @@ import dataclasses
 import random
 
 import pytest
-from rdpkit.verification.auditing.audit import AuditCache, DamagedCacheWarning, audit
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.cache import AuditCache, DamagedCacheWarning
 from rdpkit.verification.claims.reading import load_files, loads, shipped_files
 
 from tests.verification.claim_files import text
