@@ -7,16 +7,17 @@ from functools import cached_property
 from typing import Any
 
 from rdpkit import extensions
-from rdpkit.events.base import Event, Parameter, build, check_given, parameters_of
+from rdpkit.events.base import Event
 from rdpkit.events.composition import Composed, Parallel, Repeated
 from rdpkit.events.custom_profile import CustomProfile
 from rdpkit.events.custom_rdp import CustomRdp
-from rdpkit.events.dpcda import DPCDA
-from rdpkit.events.dpdc import LDPDC, NDPDC
-from rdpkit.events.dpmix import ClassWiseDPMix, DPMix
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.gaussian import Gaussian
-from rdpkit.events.gaussian_synthesis import GaussianSynthesis
+from rdpkit.events.papers.dpcda import DPCDA
+from rdpkit.events.papers.dpdc import LDPDC, NDPDC
+from rdpkit.events.papers.dpmix import ClassWiseDPMix, DPMix
+from rdpkit.events.papers.gaussian_synthesis import GaussianSynthesis
+from rdpkit.events.parameters import Parameter, build, check_given, parameters_of
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 
 _OWN: tuple[type[Event], ...] = (

@@ -1,14 +1,11 @@
-"""What an event is, and how one is built from plain parameters (TOML, command line)."""
+"""What every event says of itself."""
 
 from __future__ import annotations
 
-import dataclasses
-import types
-import typing
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, get_args, get_origin
+from dataclasses import dataclass
+from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
@@ -16,7 +13,7 @@ from rdpkit.events.losses import Losses, NoLossDistributionError
 from rdpkit.events.mixing import Mixing
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """A frozen description of what was released, in the user's own units.
 
@@ -96,175 +93,3 @@ class Event:
         """The same release from a data set with one record more, as primitive events."""
         expanded = self.expand()
         return self if expanded is None else expanded.with_one_more_record()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of an event, as a TOML key or a command-line option sees it."""
-
-    name: str
-    kind: Literal["integer", "integers", "number", "choice", "flag", "event", "events", "numbers"]
-    required: bool
-    choices: tuple[str, ...] = ()
-    nullable: bool = False
-    one_for_all: bool = False
-
-    def describe(self) -> str:
-        """What is accepted, in words."""
-        words = {
-            "integer": "an integer",
-            "integers": "a list of integers",
-            "number": "a number",
-            "numbers": "a list of numbers",
-            "flag": "true or false",
-            "event": "a table with a key 'mechanism'",
-            "events": "a list of tables, each with a key 'mechanism'",
-            "choice": "one of " + ", ".join(repr(c) for c in self.choices),
-        }
-        return words[self.kind]
-
-
-def _kind_of(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
-    """Kind, choices and whether None is a value; see also :func:`_one_for_all`."""
-    nullable = False
-    if get_origin(annotation) in (types.UnionType, typing.Union):
-        members = [m for m in get_args(annotation) if m is not type(None)]
-        nullable = len(members) < len(get_args(annotation))
-        if int in members and any(get_origin(m) is tuple for m in members):
-            return "integers", (), nullable
-        (annotation,) = members
-    if get_origin(annotation) is Literal:
-        return "choice", tuple(get_args(annotation)), nullable
-    if get_origin(annotation) is tuple:
-        inner = get_args(annotation)[0]
-        names: dict[Any, str] = {int: "integers", float: "numbers", Event: "events"}
-        return names[inner], (), nullable
-    if isinstance(annotation, type) and issubclass(annotation, Event):
-        return "event", (), nullable
-    if isinstance(annotation, type) and issubclass(annotation, str):
-        return "choice", tuple(str(m) for m in annotation), nullable  # type: ignore[attr-defined]
-    plain: dict[Any, str] = {bool: "flag", int: "integer", float: "number"}
-    return plain[annotation], (), nullable
-
-
-def _one_for_all(annotation: Any) -> bool:
-    """Whether a single integer stands for a list of equal ones."""
-    return get_origin(annotation) in (types.UnionType, typing.Union) and int in get_args(annotation)
-
-
-def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
-    """The parameters of an event type, in the order in which it declares them."""
-    hints = typing.get_type_hints(event_type)
-    found = []
-    for field in dataclasses.fields(event_type):
-        kind, choices, nullable = _kind_of(hints[field.name])
-        required = (
-            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        )
-        found.append(
-            Parameter(
-                name=field.name,
-                kind=typing.cast(Any, kind),
-                required=required,
-                choices=choices,
-                nullable=nullable,
-                one_for_all=kind == "integers" and _one_for_all(hints[field.name]),
-            )
-        )
-    return tuple(found)
-
-
-def build(mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, type[Event]]) -> Event:
-    """Build an event from its mechanism's name and plain parameters.
-
-    Raises
-    ------
-    ValueError
-        For an unknown mechanism, an unknown or missing parameter, or a value that the event does
-        not accept; the message names the key, the value and what is accepted.
-    """
-    event_type = _known(mechanism, known)
-    specification = {p.name: p for p in parameters_of(event_type)}
-    for key in parameters:
-        if key not in specification:
-            raise ValueError(
-                f"Unknown parameter {key!r} for mechanism {mechanism!r}; it takes "
-                + ", ".join(specification)
-                + f".{_validate.did_you_mean(key, specification)}"
-            )
-    missing = [p.name for p in specification.values() if p.required and p.name not in parameters]
-    if missing:
-        raise ValueError(
-            f"Mechanism {mechanism!r} needs the parameter{'s' if len(missing) > 1 else ''} "
-            + ", ".join(f"{name!r} ({specification[name].describe()})" for name in missing)
-            + "."
-        )
-    values = {key: _convert(specification[key], value, known) for key, value in parameters.items()}
-    return event_type(**values)
-
-
-def _known(mechanism: Any, known: Mapping[str, type[Event]]) -> type[Event]:
-    """The event type of that name; the other names are looked at only where there is none."""
-    if not isinstance(mechanism, str) or mechanism not in known:
-        _validate.choice("mechanism", mechanism, sorted(known))
-    return known[mechanism]
-
-
-def check_given(
-    mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, type[Event]]
-) -> None:
-    """Check the parameters that are given where others are missing.
-
-    Missing ones are filled with values that fit almost anything, and an error is passed on if it
-    is about a parameter that was given.
-
-    Raises
-    ------
-    ValueError
-        As :func:`build`.
-    """
-    fitting: dict[str, Any] = {
-        "integer": 1,
-        "integers": (_validate.LARGEST_INTEGER,),
-        "number": 1.0,
-        "numbers": (2.0,),
-        "flag": False,
-    }
-    filled = dict(parameters)
-    for parameter in parameters_of(_known(mechanism, known)):
-        if parameter.required and parameter.name not in filled and parameter.kind in fitting:
-            filled[parameter.name] = fitting[parameter.kind]
-        elif parameter.required and parameter.kind == "choice":
-            filled.setdefault(parameter.name, parameter.choices[0])
-    try:
-        build(mechanism, filled, known)
-    except ValueError as error:
-        about_what_is_missing = any(
-            str(error).startswith((f"Expected {name} ", f"Mechanism {mechanism!r} needs"))
-            for name in filled
-            if name not in parameters
-        )
-        if not about_what_is_missing:
-            raise
-
-
-def _convert(parameter: Parameter, value: Any, known: Mapping[str, type[Event]]) -> Any:
-    if parameter.kind == "event":
-        return _nested(parameter.name, value, known)
-    if parameter.kind == "events":
-        if not isinstance(value, (list, tuple)):
-            raise _validate.fail(parameter.name, f"to be {parameter.describe()}", value)
-        return tuple(_nested(f"{parameter.name}[{i}]", v, known) for i, v in enumerate(value))
-    if parameter.kind == "flag" and not isinstance(value, bool):
-        raise _validate.fail(parameter.name, "to be true or false", value)
-    return value
-
-
-def _nested(name: str, value: Any, known: Mapping[str, type[Event]]) -> Event:
-    if not isinstance(value, Mapping) or not isinstance(value.get("mechanism"), str):
-        raise _validate.fail(name, "to be a table with a key 'mechanism'", value)
-    inner = {key: item for key, item in value.items() if key != "mechanism"}
-    try:
-        return build(value["mechanism"], inner, known)
-    except ValueError as error:
-        raise ValueError(f"In {name}: {error}") from None

@@ -10,7 +10,6 @@ from typing import ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.classes import check_mixtures, mixtures, samples_of_classes
 from rdpkit.events.composition import Repeated
 from rdpkit.events.data_sets import (
     NeighbouringDataSets,
@@ -21,6 +20,7 @@ from rdpkit.events.data_sets import (
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, integer, integers
 from rdpkit.events.mixing import Mixing
+from rdpkit.events.papers.classes import check_mixtures, mixtures, samples_of_classes
 
 _RANGE = "every feature lies in [0, 1] (scaled with public constants) and labels are one-hot"
 

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.classes import check_mixtures, mixtures, samples_of_classes
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_of_a_class_changed
 from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter, integer, integers
 from rdpkit.events.mixing import Mixing
+from rdpkit.events.papers.classes import check_mixtures, mixtures, samples_of_classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
