@@ -85,8 +85,8 @@ def event_from_table(table: Any) -> Event:
     """
     if not isinstance(table, Mapping) or not isinstance(table.get("mechanism"), str):
         raise _validate.fail("event", "to be a table with a key 'mechanism'", table)
-    parameters = {key: _with_infinity(value) for key, value in table.items() if key != "mechanism"}
-    return event_from_parameters(mechanism_name(table["mechanism"]), parameters)
+    parameters = _as_events_spell(table)
+    return event_from_parameters(parameters.pop("mechanism"), parameters)
 
 
 def event_to_table(event: Event) -> dict[str, Any]:
@@ -189,13 +189,15 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Adjacency) else value
 
 
-def _with_infinity(value: Any) -> Any:
-    """The value with "inf" as a number; no event takes a text of that name."""
+def _as_events_spell(value: Any) -> Any:
+    """The value with "inf" as a number and mechanisms by the names that events have."""
     if isinstance(value, (list, tuple)):
-        return [_with_infinity(item) for item in value]
+        return [_as_events_spell(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: _with_infinity(item) for key, item in value.items()}
-    return math.inf if value == "inf" else value
+        found = {key: _as_events_spell(item) for key, item in value.items()}
+        name = found.get("mechanism")
+        return {**found, "mechanism": mechanism_name(name)} if isinstance(name, str) else found
+    return math.inf if isinstance(value, str) and value == "inf" else value
 
 
 def _number(name: str, value: Any, *, minimum: float = -math.inf) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -29,18 +28,6 @@ _BUILT_IN = {
 
 class Commands(click.Group):
     """Commands that are imported when they are asked for; every error has the same form."""
-
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program; a signal ends it with the exit status that shells expect."""
-        # Only where a command is run: its module knows processes, which --version does not need.
-        from rdpkit.supervisor import Interrupted, interruptible  # noqa: PLC0415
-
-        try:
-            with interruptible():
-                return super().main(*args, **kwargs)
-        except Interrupted as signal:
-            click.echo(f"rdpkit: stopped by {signal}.", err=True)
-            sys.exit(signal.status)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands."""
@@ -75,15 +62,16 @@ class Commands(click.Group):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; signals end it cleanly, and errors have the form of this program."""
-        from rdpkit.supervisor import Interrupted, interruptible  # noqa: PLC0415 - loads numpy
+        """Run the command; a signal ends it with the status that shells expect."""
+        # Not needed for --version and --help, which end before this.
+        from rdpkit.supervisor import Interrupted, interruptible  # noqa: PLC0415
 
         with _errors_of_one_form(ctx):
             try:
                 with interruptible():
                     return super().invoke(ctx)
             except Interrupted as signal:
-                click.echo("Interrupted.", err=True)
+                click.echo(f"rdpkit: stopped by {signal}.", err=True)
                 ctx.exit(signal.status)
 
 

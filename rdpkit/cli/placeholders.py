@@ -10,6 +10,7 @@ import click
 from rdpkit import _validate
 from rdpkit.calibration.parameters import stands_for
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
+from rdpkit.tables import mechanism_name
 
 Wanted = Callable[[str], bool]
 """Whether the parameter at a path is searched for."""
@@ -43,7 +44,7 @@ def with_placeholders(table: Mapping[str, Any], wanted: Wanted, prefix: str = ""
         The path of the table.
     """
     result = dict(table)
-    kind = MECHANISMS.get(str(table.get("mechanism")))
+    kind = MECHANISMS.get(mechanism_name(str(table.get("mechanism"))))
     if kind is None:
         return result
     for parameter in parameters_of(kind):
