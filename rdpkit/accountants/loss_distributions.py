@@ -376,15 +376,40 @@ def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURAC
         return LossBound(value=value, other_end=_just_above(value))
     around = _about(releases, delta, accuracy)
     again = partial(arrange, releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
+    least = _FAR * (around or 0.0)
+    return _from_below(
+        lambda found: found.epsilon_at(delta), again, least=least, wide=_WIDE * accuracy
+    )
+
+
+def _from_below(
+    ask: Callable[[Below], tuple[float, float]],
+    again: Callable[..., Layout],
+    *,
+    least: float,
+    wide: float,
+) -> LossBound:
+    """A lower bound from a layout, and from sharper ones while it is below what is expected.
+
+    Parameters
+    ----------
+    ask : callable
+        The bound, and about what it would be without what is uncertain.
+    again : callable
+        Makes the layout.
+    least : float
+        A bound below this is too low. The uncertainty does not show what is lost where sums are
+        rounded onto a coarser grid; the distance to a coarse upper bound does.
+    wide : float
+        The largest uncertainty that is accepted, relative to the bound.
+    """
     layout = again()
-    value, rough = Below(layout).epsilon_at(delta)
-    # The enclosure does not show what was lost where sums were rounded onto a coarser grid; the
-    # distance to a coarse upper bound does.
-    if rough - value > _WIDE * accuracy * rough or value < _FAR * (around or 0.0):
+    value, rough = ask(Below(layout))
+    if rough - value > wide * rough or value < least:
         for sharper in _sharper(layout, again):
-            found, rough = Below(sharper).epsilon_at(delta)
+            found, rough = ask(Below(sharper))
             value = max(value, found)
-            if rough - value <= _WIDE * accuracy * rough:
+            if rough - value <= wide * rough:
                 break
     return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
 
@@ -432,16 +457,10 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
     if expected <= _LEAST_DELTA:
         return LossBound(value=0.0, other_end=expected)
     hint = expected if 0.0 < expected < 1.0 else None
-    layout = arrange(releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
-    value, rough = Below(layout).delta_at(epsilon)
-    if rough - value > _WIDE_FOR_DELTA * rough or value < 0.5 * expected:
-        again = partial(arrange, releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
-        for sharper in _sharper(layout, again):
-            found, rough = Below(sharper).delta_at(epsilon)
-            value = max(value, found)
-            if rough - value <= _WIDE_FOR_DELTA * rough:
-                break
-    return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
+    again = partial(arrange, releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
+    return _from_below(
+        lambda found: found.delta_at(epsilon), again, least=0.5 * expected, wide=_WIDE_FOR_DELTA
+    )
 
 
 def infinite_mass(releases: Releases) -> arb:

@@ -1,0 +1,17 @@
+"""How many functions and files stand between a question and its answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.walk import EVENTS, passed
+
+MOST = {"a Gaussian": (40, 10), "100 Poisson samples": (116, 16)}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_answer_passes_few_functions_and_files(name):
+    visited = passed(EVENTS[name])
+    functions, files = MOST[name]
+    assert len(visited) <= functions
+    assert len({path for path, _ in visited}) <= files
