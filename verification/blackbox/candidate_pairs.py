@@ -13,11 +13,11 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
 
 LEAST_DELTA = 1e-3
-"""The smallest delta that worst-case pairs are looked up for: a test cannot see events rarer."""
+"""Worst-case pairs are looked up at no smaller delta, because a test cannot notice rarer events."""
 
-# Records are multiplied by this, so that they lie on no grid of powers of two, as noise may.
+# Multiplying records by this moves them off any grid of powers of two that the noise may lie on.
 OFF_GRID = 0.9172635
-# The random generator of random pairs is the child of the seed with this number.
+# Random pairs are drawn by the child of the seed with this number.
 _RANDOM_PAIRS = 2**31
 
 

@@ -111,7 +111,7 @@ def measure(
     entry = find_target(name).entry
     if entry is None:
         raise ValueError(f"Expected a mechanism of the zoo, got {name!r}.")
-    # Computed here once, and not in every process.
+    # The claim is computed once here, and not again in every process.
     claim = event_claim(entry.event, adjacency=entry.adjacency)
     source = np.random.SeedSequence(entropy=options.seeded().seed)
     repeated = [

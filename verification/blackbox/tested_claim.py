@@ -76,7 +76,7 @@ def event_claim(
     epsilon: float | None = None,
     view: str = "profile",
 ) -> ClaimUnderTest:
-    """The claim that what is released is an event.
+    """The claim that a mechanism releases this event, and nothing more.
 
     With ``delta`` or ``epsilon``, the claim is the best known upper bound for the event at that
     delta or epsilon. With neither, it is the event's privacy profile at some points, or its RDP

@@ -166,14 +166,14 @@ def _event(order: int, samples: int, clip_norm: float) -> DPCDA:
         samples_per_class=samples,
         order_of_mixture=order,
         clip_norm=clip_norm,
-        # Enough for most budgets, from where a search begins.
+        # The search begins with this noise, which is enough for most budgets.
         feature_noise=clip_norm / order + 0.1 * clip_norm,
         label_noise=clip_norm / order + 0.1 * clip_norm,
     )
 
 
 def _point(event: DPCDA, epsilon: float, delta: float) -> Point:
-    """The noise that three ways of counting ask for."""
+    """The noise that the published, the upper and the lower bound ask for."""
     upper = _noise(replace(event, label_noise=0.0), epsilon, delta, "best-rdp", "feature_noise")
     lower = None
     if upper is not None:
@@ -207,7 +207,7 @@ def _noise(
 
 
 def _refuted(event: DPCDA, epsilon: float, delta: float, *, start: float) -> Number:
-    """The most noise with which a pair of data sets was seen to exceed the budget."""
+    """The largest noise with which a pair of data sets was shown to exceed the budget."""
     target = Target(adjacency=Adjacency(ADJACENCY), delta=delta)
 
     def score(noise: float) -> float:
@@ -236,7 +236,7 @@ def _ratios(points: Sequence[Point], clip_norm: float) -> tuple[Point, ...]:
     found = []
     for point in points:
         kept = 1.0 / point.x - 1.0 / min(CLASS_SIZES)
-        # A mean of a whole class says nothing of how its records differ.
+        # The mean of a whole class keeps nothing of the variance between its records.
         if kept > 0.0:
             ratio = functools.partial(_ratio, clip_norm=clip_norm, kept=kept)
             found.append(_mapped(point, ratio))
@@ -257,7 +257,7 @@ def _mapped(point: Point, function: Callable[[float], float]) -> Point:
 
 
 def _best(budgets: Sequence[float], found: Sequence[Sequence[Point]]) -> tuple[str, ...]:
-    """Which of the orders is the best one, in words."""
+    """A sentence about the best of the orders."""
     best = []
     for budget, points in zip(budgets, found, strict=True):
         ratios = [p for p in _ratios(points, 1.0) if p.upper is not None and p.upper < math.inf]

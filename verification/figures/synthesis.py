@@ -155,7 +155,7 @@ def _tasks(
 
 
 def _end(bound: functools.partial[float], places: Sequence[float]) -> float | None:
-    """The first order without a finite bound, by bisection; None where there is none."""
+    """The first order without a finite bound, by bisection; None if all bounds are finite."""
     low, high = 1.0, places[-1]
     if math.isfinite(bound(high)):
         return None

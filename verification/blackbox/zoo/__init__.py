@@ -42,7 +42,7 @@ ENTRIES: Mapping[str, ZooEntry] = MappingProxyType(
         )
     }
 )
-"""All mistakes by name."""
+"""All entries by their names."""
 
 
 def names() -> tuple[str, ...]:

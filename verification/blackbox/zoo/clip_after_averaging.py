@@ -1,4 +1,4 @@
-"""The mean of the records is clipped, and not the records."""
+"""The mean is clipped instead of the records."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class QuantileNoiseSum(ZooMechanism):
         total = clipped(dataset.features, self.event.record_norm).sum(axis=0)
         shape = (count, dataset.dimension)
         if self.single:
-            # 0 has no quantile.
+            # The normal quantile of 0 is not finite.
             uniform = np.maximum(rng.random(shape, dtype=np.float32), np.float32(2.0**-25))
             noise = (self.event.noise_std * ndtri(uniform)).astype(np.float32)
             return np.asarray(total + noise.astype(np.float64))
