@@ -1,8 +1,8 @@
 """Algorithms that release data together with their guarantee.
 
-The layer between :mod:`rdpkit`, which it may use, and :mod:`rdpkit.verification`, which may use it.
-Each mechanism is a module with a function ``synthesize``; importing this package loads none of
-them.
+This layer may use the accounting of :mod:`rdpkit`, and :mod:`rdpkit.verification` may use this layer.
+Each mechanism is a module of :mod:`rdpkit.mechanisms.algorithms` with a function ``synthesize``.
+Importing this package loads none of them.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def synthesize(
 def batches(
     records: Records, *, event: ClassWiseDPMix, noise: NoiseSource, device: str | None = None
 ) -> Iterator[Batch]:
-    """The same, batch by batch, with soft labels.
+    """The release of :func:`synthesize` in batches, with soft labels.
 
     Yields
     ------

@@ -444,7 +444,7 @@ def _data_gradient(
     *,
     transport: Transport,
 ) -> torch.Tensor:
-    """Gradient of the transport to a sample; zeros if nobody was sampled."""
+    """Gradient of the transport to a sample; zeros if the sample is empty."""
     if len(records) == 0:
         return torch.zeros(images.shape, dtype=torch.float64, device=images.device)
     return transport_gradient(

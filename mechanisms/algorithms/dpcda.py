@@ -171,7 +171,7 @@ def synthesize(
 def batches(
     records: Records, *, event: DPCDA, noise: NoiseSource, device: str | None = None
 ) -> Iterator[Batch]:
-    """The same, batch by batch, with memory that does not depend on the number of releases.
+    """The release of :func:`synthesize` in batches, with memory that does not depend on the number of releases.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def batches(
 
 
 def tuple_of(samples: int | Sequence[int]) -> Any:
-    """Numbers of samples as an event takes them: a list becomes a tuple, a number stays."""
+    """Numbers of samples as an event takes them: a tuple instead of a list, or one number."""
     return tuple(samples) if isinstance(samples, (list, tuple, np.ndarray)) else samples
 
 

@@ -129,7 +129,7 @@ def synthesize(
 def batches(
     records: Records, *, event: DPMix, noise: NoiseSource, device: str | None = None
 ) -> Iterator[Batch]:
-    """The same, batch by batch, with memory that does not depend on the number of releases.
+    """The release of :func:`synthesize` in batches, with memory that does not depend on the number of releases.
 
     Yields
     ------

@@ -122,7 +122,7 @@ def synthesize(
 def batches(
     records: Records, *, outputs: int, min_eigenvalue: float, noise: NoiseSource
 ) -> Iterator[Batch]:
-    """The same, batch by batch.
+    """The release of :func:`synthesize` in batches.
 
     Yields
     ------

@@ -144,7 +144,7 @@ def synthesize(
 
 
 def batches(records: Records, *, event: LDPDC, noise: NoiseSource) -> Iterator[Batch]:
-    """The same, batch by batch, with memory that does not depend on the number of releases.
+    """The release of :func:`synthesize` in batches, with memory that does not depend on the number of releases.
 
     Yields
     ------

@@ -201,7 +201,7 @@ def batches(
     noise: NoiseSource,
     projection: Array | None = None,
 ) -> Iterator[Batch]:
-    """The same, batch by batch.
+    """The release of :func:`synthesize` in batches.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def clip_representations(representations: torch.Tensor, *, clip_norm: float) -> 
     if not bool(torch.isfinite(rows).all()):
         raise ArithmeticError("A representation is not a finite number; its norm has no bound.")
     bound = clip_norm * (1.0 - _MARGIN)
-    # Gradients pass through the scale, and it has one at a row of zeros too.
+    # The scale is part of the gradient, and is differentiable at a row of zeros as well.
     scale = bound / rows.square().sum(dim=1, keepdim=True).clamp(min=bound**2).sqrt()
     return rows * scale
 

@@ -13,7 +13,7 @@ from rdpkit.mechanisms.releases.release import Release, release_without_guarante
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalOptions:
-    """There is nothing to choose."""
+    """This mechanism has no options."""
 
 
 def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSource) -> Release:

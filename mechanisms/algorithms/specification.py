@@ -71,7 +71,7 @@ def options_from(kind: type[Any], values: Mapping[str, Any]) -> Any:
 
 
 def flat_options(options: Any) -> dict[str, Any]:
-    """Options as one flat mapping: what :func:`options_from` makes the same options of."""
+    """Options as one flat mapping, from which :func:`options_from` makes the same options again."""
     found: dict[str, Any] = {}
     for one in fields(options):
         value = getattr(options, one.name)

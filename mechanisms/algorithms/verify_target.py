@@ -33,7 +33,7 @@ _DELTA = 1e-3
 
 
 class LabelledRecords(Protocol):
-    """What a verification hands over: features of shape (n, d) and labels of shape (n,)."""
+    """A data set of a verification: features of shape (n, d) and labels of shape (n,)."""
 
     @property
     def features(self) -> Array:
@@ -98,7 +98,7 @@ class VerifyTarget:
 def on_one_thread(
     run: Callable[[Any, NoiseSource], Sequence[Batch]],
 ) -> Callable[[Any, NoiseSource], Sequence[Batch]]:
-    """The same run with one thread of torch: on tiny arrays, more threads are slower."""
+    """The same run with a single thread of torch, because more threads are slower on tiny arrays."""
 
     def run_once(prepared: Any, noise: NoiseSource) -> Sequence[Batch]:
         import torch  # noqa: PLC0415 (most mechanisms do not need it)

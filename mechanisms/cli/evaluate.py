@@ -1,4 +1,4 @@
-"""``rdpkit evaluate``: run an experiment, or go on with it, and print what it came to."""
+"""``rdpkit evaluate``: run or continue an experiment, and print its results."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def evaluate(
 
     from rdpkit import columns as tables  # noqa: PLC0415
 
-    # A wrong ending is found out before hours of work, not after.
+    # The endings are checked before the hours of work that an experiment may take.
     if output is not None:
         tables.check_suffix(output)
     if plot is not None:

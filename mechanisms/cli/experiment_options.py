@@ -1,4 +1,4 @@
-"""What the commands that run an experiment have in common."""
+"""Arguments and options that ``rdpkit evaluate`` and ``rdpkit synthesize`` share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OPTIONS = (
 
 
 def experiment_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """EXPERIMENT, --list, --data-dir, --device and --format; put it last."""
+    """A decorator for EXPERIMENT and the shared options; it must be the last one."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -43,7 +43,7 @@ def experiment_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def chosen_experiment(
     given: str | None, *, list_them: bool, output_format: str
 ) -> Experiment | None:
-    """The experiment that is meant; None where the list was wanted, which is printed.
+    """The experiment that the user names, or None if ``--list`` was given, which is printed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Loaders of data sets; nothing here knows of privacy beyond what is public."""
+"""Loaders of data sets."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _partition(path: Path, labels: dict[str, int]) -> dict[str, int]:
 def _image(path: Path, side: int) -> NDArray[np.uint8]:
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415  (only this loader needs Pillow)
 
-    # The name comes from a list in the folder: it must not lead out of the folder.
+    # The name comes from a file and must not lead out of the folder.
     if path.name in ("", ".", "..") or path.parent.name != _IMAGES:
         raise ValueError(f"{path}: expected the name of a file in {_IMAGES}/.")
     try:

@@ -112,7 +112,7 @@ class Dataset:
         scaled -= np.float32(least)
         scaled *= np.float32((high - low) / (most - least))
         scaled += np.float32(low)
-        # Rounding may step over an end by one unit in the last place; the range is a promise.
+        # Rounding may exceed an end by one unit in the last place, and callers rely on the range.
         return np.clip(scaled, np.float32(low), np.float32(high), out=scaled)
 
     @property

@@ -1,4 +1,4 @@
-"""Published files of data sets, downloaded with their checksums where the user asks for it."""
+"""Download of published data sets, with checksums, when the user asks for it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SOURCES = {
 
 
 def download(name: str, directory: str | Path, *, progress: bool = False) -> Path:
-    """Download a data set's published files; a file that is there already is kept.
+    """Download a data set's published files; files that exist already are kept.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ _MOST_AXES = 32
 
 
 class _Name:
-    """The name of something that the file wants called; it never is."""
+    """The name of a function that the file wants to be called. It is never called."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -236,7 +236,7 @@ def _key(value: Any) -> Any:
 
 
 def _described(function: Any, arguments: Any) -> Any:
-    """What a call would have made, made here from its description."""
+    """The result that a call would have had, made from the description of the call."""
     if not isinstance(function, _Name) or not isinstance(arguments, tuple):
         raise _RefusedError("refused: the pickle calls something that it does not name.")
     if function.what == "array":
@@ -253,7 +253,7 @@ def _described(function: Any, arguments: Any) -> Any:
 
 
 def _complete(target: Any, state: Any) -> None:
-    """Give an array or a dtype the state that the file has for it."""
+    """Set the state of an array or a dtype to what the file says."""
     if isinstance(target, _Dtype):
         order = state[1].decode() if isinstance(state[1], bytes) else state[1]
         if order not in ("|", "<", ">", "="):

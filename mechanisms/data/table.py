@@ -1,4 +1,4 @@
-"""Tables in CSV files, with ranges and classes that the user states and the data do not."""
+"""Tables in CSV files; the user states ranges and classes, because the data's own are private."""
 
 from __future__ import annotations
 

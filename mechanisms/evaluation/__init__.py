@@ -1,1 +1,1 @@
-"""What a release is worth: training on it, testing on real records, rows of results."""
+"""How useful a release is: post-processing it, training on it, and testing on real records."""

@@ -1,4 +1,4 @@
-"""Means of several records, spread out again as far as the records themselves were.
+"""Means of several records, spread out until they vary as much as the records do.
 
 A mean of l records of a class varies around the class's mean with 1/l of the records' variance,
 and carries noise whose size the manifest states. Both are known, so a classifier need not be

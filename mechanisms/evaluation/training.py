@@ -106,7 +106,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trained:
-    """What training did.
+    """The outcome of training.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Trained:
 
 @contextmanager
 def seeded(seed: int, device: str = "cpu") -> Iterator[None]:
-    """Make torch's own randomness (initial weights, dropout) depend on a seed, for a while."""
+    """Let a seed decide torch's own randomness (initial weights, dropout) inside of the block."""
     devices = [torch.device(device)] if device.startswith("cuda") else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
@@ -320,7 +320,7 @@ def _optimizer(model: nn.Module, settings: Training) -> torch.optim.Optimizer:
 
 
 def _rate(settings: Training) -> Callable[[int], float]:
-    """The learning rate of an epoch, counted from 0, over that of the first."""
+    """A function of the epoch, counted from 0: its learning rate over that of the first epoch."""
 
     def factor(epoch: int) -> float:
         if settings.schedule == "step":

@@ -133,7 +133,7 @@ def _hashed(values: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """What a file describes.
+    """All runs that a file describes.
 
     Parameters
     ----------
@@ -200,14 +200,14 @@ def load_experiment(path: str | Path) -> Experiment:
 
 
 def short(value: Any) -> str:
-    """A varied value in few words: a table of keys by its name."""
+    """A varied value as tables show it; a whole table of keys is shown by its ``name``."""
     if isinstance(value, Mapping):
         return str(value.get("name", " ".join(str(item) for item in value.values())))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def selected(experiment: Experiment, conditions: Sequence[str]) -> Experiment:
-    """The experiment with those of its cells alone that meet every condition.
+    """The same experiment with only those cells that meet every condition.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png")
-# Okabe and Ito's colours, which the colour-blind tell apart; markers differ besides.
+# Okabe and Ito's colours, which colour-blind people can tell apart. Markers differ, too.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _SETTINGS: Any = {"svg.hashsalt": "rdpkit", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
@@ -120,7 +120,8 @@ def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> No
         right = _draw_epsilon(axes, key, lines)
         if right is not None:
             curves = [a + b for a, b in zip(curves, right, strict=True)]
-        # Below the picture: a legend of one axis would lie under the other axis's curves.
+        # The legend is below the picture, because inside it the curves of the other axis would
+        # cover it.
         figure.legend(*curves, fontsize=7, loc="outside lower center", ncols=2)
         _save(figure, path, kind)
 
@@ -137,7 +138,7 @@ def _plain_ticks(axis: Axis) -> None:
 def _draw_epsilon(
     axes: Axes, key: str, lines: Mapping[str, Sequence[Summary]]
 ) -> tuple[list[Any], list[Any]] | None:
-    """Epsilon on an axis of its own, of all lines whose noise was stated; what the legend needs."""
+    """Draw epsilon on a second axis for lines whose noise was stated; return legend entries."""
     curves = {
         label: sorted(
             (float(_varied(s)[key]), float(s.row["epsilon"]))
@@ -162,7 +163,7 @@ def _draw_epsilon(
     if min(found) > 0 and max(found) >= 10 * min(found):
         right.set_yscale("log")
         _plain_ticks(right.yaxis)
-    # What differs from curve to curve is in the curves' labels, not in the axis's.
+    # The axis's label has only what is the same for all curves; their own labels have the rest.
     rows = [s.row for label in curves for s in lines[label]]
     deltas = {f"delta {row['delta']:.3g}" for row in rows}
     relations = {str(row["adjacency"]).replace("_", " ") for row in rows}
@@ -233,7 +234,7 @@ def _save(figure: Figure, path: Path, kind: str) -> None:
 
 
 def _varied(summary: Summary) -> Mapping[str, Any]:
-    """Varied values; those of a table of keys by the table's name and their own."""
+    """Varied values by their full names: ``table.key`` where a whole table of keys was varied."""
     flat: dict[str, Any] = {}
     for key, value in summary.row["varied"].items():
         if isinstance(value, Mapping):
@@ -244,7 +245,7 @@ def _varied(summary: Summary) -> Mapping[str, Any]:
 
 
 def _label(summary: Summary, axis: str) -> str:
-    """What tells a line from the others: all that varies but the axis, and what goes with it."""
+    """The label of a line: all varied values except those on the axis."""
     words = [
         f"{key.split('.')[-1]} {short(value)}"
         for key, value in summary.row["varied"].items()

@@ -1,4 +1,4 @@
-"""Records as a mechanism and as a model take them."""
+"""Preparation of records for a mechanism and for a model."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def as_inputs(cell: Cell, data: Dataset, records: Floats) -> Floats:
     """Records of shape (n, d) as images for the model."""
     channels, size = data.model_input
     if records.shape[1] != channels * size[0] * size[1]:
-        # A projection leaves no image: its coordinates are the columns of a table.
+        # Projected records are no images. Their coordinates are the columns of a table.
         channels, size = records.shape[1], (1, 1)
     if cell.inputs == "standardised":
         centred = records - records.mean(axis=1, keepdims=True)

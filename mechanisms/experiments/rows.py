@@ -1,4 +1,4 @@
-"""Results: one row a finished run, each in a file of its own, and what they come to."""
+"""Results: one row for each finished run, in a file of its own, and summaries of rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 class Rows:
-    """The rows of one experiment, in a folder; a row is there whole or not at all.
+    """The rows of one experiment in a folder. Each is written completely or not at all.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def read_all(folder: Path) -> tuple[list[Row], list[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What several runs of one cell come to.
+    """The mean and the spread of several runs of one cell.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
 
 
 def published_for(experiment: Experiment, cell: Cell) -> float | None:
-    """What the source printed for a cell: its varied values, joined by commas, are the key."""
+    """The accuracy that the source printed for a cell, by its varied values joined by commas."""
     key = ",".join(_written(value) for value in cell.varied.values())
     return experiment.published.get(key)
 

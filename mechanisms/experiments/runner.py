@@ -1,4 +1,4 @@
-"""Running an experiment: synthesise, train, test, write the row; no run is repeated."""
+"""Running an experiment: synthesise, train, test and write the row of each run once."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from rdpkit.mechanisms.releases.release import Release
 import rdpkit
 
 Report = Callable[[str, int, int], None]
-"""Called with what is being done, how far it is, and how far it goes."""
+"""Called with the name of the work, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What running an experiment came to.
+    """The outcome of running an experiment.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def _augmentation(cell: Cell) -> Augment:
 
 
 def guarantee_of(release: Release) -> Mapping[str, Any]:
-    """A release's guarantee and standing, as plain values."""
+    """A release's mechanism, guarantee and notes as plain values."""
     guarantee = release.guarantee
     return {
         "mechanism": release.manifest.mechanism,

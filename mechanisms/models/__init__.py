@@ -1,4 +1,4 @@
-"""Classifiers for small images, one architecture a file; nothing here knows of privacy."""
+"""Classifiers for small images, one architecture a file. They do not depend on privacy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def build_model(name: str, channels: int, size: Size, classes: int) -> nn.Module
         For an unknown name, an argument out of range, or an image too small for the model.
     """
     module, kind = MODELS[_validate.choice("model", name, MODELS)]
-    # Architectures need torch; a command that only lists their names does not.
+    # Imported here, because a command that only lists the names does not need torch.
     build = getattr(import_module(f"rdpkit.mechanisms.models.{module}"), kind)
     model: nn.Module = build(channels=channels, size=size, classes=classes)
     return model

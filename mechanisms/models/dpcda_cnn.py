@@ -8,7 +8,7 @@ from torch import nn
 
 
 class DPCDACNN(nn.Module):
-    """The network of DP-CDA's Table 1, layer by layer; other image sizes change the first FC alone.
+    """The network of DP-CDA's Table 1; the image's size changes the first linear layer only.
 
     Parameters
     ----------

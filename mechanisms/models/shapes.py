@@ -1,4 +1,4 @@
-"""What every model needs to know about images: their size, and what is left of it after layers."""
+"""Checks of the size of images, and layers that several models share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def height_and_width(size: Size) -> tuple[int, int]:
 def check_images(
     channels: int, size: Size, classes: int, *, model: str, smallest: int
 ) -> tuple[int, int]:
-    """Check what a model for images is built for; the size as a pair.
+    """Check the arguments of a model for images, and return the size as a pair.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def check_images(
     model : str
         Name of the model, for the error.
     smallest : int
-        Smallest side in pixels that the model's layers leave something of.
+        Smallest side in pixels; of smaller images the model's layers would leave nothing.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def check_images(
 
 
 def flat_width(layers: nn.Module, channels: int, size: tuple[int, int]) -> int:
-    """How many numbers the layers make of one image: an empty image is sent through them."""
+    """The number of outputs of the layers for one image, found by passing an empty image."""
     training = layers.training
     layers.eval()
     with torch.no_grad():
@@ -72,5 +72,5 @@ def flat_width(layers: nn.Module, channels: int, size: tuple[int, int]) -> int:
 
 
 def normalise_each_channel(channels: int) -> nn.GroupNorm:
-    """Instance normalisation with learnt scale and shift: no record of a batch sees another."""
+    """Instance normalisation with learnt scale and shift; records of a batch stay independent."""
     return nn.GroupNorm(channels, channels, affine=True)

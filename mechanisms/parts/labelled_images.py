@@ -153,7 +153,7 @@ def labelled_images(
     if int(np.prod(record_shape)) != int(np.prod(shape)):
         raise _validate.fail("features", f"to have {int(np.prod(shape))} pixels each", pixels.shape)
     images = pixels.astype(np.float32).reshape(len(pixels), *shape)
-    # Written so that NaN fails too.
+    # NaN is refused, too, because it is not <= 1.
     if not bool((np.abs(images) <= 1.0).all()):
         low, high = float(images.min()), float(images.max())
         raise _validate.fail("features", "in [-1, 1]", f"values from {low} to {high}")

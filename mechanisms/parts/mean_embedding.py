@@ -117,7 +117,7 @@ def noisy_sums(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How class counts become known: given as public, or released with noise of their own.
+    """Where class counts come from: they are public, or are released with their own noise.
 
     Exactly one of the two is given. Counts decide nothing but what noisy sums are divided by.
 
@@ -184,7 +184,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """How the generator is trained: none of it touches the data.
+    """Settings of the generator's training, which does not touch the data.
 
     Parameters
     ----------

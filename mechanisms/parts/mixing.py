@@ -23,9 +23,9 @@ _BLOCK = 1 << 18
 _WORTH_A_THREAD = 1 << 20
 # Bytes of means that one batch of releases holds.
 _BATCH = 1 << 24
-# Clipping factors of bytes are rounded to 2^-24; smaller ones than this would lose too much.
+# Clipping factors of bytes are rounded to multiples of 2^-24, which is too coarse below this.
 _SMALLEST_FACTOR = 2.0**-12
-# Types that the compiled sums read where they lie; all others are cast first.
+# Types that the compiled sums read directly. Numbers of other types are converted first.
 _READ_AS_THEY_ARE = frozenset("bBhHiIlLqQfd")
 
 
@@ -79,7 +79,8 @@ class Mixer:
         self._factors: Any = records.clip_factors() if self._affine else None
         self._device = device
         self._digits: Any = None
-        # Whether factors are rounded must not depend on the data: it changes all records a little.
+        # Whether factors are rounded must not depend on the data, because rounding changes every
+        # record a little.
         self._bytes = (
             records.flat.dtype == np.uint8
             and self._affine

@@ -17,7 +17,7 @@ Shape = int | tuple[int, ...]
 
 # Holohan and Braghin add 2n samples and divide by sqrt(2n); n = 2, as in Opacus's secure mode.
 _SUMMANDS = 4
-# Outputs per step: all temporaries of a step fit in a processor's second-level cache.
+# Numbers made in one step, few enough for a processor's second-level cache.
 _STEP = 1 << 14
 _LARGEST_SEED = 2**256 - 1
 # Words that are skipped at once.
@@ -125,7 +125,7 @@ class NoiseSource:
         return f"<NoiseSource: {'reproducible' if self.reproducible else 'system entropy'}>"
 
     def __reduce__(self) -> NoReturn:
-        # A copy would repeat the noise, and two releases with the same noise have none.
+        # A copy would repeat the noise, which can be removed from two releases that share it.
         raise TypeError("A NoiseSource is not copied or pickled: make one in each process.")
 
     @property
@@ -164,8 +164,8 @@ class NoiseSource:
                 )
             self._restart(os.urandom(48))
         plain = np.zeros(count, dtype=np.uint64)
-        # CTR mode is an exclusive or with the key stream, so in place over zeros; one spare block
-        # is what the library asks of a buffer.
+        # Encrypting zeros in counter mode gives the key stream itself. The library wants a buffer
+        # that is one block larger than the result.
         buffer = np.empty(8 * count + 15, dtype=np.uint8)
         written = self._stream.update_into(plain.data.cast("B"), buffer.data)
         self._drawn += count
@@ -267,7 +267,7 @@ class NoiseSource:
         half = (count + 1) // 2
         words = self.words(2 * _SUMMANDS * half).reshape(2, _SUMMANDS, half)
         words >>= np.uint64(11)
-        # (0, 1], so that the logarithm exists; [0, 1) turns.
+        # The radius needs a number in (0, 1], which has a logarithm; the angle one in [0, 1).
         radius = (words[0] + np.uint64(1)).astype(np.float64)
         radius *= 2.0**-53
         np.log(radius, out=radius)

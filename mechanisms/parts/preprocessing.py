@@ -229,7 +229,7 @@ def noisy_statistics(
 
 
 def clip_factors(rows: Array, norm: float) -> Array:
-    """What to multiply each row, shape (n, d), by so that its L2 norm is at most ``norm``.
+    """A factor for each row, shape (n, d), that makes its L2 norm at most ``norm``.
 
     The norm becomes smaller than ``norm`` by 2^-40 of it, so that rounding cannot make it larger.
     """

@@ -45,7 +45,7 @@ def random_convnet(
     with torch.random.fork_rng(devices=[]):
         # Weights are drawn on the CPU; other devices' generators stay as they are.
         torch.default_generator.manual_seed(seed)
-        # The classifier is not used; two classes are the fewest.
+        # The classifier is not used, and a ConvNet has at least two classes.
         network = ConvNet(
             channels=channels, size=(height, pixels), classes=2, width=width, depth=depth
         )

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-# 256 * 255 is less than 2^16.
+# So many bytes add up to less than 2^16: 256 * 255 = 65280.
 _SIXTEEN_BITS = 256
-# 16 * 255 * (2^12 - 1) is less than 2^24, up to which single precision holds all whole numbers.
+# So many products of a byte and a digit add up to less than 2^24, below which single precision
+# holds every whole number: 16 * 255 * (2^12 - 1) = 16707600.
 _SINGLE = 16
 _DIGIT_BITS = 12
 
 DIGITS = 2 * _DIGIT_BITS
-"""Bits of the whole numbers that bytes may be weighted with."""
+"""Number of bits of the whole numbers by which bytes are weighted."""
 
 
 def split(weights: np.ndarray[Any, np.dtype[np.uint32]]) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -89,7 +90,7 @@ def plain_bytes(flat: Any, chosen: Any, sums: Any) -> None:
                 sums[t, x] += total[x]
 
 
-# Products and sums may be contracted: they are whole numbers that no rounding changes.
+# The compiler may join a product and a sum, because both are whole numbers that are never rounded.
 @njit(nogil=True, fastmath={"contract"})
 def weighted_bytes(flat: Any, chosen: Any, digits: Any, sums: Any) -> None:
     """Add to each row of ``sums`` the weighted sum of the rows of bytes that are chosen for it.

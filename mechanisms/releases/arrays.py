@@ -43,7 +43,7 @@ def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> None:
 
 
 def read_arrays(path: Path, names: tuple[str, ...]) -> dict[str, AnyArray]:
-    """The arrays of those names; :func:`problems` says beforehand whether they are there."""
+    """The arrays of these names; ask :func:`problems` first whether the file has them."""
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in names}
@@ -91,7 +91,7 @@ def arrays_beside(manifest: Path) -> Path:
 
 
 def problems(expected: Described, path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
-    """What is wrong with a file of arrays, one sentence a problem; nothing if they are as expected.
+    """All problems with a file of arrays, one sentence each; none if the arrays are as expected.
 
     The arrays are hashed piece by piece: they may be larger than memory.
 
@@ -156,7 +156,7 @@ def _described_npz(path: Path) -> dict[str, dict[str, Any]]:
                 while piece := file.read(_PIECE):
                     digest.update(piece)
             found[name] = {
-                # The hash is of C order; an array in Fortran's order is none of ours.
+                # Hashes are of arrays in C order, and arrays in Fortran's order are never written.
                 "shape": list(shape) if not fortran or len(shape) < 2 else ["fortran", *shape],
                 "dtype": dtype.str,
                 "sha256": digest.hexdigest(),

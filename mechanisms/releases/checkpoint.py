@@ -1,4 +1,4 @@
-"""The state of a long synthesis, in a file, so that a kill loses minutes and not hours."""
+"""The state of a long synthesis in a file, so that an interruption loses minutes, not hours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IDENTITY = "identity"
 
 
 class Checkpoint:
-    """A file that an unfinished synthesis is written to, and taken up from.
+    """A file from which an unfinished synthesis goes on after an interruption.
 
     The file holds what a mechanism has computed from its noisy answers so far. That is
     post-processing of the answers, and neither the key of the noise nor anything else about the
@@ -66,7 +66,7 @@ class Checkpoint:
         """
         self._identity = json.dumps({"run": self._run, **parameters}, sort_keys=True)
         try:
-            # Opened here, because numpy leaves a damaged file open.
+            # numpy does not close a damaged file that it has opened itself.
             with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 found = {name: archive[name] for name in archive.files}
             identity = found.pop(_IDENTITY).tobytes().decode()

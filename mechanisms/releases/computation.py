@@ -1,4 +1,4 @@
-"""How a release is computed: where, in which precision, and who is told of the progress."""
+"""How a release is computed: device, precision, file, checkpoint and progress."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Computation:
         return self.device or "cpu"
 
     def report(self, done: int, total: int) -> None:
-        """Tell whoever wants to know how far the work is."""
+        """Call ``progress``, if it is given."""
         if self.progress is not None:
             self.progress(done, total)
 
 
 ON_PROCESSOR = Computation()
-"""Everything as it is by default."""
+"""The defaults: on the processor, in memory, in single precision, without a checkpoint."""
 
 __all__ = ["ON_PROCESSOR", "Computation", "Progress"]

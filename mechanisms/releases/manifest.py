@@ -26,7 +26,7 @@ _LARGEST_FILE = 64 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a release says of itself.
+    """The description of a release: what it is, how it was made and what it guarantees.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Manifest:
             raise ValueError("Expected private to be false without a finite guarantee.")
         if (self.event is None) != (self.guarantee is None):
             raise ValueError("Expected an event together with its guarantee, or neither.")
-        # What JSON cannot hold would be lost, or fail, when the release is saved.
+        # Parameters that JSON cannot hold would be lost or raise when the release is saved.
         try:
             plain = json.loads(json.dumps(dict(self.parameters), allow_nan=False))
         except (TypeError, ValueError):
@@ -159,7 +159,7 @@ class Manifest:
 
 
 def load_manifest(path: str | Path) -> Manifest:
-    """Read a manifest from its JSON file; the arrays are not looked at.
+    """Read a manifest from its JSON file, without reading the arrays.
 
     Parameters
     ----------

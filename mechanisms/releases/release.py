@@ -251,7 +251,7 @@ def load_release(path: str | Path) -> Release:
 
 
 def check_arrays(path: str | Path) -> tuple[str, ...]:
-    """What is wrong with the arrays beside a manifest; nothing if they are those it describes.
+    """All problems with the arrays beside a manifest; none if they are those that it describes.
 
     The arrays are hashed piece by piece: they may be larger than memory.
 

@@ -120,7 +120,8 @@ def _fill(
     batches: Iterable[Batch],
     computation: Computation,
 ) -> None:
-    # Double-precision batches are rounded to the type of the features only now, after the noise.
+    # Batches are in double precision. They are rounded to the type of the features after the noise
+    # has been added.
     total = len(labels)
     done = 0
     for rows, some in batches:
