@@ -1,6 +1,6 @@
 """Algorithms that release data together with their guarantee.
 
-This layer may use the accounting of :mod:`rdpkit`, and :mod:`rdpkit.verification` may use this layer.
+The package uses the accounting of :mod:`rdpkit`, and :mod:`rdpkit.verification` uses the package.
 Each mechanism is a module of :mod:`rdpkit.mechanisms.algorithms` with a function ``synthesize``.
 Importing this package loads none of them.
 """

@@ -129,7 +129,7 @@ def synthesize(
 def batches(
     records: Records, *, event: DPMix, noise: NoiseSource, device: str | None = None
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, with memory that does not depend on the number of releases.
+    """The release of :func:`synthesize` in batches, so that memory does not grow with its size.
 
     Yields
     ------

@@ -144,7 +144,7 @@ def synthesize(
 
 
 def batches(records: Records, *, event: LDPDC, noise: NoiseSource) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, with memory that does not depend on the number of releases.
+    """The release of :func:`synthesize` in batches, so that memory does not grow with its size.
 
     Yields
     ------

@@ -13,7 +13,7 @@ from rdpkit.mechanisms.releases.release import Release, release_without_guarante
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalOptions:
-    """This mechanism has no options."""
+    """Options of the original records, of which there are none."""
 
 
 def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSource) -> Release:

@@ -98,7 +98,7 @@ class VerifyTarget:
 def on_one_thread(
     run: Callable[[Any, NoiseSource], Sequence[Batch]],
 ) -> Callable[[Any, NoiseSource], Sequence[Batch]]:
-    """The same run with a single thread of torch, because more threads are slower on tiny arrays."""
+    """The same run with one thread of torch, because more threads are slower on tiny arrays."""
 
     def run_once(prepared: Any, noise: NoiseSource) -> Sequence[Batch]:
         import torch  # noqa: PLC0415 (most mechanisms do not need it)
