@@ -224,10 +224,10 @@ def _still_possible(places: Array, scores: Array) -> Array:
 
 
 def _accepted(score: float) -> float:
-    """What error a score may have: epsilon's is at most about as large, relative to it."""
+    """The error that a score may have; the relative error of epsilon is about as large."""
     return max(1e-2 * abs(score), _SMALLEST_ERROR)
 
 
 def _certain(minimum: Minimum) -> bool:
-    """Whether a minimum's value was looked at, or hardly differs from what was."""
+    """Whether the value of a minimum is known from an evaluation at it, or very near it."""
     return minimum.best - minimum.bottom <= _accepted(minimum.bottom)

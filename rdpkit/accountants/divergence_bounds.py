@@ -1,6 +1,6 @@
 """One bound on the Renyi divergence of one event, at every order: the best theorems, or a paper's.
 
-What is computed in floats proposes an order; what is certified is enclosed in ball arithmetic.
+Float values propose an order; the divergence at that order is then enclosed in ball arithmetic.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def upper_ids(event: Event, adjacency: Adjacency) -> list[str]:
 
 
 def published_bounds(event: Event, adjacency: Adjacency) -> tuple[str, ...]:
-    """Ids of the published bounds about this event, the one to be read first in front."""
+    """Ids of the published bounds about this event; the one to be read first comes first."""
     return tuple(b.id for b in BOUNDS if b.kind is Kind.PUBLISHED and b.applies(event, adjacency))
 
 
@@ -99,7 +99,7 @@ def find_published(event: Event, adjacency: Adjacency, identifier: str) -> RdpBo
 
 
 def only_theorem(event: Event, bound: str | None, adjacency: Adjacency) -> dict[type[Event], str]:
-    """For which types of event a sound theorem is used alone; none of them where it is None."""
+    """The types of event for which a sound theorem is used alone: none if it is None."""
     return {
         type(leaf): bound
         for leaf in leaves(event)
@@ -194,7 +194,7 @@ def published_bound(
 
 
 def upper_range(event: Event, adjacency: Adjacency) -> OrderRange:
-    """The orders worth searching: below the smallest limit that any part of the event has."""
+    """The orders worth searching: up to the smallest limit of any part of the event."""
     highest = math.inf
     included = True
     for leaf in leaves(event):

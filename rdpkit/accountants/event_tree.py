@@ -79,7 +79,7 @@ class _NoBallError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """Orders, the divergences known there by event and adjacency, and what decided, if wanted."""
+    """Orders, the divergences that are known there, and a trace of what decided, if one is kept."""
 
     orders: Array
     known: dict[tuple[Event, Adjacency], Array] = field(default_factory=dict)
@@ -204,7 +204,7 @@ class UpperBounds:
         return self._value(event, adjacency, at)
 
     def _needed(self, event: Parallel, adjacency: Adjacency) -> Parallel:
-        """The event with those of its parts alone that may decide."""
+        """The event without the parts that cannot decide."""
         key = (event, adjacency)
         if key not in self._parts:
             touched = 2 if event.record_may_move(adjacency) else 1
@@ -247,7 +247,7 @@ class UpperBounds:
     def _likely_theorem(
         self, event: Event, adjacency: Adjacency
     ) -> tuple[RdpBound, Event, int] | None:
-        """Of several theorems the one that is likely the smallest, its event, and how often."""
+        """Of several theorems the one that is likely the smallest, with its event and count."""
         times = 1
         while isinstance(event, Repeated):
             times *= event.count

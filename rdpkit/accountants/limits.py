@@ -1,4 +1,4 @@
-"""How much time and memory one privacy loss distribution may take before it is not begun."""
+"""Limits on the time and the memory that computing one privacy loss distribution may take."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rdpkit import _validate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits on work, estimated before it is begun.
+    """Limits on work, which is estimated before it begins.
 
     Parameters
     ----------
@@ -67,9 +67,10 @@ def _number(name: str, text: str) -> float:
 def limits(*, seconds: float | None = None, memory: float | None = None) -> Iterator[Limits]:
     """Set, for a while, how much work one privacy loss distribution may be.
 
-    What would take more is not begun: the answer is then the certified bound from Renyi
-    divergences, and a note says so. Estimates are rough, within a small factor. On the command line
-    the environment variables ``RDPKIT_MAX_SECONDS`` and ``RDPKIT_MAX_BYTES`` do the same.
+    A distribution that would take more is not computed. The answer is then the certified bound from
+    Renyi divergences, and a note says so. Estimates are rough, within a small factor. On the
+    command line the environment variables ``RDPKIT_MAX_SECONDS`` and ``RDPKIT_MAX_BYTES`` do the
+    same.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def settle(
 
 
 def _interpolated(grid: Array, values: Array, pick: int) -> tuple[float, float, float]:
-    """The lowest place and value between grid points by a parabola, and how wrong that may be."""
+    """The lowest place and value by a parabola through grid points, and the error of the value."""
     place, here = float(grid[pick]), float(values[pick])
     left, right = float(values[pick - 1]), float(values[pick + 1])
     first, second = float(grid[pick] - grid[pick - 1]), float(grid[pick + 1] - grid[pick])

@@ -104,7 +104,7 @@ def upper(event: Event, target: Target) -> Guarantee:
 
 
 def _worst(candidates: Sequence[Releases], target: Target) -> LossBound:
-    """The largest upper bound: rough ones come first, and only what may be the largest is refined.
+    """The largest upper bound: rough ones are computed first, and those that may be it are refined.
 
     Losses that are bounded cannot add up to more than their sum, so that some candidates need no
     distribution at all.
@@ -350,7 +350,7 @@ def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> Loss
 
 
 def _is_negligible(releases: Releases, epsilon: float, accuracy: float) -> bool:
-    """Whether delta at an epsilon is at most 1e-100, which is as much as is said of it then."""
+    """Whether delta at an epsilon is at most 1e-100: nothing smaller is ever returned."""
     return epsilon_above(releases, delta=_LEAST_DELTA, accuracy=accuracy).value <= epsilon
 
 
@@ -415,7 +415,7 @@ def _from_below(
 
 
 def _about(releases: Releases, delta: float, accuracy: float) -> float | None:
-    """About the epsilon, from a coarse grid: where the tilt of a finer one should be."""
+    """An estimate of epsilon from a coarse grid, from which the tilt of a finer one is chosen."""
     try:
         found = _epsilon_on_grids(releases, delta, _COARSER * accuracy, math.inf).value
     except NoLossDistributionError:
@@ -424,7 +424,7 @@ def _about(releases: Releases, delta: float, accuracy: float) -> float | None:
 
 
 def _sharper(layout: Layout, again: Callable[..., Layout]) -> Iterator[Layout]:
-    """Layouts that take more work and are off by less, within the limits in force."""
+    """Layouts that take more work and have smaller errors, within the limits in force."""
     if layout.in_stages:
         try:
             layout = again(at_once=True)
@@ -464,7 +464,7 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
 
 
 def infinite_mass(releases: Releases) -> arb:
-    """Probability of an infinite loss: of a delta that profiles keep at every epsilon."""
+    """Probability of an infinite loss: the delta that profiles have at every epsilon."""
     step, count = releases[0]
     if isinstance(step, ProfileStep) and len(releases) == count == 1:
         return arb(step.profile.infinite)

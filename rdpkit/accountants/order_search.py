@@ -1,4 +1,4 @@
-"""The best Renyi order: a grid that grows while it pays, then refined."""
+"""The minimum of a function of the Renyi order: a grid that is extended, then refined."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def on_grid(objective: Callable[[Array], Array], grid: tuple[float, ...]) -> Bes
 
 
 def order_limits(allowed: OrderRange, smallest: float, largest: float) -> tuple[float, float]:
-    """The lowest and the highest order to use; the lower one is above the higher if none is."""
+    """The lowest and the highest order to use; if no order is allowed, the first is the larger."""
     low = max(allowed.lowest, smallest)
     if low == allowed.lowest and not allowed.includes_lowest:
         low = math.nextafter(low, math.inf)
@@ -248,7 +248,7 @@ def _result(
 
 
 def edge_note(order: float, low: float, high: float) -> str | None:
-    """What to say of a best order at an end of the orders that are allowed."""
+    """A note for the reader if the best order is at an end of the orders that are allowed."""
     if order - 1.0 <= (low - 1.0) * (1.0 + 1e-9):
         return f"the best order, {order:.6g}, is the smallest one allowed"
     if order >= high * (1.0 - 1e-9):

@@ -1,4 +1,4 @@
-"""An RDP curve on a set of orders, with what it is for and where it came from."""
+"""An RDP curve on a set of orders, with its neighbouring relation and its source."""
 
 from __future__ import annotations
 

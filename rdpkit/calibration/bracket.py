@@ -128,7 +128,7 @@ def integers(score: Scoring, *, start: int, lowest: int, highest: int, private: 
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A place, larger is more private, and its score."""
+    """A place, where larger means more private, and its score."""
 
     u: float
     score: float
@@ -136,7 +136,7 @@ class _Point:
 
 @dataclass(slots=True)
 class _Path:
-    """What stepping outwards has led to; ``third`` is the point before the last."""
+    """The result of stepping outwards; ``third`` is the point before the last."""
 
     miss: _Point | None
     meet: _Point | None
@@ -146,7 +146,7 @@ class _Path:
 
 @dataclass(slots=True)
 class _Ends:
-    """A bracket that gets narrower, and the last point that has left it."""
+    """A bracket that is narrowed step by step, and the last point that was dropped from it."""
 
     miss: _Point
     meet: _Point

@@ -170,7 +170,7 @@ class Scorer:
     def _from_afar(self, event: Event) -> Score | None:
         """A lower bound on the score in closed form, if that is far above 0; else None.
 
-        With far too little noise theorems take long to evaluate, and all say the same.
+        With far too little noise theorems take long to evaluate, and all give the same number.
         """
         if self.requirement.published is not None:
             return None
@@ -242,7 +242,7 @@ class Scorer:
         return met
 
     def _accepted(self, score: float) -> float:
-        """What error a score may have: a part of it, and a smaller one close to 0."""
+        """The error that a score may have: a part of it, and a smaller part close to 0."""
         part = _SETTLED * abs(score) * (1.0 + 10.0 * min(abs(score), 1.0))
         return max(part, self._finest)
 

@@ -206,7 +206,7 @@ def _label_shares(
 
 
 def _without_label_noise(event: Any, mixing: Mixing, published: bool) -> Event:
-    """Labels that are known beforehand need no noise, unless a published theorem counts it."""
+    """The event without noise on labels that need none, unless a published theorem counts it."""
     if mixing.label_noise is None or mixing.soft_labels or published:
         found: Event = event
     else:

@@ -1,7 +1,7 @@
-"""Where the probability is: losses of single releases in floats, which choose grids and tilts.
+"""Losses of single releases in floats, from which grids and tilts are chosen.
 
-Nothing here enters a number that is returned. A guide that is wrong makes a bound loose, or its
-certificate fail, never false.
+No number that is computed here is part of a bound. A wrong guide makes a bound loose or its
+certificate fail, but never makes it false.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How a composition is to be computed: tilt, grid, cells, window and what it will cost; by floats.
+"""How a composition is computed: tilt, grid, cells, window and cost, all chosen in floats.
 
-Every choice gives a bound. These are made so that the discretisation moves epsilon by about
+Every choice gives a valid bound. Choices are made so that the discretisation moves epsilon by about
 ``ACCURACY`` of it, with as few evaluations in balls and as short transforms as that takes.
 """
 
@@ -185,8 +185,8 @@ def _guides(
 ) -> tuple[_Guides, Saddle]:
     """Where losses are, without those that are too far and too rare to matter, and the tilt.
 
-    What is too rare depends on delta. Where delta is asked for it is guessed, and as long as
-    leaving rare losses out makes the guess smaller, it was too large.
+    What is too rare depends on delta. Where delta is asked for it is guessed; if leaving out rare
+    losses makes the guess smaller, the guess was too large and is replaced.
     """
     total_count = sum(count for _, count in releases)
     reach = 60.0 + math.log(total_count) - (log_delta or 0.0)
@@ -250,7 +250,8 @@ class _Chooser:
 def _ends(total: Sum, at: Saddle, count: int) -> tuple[float, float, float]:
     """Ends of a window outside of which little enough of a sum lies, ``count`` times.
 
-    Below by the tilted mass; above by probability, and by the tilted mass that may wrap around.
+    The lower end is chosen by the tilted mass; the upper one by probability, and by the tilted mass
+    that may wrap around.
     """
     lost = at.log_share + math.log(_LOST / count)
     low = total.lower_end(at.tilt, lost)
