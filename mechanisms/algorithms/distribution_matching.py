@@ -97,7 +97,7 @@ def synthesize(
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
     data.class_sizes()
-    _validate.integer("seed", seed, minimum=0)
+    parameters = options.as_parameters(shape=data.shape, seed=seed)
     per_class = options.samples_per_class
     generator = torch.Generator().manual_seed(seed)
     start = torch.randn(classes, per_class, *data.shape, generator=generator)
@@ -112,17 +112,10 @@ def synthesize(
         balanced_labels(classes, per_class),
         mechanism=SPEC.name,
         parameters={
+            **parameters,
             "iterations": options.iterations,
             "initial": "drawn" if initial is None else "given",
-            "samples_per_class": per_class,
             "batch_size": options.batch_size,
-            "learning_rate": float(options.learning_rate),
-            "momentum": float(options.momentum),
-            "operations": list(options.operations),
-            "extractor_width": options.extractor_width,
-            "extractor_depth": options.extractor_depth,
-            "image_shape": list(data.shape),
-            "seed": seed,
         },
         notes=("not private: the mean representations of real batches are matched without noise",),
         noise=noise,

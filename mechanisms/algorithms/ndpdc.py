@@ -252,17 +252,7 @@ def synthesize(
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
     sizes, notes = data.public_sizes(class_sizes)
     event = ndpdc_event(options, sizes)
-    _validate.integer("seed", seed, minimum=0)
-    parameters: dict[str, Any] = {
-        "samples_per_class": options.samples_per_class,
-        "learning_rate": float(options.learning_rate),
-        "momentum": float(options.momentum),
-        "operations": list(options.operations),
-        "extractor_width": options.extractor_width,
-        "extractor_depth": options.extractor_depth,
-        "image_shape": list(data.shape),
-        "seed": seed,
-    }
+    parameters = options.as_parameters(shape=data.shape, seed=seed)
     run = _Learning(data, event=event, options=options, noise=privacy.noise, seed=seed)
     run.iterate(computation, parameters)
     return release(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from rdpkit.mechanisms.models.convnet import ConvNet
@@ -86,6 +87,19 @@ class CondensationOptions:
         _validate.positive("learning_rate", self.learning_rate)
         _validate.non_negative("momentum", self.momentum)
         object.__setattr__(self, "operations", check_operations(self.operations))
+
+    def as_parameters(self, *, shape: tuple[int, int, int], seed: int) -> dict[str, Any]:
+        """What a manifest says of these options, of the shape of images and of the public seed."""
+        return {
+            "samples_per_class": self.samples_per_class,
+            "learning_rate": float(self.learning_rate),
+            "momentum": float(self.momentum),
+            "operations": list(self.operations),
+            "extractor_width": self.extractor_width,
+            "extractor_depth": self.extractor_depth,
+            "image_shape": list(shape),
+            "seed": _validate.integer("seed", seed, minimum=0),
+        }
 
     def draw_extractor(
         self, generator: torch.Generator, *, shape: tuple[int, int, int], device: str
