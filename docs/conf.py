@@ -28,7 +28,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "tables_from_code",
 ]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "studies"]
 smartquotes = False  # p' is p prime
 source_suffix = {".md": "markdown"}
 
