@@ -10,6 +10,7 @@ from typing import IO, Any, ParamSpec, TypeVar
 
 import click
 
+from rdpkit.extensions import ExtensionError
 from rdpkit.text import printable
 
 P = ParamSpec("P")
@@ -138,7 +139,7 @@ def _command_error(error: Exception) -> CommandError:
         return CommandError(
             f"rdpkit could not prove a number: {words} {_REPORT}", status=OUR_FAILURE
         )
-    if isinstance(error, (ValueError, OSError)):
+    if isinstance(error, (ValueError, OSError, ExtensionError)):
         return BadInput(words)
     return _failure(error)
 
