@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ClaimsFile | None:
-    """Take claims files, whatever folder they are in."""
+    """Collect claims files from any folder."""
     if not file_path.name.endswith(SUFFIX) or parent.config.getoption("--no-claims"):
         return None
     return ClaimsFile.from_parent(parent, path=file_path)
@@ -86,7 +86,7 @@ class ClaimsFile(pytest.File):
 
 
 class ClaimFailedError(Exception):
-    """A claim that does not hold; its text is what is shown."""
+    """A claim that does not hold; the message is shown without a traceback."""
 
 
 class ClaimItem(pytest.Item):
@@ -117,7 +117,7 @@ class ClaimItem(pytest.Item):
         self.judge(finding)
 
     def judge(self, finding: Finding) -> None:
-        """Fail with a readable text, if there is a reason."""
+        """Fail with a report if the finding breaks a rule that makes the check fail."""
         from rdpkit.verification.auditing.rules import failures  # noqa: PLC0415 - as in collect
         from rdpkit.verification.outputs.view import report  # noqa: PLC0415 - as in collect
 
@@ -130,7 +130,7 @@ class ClaimItem(pytest.Item):
             raise ClaimFailedError("\n".join(report(finding, broken)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The text alone: a traceback through this file helps nobody."""
+        """The message alone, because a traceback through this file helps nobody."""
         if isinstance(excinfo.value, ClaimFailedError):
             return self._printable(str(excinfo.value))
         return super().repr_failure(excinfo, style)

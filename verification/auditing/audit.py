@@ -17,7 +17,7 @@ from rdpkit import _validate, supervisor
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
 
-# Up to this many claims are computed here: starting other processes takes longer.
+# Up to this many claims are computed in this process: starting others would take longer.
 _FEW = 12
 
 

@@ -2,7 +2,7 @@
 
 A baseline is a file of JSON in the repository, with the numbers and verdicts of every claim when
 it was written. A change that makes an epsilon larger is worse, and so is a claim that breaks a
-rule which it kept before; whoever means it writes the baseline anew, in the same change, where
+rule which it kept before; to accept it, write the baseline anew in the same change, where
 reviewers see it.
 """
 
@@ -23,7 +23,7 @@ from rdpkit.files import write_whole
 from rdpkit.records import Key, as_plain, read_table
 
 FORMAT = 1
-# Floats differ in their last digits between machines; a loss that grows by more is worse.
+# Floats differ between machines by less than this relative difference.
 _TOLERANCE = 1e-6
 _NUMBERS = ("claimed", "published", "upper", "lower")
 _VERDICTS = ("reproduction", "soundness")
@@ -90,7 +90,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What moved in all claims; those that stayed as they were are left out."""
+    """What moved in all claims; claims in which nothing moved are left out."""
 
     changes: tuple[Change, ...]
 
@@ -243,8 +243,8 @@ def _moved(before: Entry, now: Entry) -> list[Moved]:
         if one == two or _close(one, two):
             continue
         worse = one is not None and (two is None or two > one)
-        # A larger lower bound is a better one; what follows from it, the verdict says. And a
-        # claim that did not hold may be corrected: the loss itself is the upper bound.
+        # A larger lower bound is a better bound, and the verdict says what follows from it. A
+        # larger claim is not worse if it did not hold before, because that corrects it.
         corrected = name == "claimed" and bool(before.fails)
         moved(name, worse=worse and name != "lower" and not corrected)
     newly = set(now.fails) - set(before.fails)

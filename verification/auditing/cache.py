@@ -57,7 +57,7 @@ class AuditCache:
 
     @property
     def damaged(self) -> tuple[str, ...]:
-        """What is not as it was written: the file, the line, and the claim where it can be told."""
+        """Every damaged entry: the file, the line, and the claim's name if it can still be read."""
         return self._journal.damaged
 
     def has(self, claim: Claim, *, bounds: str) -> bool:
@@ -112,7 +112,7 @@ def _key(claim: Claim, bounds: str) -> str:
 
 
 def _content(value: Any) -> Any:
-    """All that makes a value what it is, in a form that has one spelling."""
+    """The content of a value in a form that is the same for equal values."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
             field.name: _content(getattr(value, field.name))

@@ -61,7 +61,7 @@ def findings_about(
     claims = list(claims)
     computed: Iterable[Finding] = audit(claims, workers=jobs, bounds=bounds, cache=cache)
     if allow_code and any(claim.code is not None for claim in claims):
-        # Tests of code take long. All that theorems say is in the cache before the first of them.
+        # Tests of code take long, so all claims are recomputed, and in the cache, before the first.
         computed = list(computed)
     for finding in computed:
         with named(finding.claim):

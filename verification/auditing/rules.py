@@ -16,7 +16,7 @@ _SLACK = "slack>"
 
 
 class Rule(StrEnum):
-    """What may be wrong with a claim. The names are stable: other programs keep them."""
+    """What may be wrong with a claim. The names never change, because other programs store them."""
 
     REFUTED = "refuted"
     UNPROVEN = "unproven"
@@ -120,7 +120,7 @@ def slack(finding: Finding) -> float:
     """By what factor a claim exceeds its best upper bound; 0 where nobody can tell."""
     if finding.slack is not None:
         return finding.slack
-    # A release that loses nothing, of which some loss was claimed, has an infinite slack.
+    # If nothing is lost and some loss was claimed, the slack is infinite.
     nothing = finding.upper is not None and finding.upper.epsilon == 0.0
     claimed = finding.claim.epsilon
     return math.inf if nothing and claimed is not None and claimed > 0 else 0.0

@@ -36,7 +36,8 @@ from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
 from rdpkit.pairs.worst_pair import pair_of
 
-# Lower bounds are floating-point sums. One refutes a claim if it exceeds it by more than this part.
+# Lower bounds are floating-point sums, so one refutes a claim only if it is larger by this
+# relative margin.
 _MARGIN = 1e-6
 
 _ONLY_RDP = (
@@ -126,7 +127,7 @@ def _is_proven(upper: Side, claimed: float) -> bool:
 
 
 def _check_sandwich(upper: Side, lower: Side | None) -> None:
-    """A lower bound above an upper one proves that one of them is false: no verdict then."""
+    """Raise an error if the lower bound exceeds the upper one: then one of the two is false."""
     if lower is not None and lower.epsilon > upper.epsilon:
         raise ArithmeticError(
             f"the lower bound {lower.bound} says {lower.epsilon!r} where the upper bound "
@@ -135,7 +136,7 @@ def _check_sandwich(upper: Side, lower: Side | None) -> None:
 
 
 def _lower(claim: Claim, event: Event, claimed: float) -> tuple[Side | None, _Words, _Words]:
-    """What two neighbouring data sets attain, which they are, and what that refutes."""
+    """The lower bound, the data sets that attain it, and why it refutes the claim, if it does."""
     if claim.delta is None:
         return _lower_at_one_order(claim, event)
     try:
@@ -166,7 +167,8 @@ def _lower_at_one_order(claim: Claim, event: Event) -> tuple[Side | None, _Words
     except ValueError:
         return None, (), ()  # no data set of the pair's form meets the eigenvalue condition
     value = event.outputs * found.divergence
-    # The mechanism cuts its output to the cube, which may lose some of this: no refutation.
+    # The mechanism clips its output to the cube, which may lower the divergence, so that this
+    # value refutes no claim.
     side = Side(
         bound="synthesis-pair",
         epsilon=value,
@@ -233,7 +235,7 @@ def _at_one_order(claim: Claim, rdp: float, delta: float) -> float:
 def _upper(
     event: Event, delta: float | None, order: float | None, adjacency: Adjacency, bound: str
 ) -> Side:
-    """The best sound number for what is claimed; ``bound`` says from what."""
+    """The best sound number for what is claimed; ``bound`` says which bounds are tried."""
     if delta is not None:
         return _side(_epsilon(event, delta, adjacency, bound, None))
     assert order is not None

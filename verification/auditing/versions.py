@@ -11,9 +11,9 @@ from importlib.resources.abc import Traversable
 
 import rdpkit
 
-# What numbers come from, besides this project's own code.
+# The libraries that compute numbers for this project.
 _LIBRARIES = ("numpy", "scipy", "python-flint", "dp-accounting")
-# The modules of this layer that decide about claims.
+# The packages of this layer on which findings depend.
 _DECIDING = ("rdpkit.verification.auditing", "rdpkit.verification.claims")
 # Folders inside rdpkit on which no finding depends: commands, and the layers installed there.
 _NOT_DECIDING = ("cli", "mechanisms", "verification")

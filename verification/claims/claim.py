@@ -14,7 +14,7 @@ from rdpkit import Adjacency, Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """Values for what a paper leaves out, and the event and delta that they complete."""
+    """One way to complete what a paper leaves out, and the event and delta that result."""
 
     description: str
     event: Event

@@ -25,7 +25,7 @@ UNMODELLED = "unmodelled"
 
 CONVERSIONS = ("mironov2017", "balle2020", "optimal")
 
-# Decimal exponents beyond this are no privacy budgets, and slow to compute with.
+# A number with a decimal exponent beyond this is no privacy budget, and slow to compute with.
 _LARGEST = 300
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _HEADER = re.compile(r"""[ \t]*\[\[[ \t]*(?:claim|"claim"|'claim')[ \t]*\]\]""")
-# Comments and strings: what looks like a header inside one of them is no header.
+# Comments and strings; text inside one of them is never a header, even if it looks like one.
 _TOKEN = re.compile(
     r"#[^\n]*"
     r'|"""(?:[^\\]|\\.)*?"{3,5}'

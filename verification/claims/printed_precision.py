@@ -11,7 +11,7 @@ def agrees(computed: float, printed: Decimal) -> bool:
     if math.isinf(computed) or not printed.is_finite():
         return math.isinf(computed) and not printed.is_finite()
     if computed > 0.0 and printed == 0:
-        # A printed 0 says that nothing is lost, which no rounding of a positive loss means.
+        # A printed 0 says that nothing is lost; a positive loss is never rounded to that.
         return False
     return printed in {
         rounded(computed, printed, mode) for mode in (ROUND_HALF_EVEN, ROUND_CEILING, ROUND_FLOOR)
@@ -29,6 +29,6 @@ def rounded(computed: float, printed: Decimal, mode: str) -> Decimal:
     """``computed`` with as many digits after the point as ``printed`` has."""
     exponent = printed.as_tuple().exponent
     assert isinstance(exponent, int)
-    # A printed 1e2 is 100, with all digits left of the point.
+    # A printed 1e2 counts as 100: its digits left of the point are all printed.
     unit = Decimal(1).scaleb(min(exponent, 0))
     return Decimal(computed).quantize(unit, rounding=mode, context=Context(prec=1200))

@@ -99,7 +99,7 @@ def loads(
         If the text is not TOML or does not follow the format.
     """
     try:
-        # A number may have more digits than Decimal or int accept: their errors are the file's.
+        # Decimal and int raise errors of their own for numbers with too many digits.
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         document = tomllib.loads(text, parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:
@@ -297,7 +297,7 @@ def _what_was_released(
 
 
 def _floats(value: Any) -> Any:
-    """Parameters with floats, which events are made of, for the decimals of a claims file."""
+    """Parameters as events take them: with floats in place of the decimals of a claims file."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, Mapping):

@@ -100,7 +100,7 @@ def audit(
     Exit status: 0 fine, 1 a claim breaks a rule of --fail-on, or with --baseline is worse than it
     was, 2 bad usage or bad input.
     """
-    # Whatever is wrong with the options or the files is said before anything is computed.
+    # Mistakes in options and files are reported before anything is computed.
     to_write = _to_write(others)
     claims = load_files(files or shipped_files())
     before = None
@@ -146,7 +146,7 @@ def _to_write(options: dict[str, Any]) -> list[tuple[Path, Callable[[AuditResult
 
 
 def _print(result: AuditResult, *, explained: bool, notes: bool, baseline: Path | None) -> None:
-    # Tables are drawn with a library that programs, which read JSON, do not wait for.
+    # Imported here because only people, and not programs, wait for the library that draws tables.
     from rdpkit.verification.outputs.terminal import explanation, print_findings  # noqa: PLC0415
 
     if explained:

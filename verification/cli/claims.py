@@ -179,7 +179,7 @@ def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str,
             raise ValueError(f"Expected {name} to be {accepted}, got {text!r:.80}.") from None
     for name, parameter in parameters.items():
         if parameter.required and name == "adjacency":
-            # An event that is about one relation is about that of the claim.
+            # An event that holds for one adjacency only gets that of the claim.
             values.setdefault(name, adjacency)
         elif parameter.required and name not in values:
             question = f"{name} ({parameter.describe()})"

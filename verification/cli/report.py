@@ -76,7 +76,7 @@ def report(
     read = list(files or shipped_files())
     claims = load_files(read)
     sources = [
-        # Shipped files are in some folder of an installation, which says nothing.
+        # The folder of a shipped file depends on the installation, so it is left out.
         SourceFile(
             name=str(path) if files else path.name,
             digest=hashlib.sha256(path.read_bytes()).hexdigest(),

@@ -9,7 +9,7 @@ from rdpkit.verification.auditing.rules import Rule, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
 
 LABEL = "privacy claims"
-# An average character of 11 px is this wide; textLength stretches the text to the sum.
+# The width of an average character of 11 px. The text is stretched to the width computed from it.
 _CHARACTER = 6.6
 _COLOURS = {"brightgreen": "#2c7a1f", "yellow": "#8a6100", "red": "#b3261e", "lightgrey": "#5f6368"}
 _WORST = (Rule.REFUTED, Rule.DIFFERS, Rule.UNPROVEN, Rule.UNDERSPECIFIED, Rule.SLACK)

@@ -10,7 +10,7 @@ from rdpkit.verification.auditing.rules import Rule, failures
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.view import headline, report, sandwich
 
-# What XML 1.0 has no place for, not even escaped.
+# Characters that XML 1.0 does not allow, not even escaped.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -63,7 +63,7 @@ def _add_case(suite: Xml.Element, finding: Finding, rules: tuple[Rule, ...]) -> 
 
 
 def _text(text: str) -> str:
-    """The text with a replacement character for each character that XML has no place for."""
+    """The text with a replacement character for each character that XML does not allow."""
     return _NO_XML.sub("\ufffd", text)
 
 

@@ -142,7 +142,7 @@ def _artifact(origin: str, base: Path) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Text in which SARIF sees neither a link nor the place of an argument."""
+    """The text changed so that SARIF sees neither links nor placeholders in it."""
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 
 

@@ -30,7 +30,7 @@ _STYLE = {
 
 
 def print_findings(findings: Sequence[Finding], *, notes: bool) -> None:
-    """A table, what refutes, the notes, and how many verdicts there are of each kind."""
+    """Print a table, what refutes claims, the notes, and the number of verdicts of each kind."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=150)

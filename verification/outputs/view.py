@@ -92,12 +92,12 @@ def _side(kind: str, side: Side) -> SideView:
 
 
 def theorem_ids(side: Side) -> list[str]:
-    """The theorems that a number rests on, as far as they have a title."""
+    """The ids of the theorems that a number rests on, without those that have no title."""
     return [name for name in side.bound.split(" + ") if name in THEOREMS]
 
 
 def number(kind: str, value: float, *, digits: int = 6) -> str:
-    """A number of a side, rounded down for a lower bound and else up."""
+    """A number for people: a lower bound is rounded down, and every other number up."""
     return (rounded_down if kind == "lower" else rounded_up)(value, digits=digits)
 
 

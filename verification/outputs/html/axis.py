@@ -24,7 +24,7 @@ class Axis:
 
     @classmethod
     def around(cls, values: Iterable[float]) -> Axis:
-        """The shortest one that holds all positive finite values."""
+        """The shortest axis that holds all positive finite values."""
         logs = [math.log10(value) for value in values if 0.0 < value < math.inf]
         if not logs:
             return cls(low=-1, high=1)
@@ -47,7 +47,7 @@ class Axis:
 
     @property
     def ticks(self) -> tuple[tuple[str, str], ...]:
-        """Places and labels; not every power of ten where there are many."""
+        """Places and labels; some powers of ten have none where there are many."""
         step = max(1, math.ceil((self.high - self.low) / (_MOST_LABELS - 1)))
         exponents = range(self.low, self.high + 1, step)
         return tuple((self.place(10.0**k), f"{10.0**k:g}") for k in exponents)

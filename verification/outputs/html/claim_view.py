@@ -27,7 +27,7 @@ from rdpkit.verification.outputs.view import (
 
 from rdpkit.text import printable
 
-# On the axis and beside it, numbers go from the smallest to the largest.
+# Lower bounds come first, so that the numbers of a claim stand in the order of the axis.
 _KINDS = ("lower", "upper", "published")
 
 

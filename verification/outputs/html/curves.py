@@ -1,4 +1,4 @@
-"""What is behind a claim's number: Renyi divergences by order, and epsilon by delta."""
+"""The curves from which a claim's number comes: Renyi divergences by order, epsilon by delta."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _curves(event: Event, adjacency: Adjacency, bound: str | None) -> Curves:
 def _drawn(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float | None, ...]:
     if np.isnan(values).any():
         raise ArithmeticError("A curve could not be computed: it has a NaN.")
-    # Five digits are more than a screen shows; rounded up, as upper bounds are.
+    # Five digits are more than a screen shows. They are rounded up, as upper bounds are.
     return tuple(_rounded_up(value) if math.isfinite(value) else None for value in values.tolist())
 
 

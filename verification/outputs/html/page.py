@@ -25,7 +25,7 @@ from rdpkit.text import printable
 
 _SCRIPTS = ("vendor/uPlot-1.6.32.iife.min.js", "report.js")
 _STYLES = ("vendor/uPlot-1.6.32.min.css", "report.css")
-# The worst first: what somebody must look at.
+# The verdicts that need attention come first.
 _SOUNDNESS = (Soundness.REFUTED, Soundness.UNPROVEN, Soundness.SOUND)
 _REPRODUCTION = (Reproduction.DIFFERS, Reproduction.UNDERSPECIFIED, Reproduction.EXACT)
 
@@ -118,7 +118,7 @@ def page(
         versions=provenance.versions,
         settings=provenance.settings,
         policy=policy,
-        # These are the project's own files, and hold no end tag.
+        # These texts are the project's own files, in which no tag ends.
         styles=[Markup(text) for text in styles],  # noqa: S704
         scripts=[Markup(text) for text in scripts],  # noqa: S704
         axis=axis,
