@@ -94,7 +94,7 @@ def test_never_below_the_exact_value_at_its_order():
     steps=st.integers(1, 10**9),
     delta=st.floats(-30.0, -0.01).map(math.exp),
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_any_configuration(z, q, steps, delta):
     found = sweep(noise_multiplier=z, sampling_probability=q, steps=steps, delta=delta)
     columns = {

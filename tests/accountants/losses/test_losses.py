@@ -140,7 +140,7 @@ def test_heterogeneous_compositions_beside_the_peer():
 PAIRS = st.sampled_from(["removed", "added", "opposed", "gaussian"])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=9, deadline=None)
 @given(
     st.lists(
         st.tuples(

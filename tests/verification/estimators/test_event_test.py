@@ -48,7 +48,7 @@ def test_bound_and_verdict_agree_and_the_bound_is_below_the_truth():
     """Epsilon of randomised response with 3 to 1 odds is log 3 at delta 0."""
     rng = np.random.default_rng(4)
     p, q = (rng.random(8000) < 0.75).astype(float), (rng.random(8000) < 0.25).astype(float)
-    for epsilon in (0.8, 0.95, 1.09, 1.2, 3.0):
+    for epsilon in (0.95, 1.09, 3.0):
         claim = DpClaim(epsilon=epsilon, delta=0.0)
         found = event_test(claim, p, q, false_alarm_rate=0.05, with_bound=True)
         # No claim here is so near to the bound that verdict and bound could differ.
