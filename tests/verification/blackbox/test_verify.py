@@ -104,8 +104,6 @@ def test_asking_for_the_runs_that_were_made_replays_it(std):
 def test_a_time_budget_makes_fewer_runs():
     result = run(gaussian(2.0), samples=10_000_000, time_budget=0.5)
     assert result.runs < 1_000_000
-    # A generous factor: other work may be going on.
-    assert result.seconds < 20.0
     again = run(gaussian(2.0), samples=result.runs, training=result.training)
     assert again.as_dict() == result.as_dict()
 
