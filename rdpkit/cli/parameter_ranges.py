@@ -12,12 +12,12 @@ _LARGEST = 10_000_000
 
 
 def numbers(name: str, text: str) -> list[float]:
-    """Read an axis.
+    """Read the values that one parameter takes.
 
     Parameters
     ----------
     name : str
-        What it is the axis of, for errors.
+        The option or the path that gives them, for errors.
     text : str
         Numbers with commas between them, or ``FROM:TO:COUNT``, both ends included, or
         ``FROM:TO:COUNT:log``.
@@ -54,7 +54,7 @@ def numbers(name: str, text: str) -> list[float]:
 
 
 def integers(name: str, text: str) -> list[int]:
-    """Read an axis of integers; a range is rounded to integers, each once.
+    """Read the integers that one parameter takes; a range is rounded and keeps each once.
 
     Raises
     ------
