@@ -28,7 +28,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "tables_from_code",
 ]
-exclude_patterns = ["_build", "_ext", "studies"]
+exclude_patterns = ["_build", "_ext"]
 smartquotes = False  # p' is p prime
 source_suffix = {".md": "markdown"}
 
