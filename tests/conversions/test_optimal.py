@@ -58,7 +58,7 @@ def divergence(order, p, q):
     return np.maximum(forward, backward) / (order - 1.0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(
     log_uniform(0.01, 300.0).map(lambda gap: 1.0 + gap),
     log_uniform(1e-7, 0.999),
