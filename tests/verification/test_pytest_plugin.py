@@ -7,9 +7,12 @@ import sys
 from importlib.metadata import entry_points
 
 import pytest
+import rdpkit.verification.auditing.driver
+import rdpkit.verification.auditing.tested_code
+import rdpkit.verification.outputs.view  # noqa: F401
 
-# pytester forgets what is imported inside of it, and numpy cannot be imported twice.
-
+# All that the plugin imports is imported above, because pytester forgets what is imported inside of
+# it, and neither numpy nor a module that a test patches may be imported twice.
 pytest_plugins = ["pytester"]
 
 # Installed, the plugin is found by itself; and a plugin cannot be registered twice.
