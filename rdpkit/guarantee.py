@@ -164,6 +164,13 @@ class Target:
         if (self.delta is None) == (self.epsilon is None):
             raise ValueError("Expected exactly one of delta and epsilon.")
 
+    @property
+    def given_delta(self) -> float:
+        """The delta of a target that asks for epsilon."""
+        if self.delta is None:
+            raise ValueError(f"Expected a target with a delta, got {self!r}.")
+        return self.delta
+
     def number(self, guarantee: Guarantee) -> float:
         """The one of a guarantee's two numbers that was asked for."""
         return guarantee.epsilon if self.epsilon is None else guarantee.delta

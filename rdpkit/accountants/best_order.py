@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.accountants.divergence_bounds import Curve, DivergenceBound
+from rdpkit.accountants.divergence_bounds import DivergenceBound, OrderCurve
 from rdpkit.accountants.local_minima import WINDOW, Minimum, lowest
 from rdpkit.accountants.order_search import (
     BestOrder,
@@ -67,7 +67,7 @@ def best_order(bound: DivergenceBound, target: Target, limits: tuple[float, floa
     return minimise(coarse, bound.allowed, smallest=smallest, largest=largest, refined=refined)
 
 
-def _objective(bound: DivergenceBound, target: Target, conversion: str) -> Curve:
+def _objective(bound: DivergenceBound, target: Target, conversion: str) -> OrderCurve:
     """Epsilon, or the logarithm of delta, as a function of the order."""
 
     def objective(orders: Array) -> Array:
@@ -94,7 +94,7 @@ class _KnownCurve:
     """
 
     bound: DivergenceBound
-    evaluate: Curve
+    evaluate: OrderCurve
     known: dict[float, float] = field(default_factory=dict)
     near: tuple[float, float] | None = None
 

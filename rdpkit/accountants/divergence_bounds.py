@@ -22,7 +22,7 @@ from rdpkit.events import Event
 from rdpkit.numerics.balls import float_above, float_below
 
 Array = NDArray[np.float64]
-Curve = Callable[[Array], Array]
+OrderCurve = Callable[[Array], Array]
 """Maps orders of shape (k,) to divergences of shape (k,)."""
 
 
@@ -61,10 +61,10 @@ class DivergenceBound:
     conversion: str
     allowed: OrderRange
     grid: tuple[float, ...] | None
-    curve: Curve
-    traced_curve: Curve
+    curve: OrderCurve
+    traced_curve: OrderCurve
     focus_near: Callable[[float, float], Focus | None]
-    curve_in: Callable[[Focus | None], Curve]
+    curve_in: Callable[[Focus | None], OrderCurve]
     ball: Callable[[float], arb | None]
     name: Callable[[float | None], str]
     assumptions: Callable[[], tuple[str, ...]]
@@ -138,7 +138,7 @@ def upper_bound(
     def focus_near(nearest: float, farthest: float) -> Focus | None:
         return Focus.of(traces, nearest, farthest) if traces else None
 
-    def curve_in(near: Focus | None) -> Curve:
+    def curve_in(near: Focus | None) -> OrderCurve:
         focused = UpperBounds(only, near)
         return lambda orders: focused.rdp(event, orders, adjacency)
 

@@ -150,7 +150,6 @@ def certified_at(
     limits : tuple of float
         The orders that might have been used: a note says if this one is at their end.
     """
-    assert target.delta is not None
     note = None
     if bound.grid is None:
         note = edge_note(order, *order_limits(bound.allowed, *limits))
@@ -158,7 +157,7 @@ def certified_at(
     value, enclosure = math.nan, None
     if interval is None:
         point = np.array([order])
-        value = float(EPSILON[bound.conversion](point, bound.curve(point), target.delta)[0])
+        value = float(EPSILON[bound.conversion](point, bound.curve(point), target.given_delta)[0])
     else:
         enclosure = _enclosure(bound, target, order, interval)
     best = BestOrder(value=value, order=order, note=note)

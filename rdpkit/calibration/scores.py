@@ -77,12 +77,6 @@ class Requirement:
     theorem: str | None = None
 
     @property
-    def delta(self) -> float:
-        """The delta at which epsilon is counted."""
-        assert self.target.delta is not None
-        return self.target.delta
-
-    @property
     def conversion(self) -> str:
         """The conversion from Renyi divergences."""
         usual = "optimal" if self.published is None else self.published.conversion
@@ -297,7 +291,7 @@ class Scorer:
             found = largest_rdp(
                 np.array(missing),
                 epsilon=self.requirement.epsilon,
-                delta=self.requirement.delta,
+                delta=self.requirement.target.given_delta,
                 conversion=self.requirement.conversion,
             )
             self._room.update(zip(missing, found.tolist(), strict=True))

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Score = Callable[[int, int], float]
+IntervalScore = Callable[[int, int], float]
 """Maps l and h to the score of the release that is above none of [l, h]; at l = h of l itself."""
 
 
@@ -33,7 +33,7 @@ class Scan:
     misses: int | None
 
 
-def first(score: Score, *, lowest: int, highest: int, smallest: bool) -> Scan:
+def first(score: IntervalScore, *, lowest: int, highest: int, smallest: bool) -> Scan:
     """The smallest or the largest t in [lowest, highest] that meets the target.
 
     Every other t on the preferred side is ruled out: alone, or by an interval that holds it.

@@ -16,6 +16,7 @@ from rdpkit.analysis import BEST
 from rdpkit.calibration import Calibration, CalibrationError, UnreachableTargetError, calibrate
 from rdpkit.events import MECHANISMS, Event
 from rdpkit.events.mixing import Mixing
+from rdpkit.guarantee import Target
 from rdpkit.planning.plans import Choice, Plan
 
 OBJECTIVES: Mapping[str, str] = MappingProxyType(
@@ -148,12 +149,9 @@ def plan(
     search = _Search(
         event=_without_label_noise(event, mixing, published),
         mixing=mixing,
-        question={
-            "target_epsilon": _validate.positive("target_epsilon", target_epsilon),
-            "delta": _validate.open_probability("delta", delta),
-            "adjacency": relation,
-            "bound": bound,
-        },
+        target_epsilon=_validate.positive("target_epsilon", target_epsilon),
+        target=Target(adjacency=relation, delta=_validate.open_probability("delta", delta)),
+        bound=bound,
         objective=objective,
         label_weight=weight,
         progress=progress,
@@ -220,7 +218,9 @@ class _Search:
 
     event: Event
     mixing: Mixing
-    question: Mapping[str, Any]
+    target_epsilon: float
+    target: Target
+    bound: str
     objective: str
     label_weight: float
     progress: Progress | None
@@ -237,7 +237,14 @@ class _Search:
         if share is not None:
             event = self.mixing.with_label_share(event, share)
         try:
-            found = calibrate(event, parameter=self._noises(event), **self.question)
+            found = calibrate(
+                event,
+                target_epsilon=self.target_epsilon,
+                delta=self.target.given_delta,
+                adjacency=self.target.adjacency,
+                parameter=self._noises(event),
+                bound=self.bound,
+            )
         except CalibrationError as error:
             choice = self._unreached(event, share, mixed, str(error))
             self.closest = min(self.closest, error.limit)
