@@ -14,9 +14,9 @@ import resource
 import time
 
 import click
+
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
-
 from tests.verification.many_claims import many_claims
 
 _LOOKS = 5

@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 import numpy as np
+
 from rdpkit.mechanisms.parts.mixing import Mixer
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling

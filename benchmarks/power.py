@@ -19,6 +19,9 @@ import sys
 
 import click
 import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import norm
+
 from rdpkit.verification.estimators.base import Stop
 from rdpkit.verification.estimators.event_test import best_allocation
 from rdpkit.verification.estimators.privacy_claims import (
@@ -28,8 +31,6 @@ from rdpkit.verification.estimators.privacy_claims import (
     RdpClaim,
 )
 from rdpkit.verification.estimators.sequential import SequentialTest
-from scipy.optimize import brentq
-from scipy.stats import norm
 
 RATE = 0.05
 PART = 0.9

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import records
+from rdpkit.formats import records
 
 Array = NDArray[np.float64]
 

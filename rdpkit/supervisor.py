@@ -11,7 +11,6 @@ Every command that works for long goes through this module, so that all of them 
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import signal
 import sys
@@ -134,7 +133,12 @@ def as_finished(
     # yielded: the caller has a context of its own.
     with nullcontext() if backend is None else parallel_config(backend=backend):
         run = Parallel(
-            n_jobs=jobs, return_as="generator_unordered", batch_size=1, **_at_the_start(Parallel)
+            n_jobs=jobs,
+            return_as="generator_unordered",
+            batch_size=1,
+            # A worker that is only starting when its parent is killed must notice that, too.
+            initializer=_begin_worker,
+            initargs=(os.getpid(),),
         )
     task = delayed(functools.partial(_finished, function, os.getpid()))
     yield from run(task(place, item) for place, item in enumerate(items))
@@ -184,17 +188,6 @@ def processes(jobs: int | None) -> int:
 
 def _alone(jobs: int | None, items: int) -> bool:
     return items <= 1 or processes(jobs) == 1
-
-
-def _at_the_start(parallel: Callable[..., Any]) -> dict[str, Any]:
-    """What makes worker processes watch their parent before they get any work.
-
-    Versions of joblib before 1.6 cannot do this. A worker that has no work yet when its parent is
-    killed then waits for joblib's own limit, 300 seconds.
-    """
-    if "backend_kwargs" not in inspect.signature(parallel).parameters:
-        return {}
-    return {"initializer": _begin_worker, "initargs": (os.getpid(),)}
 
 
 def _begin_worker(supervisor: int) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from rdpkit.journal import Journal
+from rdpkit.formats.journal import Journal
 
 pytestmark = [
     pytest.mark.slow,

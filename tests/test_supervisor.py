@@ -17,7 +17,7 @@ PROGRAM = """
 import os, sys, time
 from pathlib import Path
 from rdpkit import supervisor
-from rdpkit.files import whole_file
+from rdpkit.formats.files import whole_file
 
 folder = Path(sys.argv[1])
 

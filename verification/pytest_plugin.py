@@ -64,10 +64,9 @@ class ClaimsFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """A test for each claim, and one for the code that it points at."""
         # Imported here so that pytest without claims starts without waiting for it.
+        from rdpkit.formats.text import printable  # noqa: PLC0415
         from rdpkit.verification.auditing.rules import DEFAULT, FailOn  # noqa: PLC0415
         from rdpkit.verification.claims.reading import load_files  # noqa: PLC0415
-
-        from rdpkit.text import printable  # noqa: PLC0415
 
         words = self.config.getoption("--claims-fail-on") or self.config.getini(_FAIL_ON)
         try:
@@ -140,7 +139,7 @@ class ClaimItem(pytest.Item):
         return self.path, self.claim.line - 1, self._printable(f"claim {self.name}")
 
     def _printable(self, text: str) -> str:
-        from rdpkit.text import printable  # noqa: PLC0415 - as in collect
+        from rdpkit.formats.text import printable  # noqa: PLC0415 - as in collect
 
         return "\n".join(printable(line) for line in text.split("\n"))
 

@@ -16,6 +16,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+import rdpkit
+from rdpkit import _validate
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.parts.labelled_images import balanced_labels, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
@@ -23,9 +26,6 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import EXACT_SIZES
 from rdpkit.mechanisms.releases.release import Release, release, release_without_guarantee
 from rdpkit.mechanisms.releases.streaming import Batch
-
-import rdpkit
-from rdpkit import _validate
 
 Array = NDArray[np.float64]
 

@@ -25,14 +25,14 @@ import numpy as np
 from discriminant import fit_discriminant
 from mixture_means import mixture_means
 from numpy.typing import NDArray
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.data import load_dataset
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import clip_rows, public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import Release
-
-import rdpkit
 
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _CLIP_NORM = 1.0

@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from rdpkit.records import did_you_mean
+from rdpkit.formats.records import did_you_mean
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.algorithms.specification import Mechanism

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import Adjacency, ClassWiseDPMix, _validate
 from rdpkit.mechanisms.algorithms.dpcda import tuple_of
 from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records, unit_records
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
@@ -21,8 +23,6 @@ from rdpkit.mechanisms.parts.sampling import subsets
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
-
-from rdpkit import Adjacency, ClassWiseDPMix, _validate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

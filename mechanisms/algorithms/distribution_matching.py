@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+
+from rdpkit import _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.augmentation import draw_augmentation
 from rdpkit.mechanisms.parts.labelled_images import (
@@ -20,8 +22,6 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.random_extractor import CondensationOptions
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release_without_guarantee
-
-from rdpkit import _validate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import torch
 from numpy.typing import ArrayLike
+
+from rdpkit import _validate
 from rdpkit.mechanisms.algorithms.embedding_release import (
     EmbeddingOptions,
     embedding_event,
@@ -19,8 +21,6 @@ from rdpkit.mechanisms.parts.mean_embedding import Fit
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
-
-from rdpkit import _validate
 
 _LARGEST_PRODUCT = 10**6
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+
+from rdpkit import Adjacency, PoissonSampledGaussian, Repeated, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget, on_one_thread
 from rdpkit.mechanisms.parts.conditional_generator import (
@@ -31,8 +33,6 @@ from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch
-
-from rdpkit import Adjacency, PoissonSampledGaussian, Repeated, _validate
 
 _MARGIN = 1e-9  # of the clip norm, for rounding; everything is in double precision
 

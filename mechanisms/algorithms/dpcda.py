@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import DPCDA, Adjacency
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
 from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
 from rdpkit.mechanisms.parts.mixing import mixed_by_class
@@ -18,8 +20,6 @@ from rdpkit.mechanisms.parts.records import Records, public_sizes
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
-
-from rdpkit import DPCDA, Adjacency
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

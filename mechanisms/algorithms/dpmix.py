@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import Adjacency, ClassWiseDPMix, DPMix, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
 from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
@@ -18,8 +20,6 @@ from rdpkit.mechanisms.parts.records import EXACT_POPULATION, Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
-
-from rdpkit import Adjacency, ClassWiseDPMix, DPMix, _validate
 
 UNIT_BOX = (0.0, 1.0)
 """Every coordinate of a record is cut to these limits, which the account is for."""

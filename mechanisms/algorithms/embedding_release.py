@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+
+from rdpkit import Adjacency, Event, Gaussian, _validate
 from rdpkit.mechanisms.algorithms.specification import Sizes, flat_options
 from rdpkit.mechanisms.algorithms.verify_target import (
     LabelledRecords,
@@ -31,8 +33,6 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch
-
-from rdpkit import Adjacency, Event, Gaussian, _validate
 
 FIVE_EPOCHS = Fit()
 """Five epochs of 60000 records in batches of 100."""

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import Adjacency, Event, GaussianSynthesis, Parallel, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget
 from rdpkit.mechanisms.parts.noise import NoiseSource
@@ -17,8 +19,6 @@ from rdpkit.mechanisms.parts.records import Records, public_sizes
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
-
-from rdpkit import Adjacency, Event, GaussianSynthesis, Parallel, _validate
 
 BOX = (-1.0, 1.0)
 """Every coordinate of a record is cut to these limits, and so is what is released."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import LDPDC, Adjacency, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
 from rdpkit.mechanisms.algorithms.verify_target import LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.parts.noise import NoiseSource
@@ -19,8 +21,6 @@ from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
-
-from rdpkit import LDPDC, Adjacency, _validate
 
 # Bytes of releases in one batch, and of records that are summed at once.
 _BATCH = 1 << 24

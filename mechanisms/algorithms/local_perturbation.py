@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import Adjacency, Gaussian, _validate
 from rdpkit.mechanisms.algorithms.dpcda import clipped
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget
@@ -19,8 +21,6 @@ from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
-
-from rdpkit import Adjacency, Gaussian, _validate
 
 # Bytes of records in one batch.
 _BATCH = 1 << 24

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+
+from rdpkit import NDPDC, Adjacency, _validate
+from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
 from rdpkit.mechanisms.algorithms.verify_target import (
     LabelledRecords,
@@ -32,9 +35,6 @@ from rdpkit.mechanisms.releases.checkpoint import Checkpoint
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch
-
-from rdpkit import NDPDC, Adjacency, _validate
-from rdpkit.tables import event_to_table
 
 _MARGIN = 1e-4
 """Part of the clip norm that is kept free for rounding.

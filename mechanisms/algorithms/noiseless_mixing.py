@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import _validate
 from rdpkit.mechanisms.algorithms.dpcda import clipped
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.releases.release import Release, release_without_guarantee
-
-from rdpkit import _validate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

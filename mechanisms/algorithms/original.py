@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
+
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.releases.release import Release, release_without_guarantee

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import Adjacency, _validate
 from rdpkit.mechanisms.algorithms.dpcda import clipped
 from rdpkit.mechanisms.algorithms.local_perturbation import (
     SMALL,
@@ -26,8 +28,6 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
-
-from rdpkit import Adjacency, _validate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

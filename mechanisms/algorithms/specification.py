@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
-from rdpkit.mechanisms.releases.release import Release
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.records import did_you_mean
+from rdpkit.formats.records import did_you_mean
+from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit.mechanisms.releases.release import Release
 
 Sizes = tuple[int, ...]
 """Public numbers of records, one for each class."""

@@ -18,11 +18,11 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.streaming import Batch
 
 from rdpkit import Adjacency, Event, worst_pair
-from rdpkit.tables import event_to_table
+from rdpkit.formats.tables import event_to_table
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.streaming import Batch
 
 Array = NDArray[np.float64]
 LabelledRows = tuple[Array, NDArray[np.int64]]

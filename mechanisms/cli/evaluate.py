@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
 
-from rdpkit.text import as_json, printable
+from rdpkit.formats.text import as_json, printable
+from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell
@@ -87,9 +87,8 @@ def evaluate(
         from rdpkit.mechanisms.experiments.experiment import selected  # noqa: PLC0415
 
         found = selected(found, conditions)
+    from rdpkit.formats import columns as tables  # noqa: PLC0415
     from rdpkit.mechanisms.experiments import plots, rows  # noqa: PLC0415
-
-    from rdpkit import columns as tables  # noqa: PLC0415
 
     # The endings are checked before the hours of work that an experiment may take.
     if output is not None:
@@ -147,9 +146,10 @@ def _one_release(
 
 def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
     """A table for people."""
-    from rdpkit.mechanisms.experiments.summary_table import COLUMNS, cells  # noqa: PLC0415
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
+
+    from rdpkit.mechanisms.experiments.summary_table import COLUMNS, cells  # noqa: PLC0415
 
     table = Table(title=printable(title), title_justify="left")
     for name in COLUMNS:

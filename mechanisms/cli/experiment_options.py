@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rdpkit.mechanisms.experiments import shipped
 
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
-from rdpkit.text import as_json
+from rdpkit.formats.text import as_json
+from rdpkit.mechanisms.experiments import shipped
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Experiment

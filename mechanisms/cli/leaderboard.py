@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdpkit.cli.output import format_option, one_line_errors
-from rdpkit.text import as_json, printable, rounded_up
+from rdpkit.formats.text import as_json, printable, rounded_up
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.rows import Summary

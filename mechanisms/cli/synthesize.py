@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
 
-from rdpkit.text import as_json, guarantee_lines, printable
+from rdpkit.formats.text import as_json, guarantee_lines, printable
+from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
@@ -117,6 +117,7 @@ def _with_noise(cell: Cell, noise: str | None) -> Cell:
 
 def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None:
     import numpy as np  # noqa: PLC0415
+
     from rdpkit.mechanisms.experiments import plots  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.experiment import short  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.preparation import training_records  # noqa: PLC0415

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.data.dataset import Dataset
 
 from rdpkit import _validate
+from rdpkit.mechanisms.data.dataset import Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.data.dataset import Dataset
-from rdpkit.mechanisms.data.pickled_arrays import read_pickled_arrays
 
 from rdpkit import _validate
+from rdpkit.mechanisms.data.dataset import Dataset
+from rdpkit.mechanisms.data.pickled_arrays import read_pickled_arrays
 
 CLASSES = (
     "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from rdpkit.mechanisms.data.dataset import Dataset
 
 _EVERY = 5

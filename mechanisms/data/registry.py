@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from rdpkit import _validate
 from rdpkit.mechanisms.data.celeba import load_celeba
 from rdpkit.mechanisms.data.cifar10 import load_cifar10
 from rdpkit.mechanisms.data.dataset import Dataset
 from rdpkit.mechanisms.data.digits import load_digits
 from rdpkit.mechanisms.data.download import SOURCES, download
 from rdpkit.mechanisms.data.idx import read_images_and_labels
-
-from rdpkit import _validate
 
 DIRECTORY_VARIABLE = "RDPKIT_DATA_DIR"
 _IDX_CLASSES = {

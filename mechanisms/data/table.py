@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.data.dataset import Dataset
 
 from rdpkit import _validate
+from rdpkit.mechanisms.data.dataset import Dataset
 
 Range = tuple[float, float]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.releases.manifest import Manifest
 
 from rdpkit import _validate
+from rdpkit.mechanisms.releases.manifest import Manifest
 
 
 def spread(

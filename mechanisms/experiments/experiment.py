@@ -13,12 +13,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rdpkit.mechanisms.algorithms import find_mechanism
-from rdpkit.mechanisms.data.registry import DATASETS
-from rdpkit.mechanisms.models import MODELS
-
 from rdpkit import Adjacency, _validate
-from rdpkit.records import (
+from rdpkit.formats.records import (
     Key,
     ValueKind,
     choice,
@@ -31,6 +27,9 @@ from rdpkit.records import (
     string,
     table,
 )
+from rdpkit.mechanisms.algorithms import find_mechanism
+from rdpkit.mechanisms.data.registry import DATASETS
+from rdpkit.mechanisms.models import MODELS
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.training import Training

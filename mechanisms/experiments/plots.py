@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit.formats.files import write_whole
 from rdpkit.mechanisms.experiments.experiment import short
 from rdpkit.mechanisms.experiments.rows import Summary
-
-from rdpkit.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING
 from rdpkit.mechanisms.data.dataset import Dataset

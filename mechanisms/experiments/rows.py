@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rdpkit.formats import columns as tables
+from rdpkit.formats.files import write_whole
 from rdpkit.mechanisms.experiments.experiment import Cell, Experiment, short
-
-from rdpkit import columns as tables
-from rdpkit.files import write_whole
 
 Row = Mapping[str, Any]
 FORMAT = 1

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING
 from rdpkit.mechanisms.data.dataset import Dataset
@@ -32,8 +34,6 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release
-
-import rdpkit
 
 Report = Callable[[str, int, int], None]
 """Called with the name of the work, how much of it is done, and how much there is."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.experiments.experiment import Experiment, load_experiment
-
-from rdpkit.records import did_you_mean
 
 FOLDER = Path(__file__).parent / "files"
 

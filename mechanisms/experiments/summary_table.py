@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rdpkit.formats.text import escaped_markdown, rounded_up
 from rdpkit.mechanisms.experiments.experiment import short
 from rdpkit.mechanisms.experiments.rows import Summary
-
-from rdpkit.text import escaped_markdown, rounded_up
 
 COLUMNS = ("data set", "mechanism", "setting", "epsilon", "delta", "adjacency", "model", "seeds",
            "accuracy", "published")  # fmt: skip

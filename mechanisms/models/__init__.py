@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from rdpkit import _validate
 
 if TYPE_CHECKING:
-    from rdpkit.mechanisms.models.shapes import Size
     from torch import nn
+
+    from rdpkit.mechanisms.models.shapes import Size
 
 MODELS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

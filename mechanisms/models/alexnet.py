@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from rdpkit.mechanisms.models.shapes import Size, check_images, flat_width
 from torch import nn
+
+from rdpkit.mechanisms.models.shapes import Size, check_images, flat_width
 
 
 class AlexNet(nn.Module):

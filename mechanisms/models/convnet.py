@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-from rdpkit.mechanisms.models.shapes import Size, check_images, flat_width, normalise_each_channel
 from torch import nn
 
 from rdpkit import _validate
+from rdpkit.mechanisms.models.shapes import Size, check_images, flat_width, normalise_each_channel
 
 
 class ConvNet(nn.Module):

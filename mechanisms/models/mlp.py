@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
-from rdpkit.mechanisms.models.shapes import Size, check_images
 from torch import nn
+
+from rdpkit.mechanisms.models.shapes import Size, check_images
 
 
 class MLP(nn.Module):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from rdpkit.mechanisms.models.shapes import Size, check_images, normalise_each_channel
 from torch import nn
+
+from rdpkit.mechanisms.models.shapes import Size, check_images, normalise_each_channel
 
 
 class _Block(nn.Module):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from rdpkit.mechanisms.models.shapes import Size, check_images, flat_width, normalise_each_channel
 from torch import nn
+
+from rdpkit.mechanisms.models.shapes import Size, check_images, flat_width, normalise_each_channel
 
 _STAGES = ((64,), (128,), (256, 256), (512, 512), (512, 512))
 

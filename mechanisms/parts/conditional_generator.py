@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import torch
-from rdpkit.mechanisms.parts.labelled_images import Floats, balanced_labels
 from torch import nn
 from torch.nn import functional
 
 from rdpkit import _validate
+from rdpkit.mechanisms.parts.labelled_images import Floats, balanced_labels
 
 
 class ConditionalGenerator(nn.Module):

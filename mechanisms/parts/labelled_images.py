@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rdpkit.mechanisms.parts.records import EXACT_SIZES
 
 from rdpkit import _validate
+from rdpkit.mechanisms.parts.records import EXACT_SIZES
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int64]

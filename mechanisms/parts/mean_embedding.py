@@ -25,6 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+import rdpkit
+from rdpkit import _validate
 from rdpkit.mechanisms.parts.conditional_generator import draw_codes, draw_network, generate
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
@@ -33,9 +36,6 @@ from rdpkit.mechanisms.parts.labelled_images import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.random_extractor import draw_seed
-
-import rdpkit
-from rdpkit import _validate
 
 Embedding = NDArray[np.float64]
 FeatureMap = Callable[[torch.Tensor], torch.Tensor]

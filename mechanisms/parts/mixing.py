@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+
+from rdpkit import _validate
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Array
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.parts.sampling import Indices, subsets
-
-from rdpkit import _validate
 
 # Bytes of a gathered block on an accelerator, in double precision.
 _DEVICE_BLOCK = 1 << 28

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rdpkit.mechanisms.parts.noise import NoiseSource
 
 from rdpkit import Composed, Event, Gaussian, _validate
+from rdpkit.mechanisms.parts.noise import NoiseSource
 
 Array = NDArray[np.float64]
 

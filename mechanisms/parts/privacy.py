@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rdpkit.mechanisms.parts.noise import NoiseSource
-
 from rdpkit import Adjacency, _validate
+from rdpkit.mechanisms.parts.noise import NoiseSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

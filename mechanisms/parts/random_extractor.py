@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from rdpkit.mechanisms.models.convnet import ConvNet
-from rdpkit.mechanisms.parts.augmentation import OPERATIONS, check_operations
 
 from rdpkit import _validate
+from rdpkit.mechanisms.models.convnet import ConvNet
+from rdpkit.mechanisms.parts.augmentation import OPERATIONS, check_operations
 
 
 def draw_seed(generator: torch.Generator) -> int:

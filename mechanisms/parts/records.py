@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import _validate
 from rdpkit.mechanisms.parts.preprocessing import (
     Array,
     Scaling,
@@ -16,8 +18,6 @@ from rdpkit.mechanisms.parts.preprocessing import (
     flat_rows,
     pieces,
 )
-
-from rdpkit import _validate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

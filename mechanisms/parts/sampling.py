@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from rdpkit.mechanisms.parts.noise import NoiseSource
 
 from rdpkit import _validate
+from rdpkit.mechanisms.parts.noise import NoiseSource
 
 Indices = NDArray[np.int64]
 

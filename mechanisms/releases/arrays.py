@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.files import whole_file
+from rdpkit.formats.files import whole_file
 
 AnyArray = NDArray[Any]
 Described = Mapping[str, Mapping[str, Any]]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rdpkit.mechanisms.releases.arrays import AnyArray, write_arrays
 
 from rdpkit import _validate
+from rdpkit.mechanisms.releases.arrays import AnyArray, write_arrays
 
 _IDENTITY = "identity"
 

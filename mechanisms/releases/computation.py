@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import DTypeLike
+
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
 
 Progress = Callable[[int, int], None]

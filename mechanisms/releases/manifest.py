@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit import Event, Guarantee, Kind, _validate
-from rdpkit.tables import (
+from rdpkit.formats.tables import (
     check_keys,
     event_from_table,
     event_to_table,

@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 import scipy
+
+import rdpkit
+from rdpkit import Adjacency, Event, Guarantee, _validate
+from rdpkit.formats.files import write_whole
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.arrays import (
@@ -25,10 +29,6 @@ from rdpkit.mechanisms.releases.arrays import (
     write_arrays,
 )
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
-
-import rdpkit
-from rdpkit import Adjacency, Event, Guarantee, _validate
-from rdpkit.files import write_whole
 
 _NAMES = ("features", "labels")
 _PIECE = 1 << 22

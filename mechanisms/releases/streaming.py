@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from rdpkit import Event, _validate
+from rdpkit.formats.files import whole_file
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release, release
-
-from rdpkit import Event, _validate
-from rdpkit.files import whole_file
 
 Batch = tuple[NDArray[np.float64], NDArray[Any]]
 """Features of shape (k, d), and labels of shape (k,) or (k, classes)."""

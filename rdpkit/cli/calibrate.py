@@ -24,8 +24,8 @@ from rdpkit.cli.event_options import (
 from rdpkit.cli.output import OUT_OF_REACH, CommandError
 from rdpkit.cli.placeholders import any_of, check_nothing_missing, with_placeholders
 from rdpkit.events import MECHANISMS, Event, parameters_of
-from rdpkit.tables import event_from_table, event_in_file, read_toml
-from rdpkit.text import as_json, printable, rounded_down, with_guarantee
+from rdpkit.formats.tables import event_from_table, event_in_file, read_toml
+from rdpkit.formats.text import as_json, printable, rounded_down, with_guarantee
 
 
 def _parameters(

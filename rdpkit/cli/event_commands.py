@@ -13,7 +13,7 @@ from rdpkit.cli.docstrings import Description, described, example_values
 from rdpkit.cli.option_types import dashed
 from rdpkit.cli.output import one_line_errors
 from rdpkit.events import MECHANISMS, Event, event_from_parameters
-from rdpkit.tables import mechanism_name, read_event
+from rdpkit.formats.tables import mechanism_name, read_event
 
 Options = Callable[[], list[click.Option]]
 

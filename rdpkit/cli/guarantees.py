@@ -21,8 +21,8 @@ from rdpkit.cli.event_options import (
     event_options,
     format_choice,
 )
+from rdpkit.formats.text import as_json, guarantee_lines, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
-from rdpkit.text import as_json, guarantee_lines, rounded_down, rounded_up
 
 
 def _bound_option() -> click.Option:

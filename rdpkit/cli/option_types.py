@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.records import did_you_mean
+from rdpkit.formats.records import did_you_mean
 
 # Only recent versions of click know that this class is generic.
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import IO, Any, ParamSpec, TypeVar
 import click
 
 from rdpkit.extensions import ExtensionError
-from rdpkit.text import printable
+from rdpkit.formats.text import printable
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -10,7 +10,7 @@ import click
 from rdpkit import _validate
 from rdpkit.calibration.parameters import stands_for
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
-from rdpkit.tables import mechanism_name
+from rdpkit.formats.tables import mechanism_name
 
 Wanted = Callable[[str], bool]
 """Whether the parameter at a path is searched for."""

@@ -22,10 +22,10 @@ from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import MECHANISMS, Event
 from rdpkit.events.mixing import Mixing
+from rdpkit.formats.tables import event_from_table, event_in_file, mechanism_name, read_toml
+from rdpkit.formats.text import as_json, printable, with_guarantee
 from rdpkit.planning import OBJECTIVES, Plan
 from rdpkit.planning import plan as find
-from rdpkit.tables import event_from_table, event_in_file, mechanism_name, read_toml
-from rdpkit.text import as_json, printable, with_guarantee
 
 _PLANNED = [name for name, kind in MECHANISMS.items() if kind.mixing is not None]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit import supervisor
-from rdpkit.text import printable
+from rdpkit.formats.text import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress

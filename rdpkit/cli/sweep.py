@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from rdpkit import columns as files
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.docstrings import described
 from rdpkit.cli.event_commands import EventCommands, made_of_events
@@ -26,9 +25,10 @@ from rdpkit.cli.progress import new_threads_option, work_shown
 from rdpkit.cli.sweep_answers import Answer, Question, answers_to
 from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, columns_of
 from rdpkit.events import MECHANISMS, Event, parameters_of
+from rdpkit.formats import columns as files
+from rdpkit.formats.journal import Journal
+from rdpkit.formats.text import as_json, printable, rounded_up
 from rdpkit.guarantee import plain
-from rdpkit.journal import Journal
-from rdpkit.text import as_json, printable, rounded_up
 
 _SHOWN_ROWS = 40
 

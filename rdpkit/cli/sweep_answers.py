@@ -21,8 +21,8 @@ from rdpkit.events import (
     PoissonSampledGaussian,
     Repeated,
 )
+from rdpkit.formats.journal import Journal
 from rdpkit.guarantee import plain
-from rdpkit.journal import Journal
 
 Progressing = Callable[[int, int], None]
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from rdpkit import columns
 from rdpkit._validate import did_you_mean
 from rdpkit.cli.event_commands import with_adjacency
 from rdpkit.cli.option_types import dashed
 from rdpkit.cli.parameter_ranges import integers, numbers
 from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
-from rdpkit.tables import event_in_file, read_toml
+from rdpkit.formats import columns
+from rdpkit.formats.tables import event_in_file, read_toml
 
 _STEP = re.compile(r"[A-Za-z_]\w*|\[\d+\]")
 

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 import yaml
 from click.testing import CliRunner
+
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.cli.claims import claims
 

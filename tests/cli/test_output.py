@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rdpkit import Adjacency, Guarantee, Kind
 from rdpkit.cli.output import BadInput, one_line_errors
-from rdpkit.text import as_json, guarantee_lines, rounded_up
+from rdpkit.formats.text import as_json, guarantee_lines, rounded_up
 
 positive = st.floats(0, exclude_min=True, allow_infinity=False, allow_nan=False)
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 import rdpkit
-from rdpkit import columns as tables
 from rdpkit.cli import main
 from rdpkit.cli import parameter_ranges as axes
+from rdpkit.formats import columns as tables
 
 POISSON = [
     "sweep",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 
 BYTES = public_scaling(factor=1 / 255)

@@ -4,6 +4,7 @@ import linear_matching
 import numpy as np
 import pytest
 from bai_saranadasa import bai_saranadasa
+
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import rdpkit
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
-
-import rdpkit
 
 ADD_REMOVE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from rdpkit import Adjacency
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
 from rdpkit.verification.claims.claim import Claim
-
-from rdpkit import Adjacency
 
 HOSTILE = (
     "<script>alert(1)</script>",

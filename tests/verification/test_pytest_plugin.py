@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import entry_points
 
 import pytest
+
 import rdpkit.verification.auditing.driver
 import rdpkit.verification.auditing.tested_code
 import rdpkit.verification.outputs.view  # noqa: F401

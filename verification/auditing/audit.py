@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rdpkit import _validate, supervisor
 from rdpkit.verification.auditing.findings import NOT_COMPUTED, Bounds, Finding, without_numbers
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
-
-from rdpkit import _validate, supervisor
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rdpkit.formats import records
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.records import Key, as_plain, read_table
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.rules import FailOn, failures
-
-from rdpkit import records
-from rdpkit.files import write_whole
-from rdpkit.records import Key, as_plain, read_table
 
 FORMAT = 1
 # Floats differ between machines by less than this relative difference.

@@ -1,9 +1,9 @@
 """Findings on the disk: what was computed once is not computed again, and damage is noticed.
 
-The file is a :class:`rdpkit.journal.Journal` with one entry a finding. A finding is filed under a
-hash of all that it depends on: the claim's content (not the file that it is in), the bounds that
-were asked for, the versions of the libraries, and the source code itself. Nothing ever has to be
-invalidated, and a cache can be deleted at any time.
+The file is a :class:`rdpkit.formats.journal.Journal` with one entry a finding. A finding is filed
+under a hash of all that it depends on: the claim's content (not the file that it is in), the bounds
+that were asked for, the versions of the libraries, and the source code itself. Nothing ever has to
+be invalidated, and a cache can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from rdpkit.formats import records
+from rdpkit.formats.journal import Journal
+from rdpkit.formats.records import Key, read_table
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Claim
-
-from rdpkit import records
-from rdpkit.journal import Journal
-from rdpkit.records import Key, read_table
 
 
 class DamagedCacheWarning(UserWarning):

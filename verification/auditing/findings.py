@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rdpkit.verification.claims.claim import Claim
-
 from rdpkit.guarantee import plain
+from rdpkit.verification.claims.claim import Claim
 
 
 class Bounds(StrEnum):

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rdpkit.formats.records import did_you_mean
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
-
-from rdpkit.records import did_you_mean
 
 NOTHING = "nothing"
 _SLACK = "slack>"

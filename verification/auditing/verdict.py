@@ -8,16 +8,6 @@ from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
-from rdpkit.verification.auditing.findings import (
-    Bounds,
-    Finding,
-    Reproduction,
-    Side,
-    Soundness,
-    without_numbers,
-)
-from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.claims.printed_precision import agrees, agrees_rounded, rounded
 
 from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee
 from rdpkit.accountants.losses.steps import Alternative
@@ -35,6 +25,16 @@ from rdpkit.conversions import EPSILON
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
 from rdpkit.pairs.worst_pair import pair_of
+from rdpkit.verification.auditing.findings import (
+    Bounds,
+    Finding,
+    Reproduction,
+    Side,
+    Soundness,
+    without_numbers,
+)
+from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.claims.printed_precision import agrees, agrees_rounded, rounded
 
 # Lower bounds are floating-point sums, so one refutes a claim only if it is larger by this
 # relative margin.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from rdpkit.verification.blackbox.neighbours import Array, LabelledData, Neighbours, load
-from rdpkit.verification.blackbox.options import USUAL_RECORDS, VerificationOptions
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
+from rdpkit.verification.blackbox.neighbours import Array, LabelledData, Neighbours, load
+from rdpkit.verification.blackbox.options import USUAL_RECORDS, VerificationOptions
 
 LEAST_DELTA = 1e-3
 """Worst-case pairs are looked up at no smaller delta, because a test cannot notice rarer events."""

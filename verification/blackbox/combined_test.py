@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from rdpkit.verification.estimators.base import Array, Diagnostic, Stop, Verdict
-from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
-from rdpkit.verification.estimators.sequential import SequentialTest
 from scipy.special import logsumexp
 
 from rdpkit import _validate
+from rdpkit.verification.estimators.base import Array, Diagnostic, Stop, Verdict
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
+from rdpkit.verification.estimators.sequential import SequentialTest
 
 
 class CombinedTest:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from rdpkit import supervisor
+from rdpkit.formats.records import as_plain
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
@@ -17,9 +20,6 @@ from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.blackbox.zoo import FIXED
 from rdpkit.verification.estimators import clopper_pearson
 from rdpkit.verification.estimators.base import ConfidenceInterval
-
-from rdpkit import supervisor
-from rdpkit.records import as_plain
 
 POWER = 0.95
 """A broken mechanism should be caught with at least this probability."""

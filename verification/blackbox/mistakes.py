@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+
 from rdpkit.verification.blackbox.structure import Noiseless, Structure
 from rdpkit.verification.estimators.base import Array
 

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from rdpkit.records import ValueKind, choice, did_you_mean, integer, number, refused
+from rdpkit.formats.records import ValueKind, choice, did_you_mean, integer, number, refused
 
 SAMPLES = 200_000
 TIME_BUDGET = 60.0

@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.runs import MechanismError, Part, run_part

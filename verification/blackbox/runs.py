@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
+
+from rdpkit import supervisor
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.scores import NamedScore
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.estimators.base import Array
-
-from rdpkit import supervisor
 
 # The number of runs in a block, for mechanisms that make many at once.
 _BLOCK = 1024

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
 from rdpkit.verification.blackbox.structure import Structure
 from rdpkit.verification.estimators.base import Array, OutputScore, check_scores
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from rdpkit.verification.estimators.base import Array
 
 _EPS = float(np.finfo(np.float64).eps)

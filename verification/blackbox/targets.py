@@ -19,15 +19,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rdpkit import Event, _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, worst_neighbours
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.scores import NamedScore
 from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, ZooEntry, names
-
-from rdpkit import Event, _validate
-from rdpkit.adjacency import Adjacency
-from rdpkit.records import did_you_mean
 
 Mechanism = Callable[..., Any]
 

@@ -7,6 +7,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+
+import rdpkit
+from rdpkit import _validate
+from rdpkit.accountants.loss_distributions import UPPER_ID
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.verification.blackbox.options import VIEWS
 from rdpkit.verification.estimators.privacy_claims import (
     DpClaim,
@@ -14,12 +20,6 @@ from rdpkit.verification.estimators.privacy_claims import (
     ProfileClaim,
     RdpClaim,
 )
-
-import rdpkit
-from rdpkit import _validate
-from rdpkit.accountants.loss_distributions import UPPER_ID
-from rdpkit.adjacency import Adjacency
-from rdpkit.events.losses import NoLossDistributionError
 
 # The privacy profile of an event is tested at these deltas, and at epsilon = 0.
 DELTAS = (1e-1, 1e-2, 1e-3, 1e-4)

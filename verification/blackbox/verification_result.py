@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rdpkit.formats.records import as_plain
 from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
 from rdpkit.verification.estimators.base import Verdict
-
-from rdpkit.records import as_plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

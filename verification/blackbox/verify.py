@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
+
+from rdpkit import _validate
 from rdpkit.verification.blackbox.combined_test import CombinedTest
 from rdpkit.verification.blackbox.mistakes import Mistake, named_mistakes
 from rdpkit.verification.blackbox.neighbours import Neighbours
@@ -36,8 +38,6 @@ from rdpkit.verification.blackbox.verification_result import (
 )
 from rdpkit.verification.estimators.base import OutputScore, Stop
 from rdpkit.verification.estimators.diagnostics import largest_difference
-
-from rdpkit import _validate
 
 # Each stage has random generators of its own, numbered by these.
 _PROBE, _SEARCH, _TRAINING, _TEST, _LEARNING = range(5)

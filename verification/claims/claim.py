@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from rdpkit.verification.blackbox.options import VerificationOptions
-
 from rdpkit import Adjacency, Event
+from rdpkit.verification.blackbox.options import VerificationOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

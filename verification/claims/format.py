@@ -11,11 +11,11 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from rdpkit.verification.blackbox.options import NEIGHBOURS, OPTIONS, Option
-
-from rdpkit import Adjacency, records
+from rdpkit import Adjacency
 from rdpkit.events import MECHANISMS
-from rdpkit.records import Key, ValueKind
+from rdpkit.formats import records
+from rdpkit.formats.records import Key, ValueKind
+from rdpkit.verification.blackbox.options import NEIGHBOURS, OPTIONS, Option
 
 FORMAT = 1
 """The version of the format. A file may say ``format = 1``; other versions are refused."""

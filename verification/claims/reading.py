@@ -16,6 +16,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from rdpkit import Event, event_from_parameters
+from rdpkit.events import MECHANISMS, check_given_parameters
+from rdpkit.formats.records import did_you_mean, read_table, refused, shown
+from rdpkit.formats.text import rounded_up
 from rdpkit.verification.blackbox.options import NEIGHBOURS, read_options
 from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario
 from rdpkit.verification.claims.format import (
@@ -26,11 +30,6 @@ from rdpkit.verification.claims.format import (
     UNMODELLED,
 )
 from rdpkit.verification.claims.lines import claim_lines
-
-from rdpkit import Event, event_from_parameters
-from rdpkit.events import MECHANISMS, check_given_parameters
-from rdpkit.records import did_you_mean, read_table, refused, shown
-from rdpkit.text import rounded_up
 
 __all__ = [
     "Claim",

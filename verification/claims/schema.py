@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rdpkit.verification.claims.format import CLAIM_KEYS, CODE_KEYS, FORMAT, SCENARIO_KEYS
-
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
-from rdpkit.records import table_schema
+from rdpkit.formats.records import table_schema
+from rdpkit.verification.claims.format import CLAIM_KEYS, CODE_KEYS, FORMAT, SCENARIO_KEYS
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """The dialect that editors of TOML understand."""

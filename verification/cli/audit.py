@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.records import did_you_mean
+from rdpkit.formats.text import as_json, printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failures
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.reading import load_files, shipped_files
 from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
 from rdpkit.verification.outputs import AuditResult, known_outputs, output_for
-
-from rdpkit.cli.output import format_option, one_line_errors
-from rdpkit.files import write_whole
-from rdpkit.records import did_you_mean
-from rdpkit.text import as_json, printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

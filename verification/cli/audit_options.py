@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rdpkit.verification.auditing.findings import Bounds, Finding
-from rdpkit.verification.claims.claim import Claim
 
 from rdpkit.cli.progress import threads_option, work_shown
-from rdpkit.text import printable
+from rdpkit.formats.text import printable
+from rdpkit.verification.auditing.findings import Bounds, Finding
+from rdpkit.verification.claims.claim import Claim
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.verification_result import VerificationStep

@@ -9,10 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rdpkit.verification.claims.format import FORMAT
-from rdpkit.verification.claims.printed_precision import agrees
-from rdpkit.verification.claims.reading import load_files, loads
-from rdpkit.verification.claims.schema import schema_text
 
 import rdpkit
 from rdpkit import Event, event_from_parameters
@@ -20,9 +16,13 @@ from rdpkit.cli.event_options import MECHANISM, adjacency_option, event_options
 from rdpkit.cli.option_types import ADJACENCY
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.events import MECHANISMS, parameters_of
-from rdpkit.files import write_whole
-from rdpkit.records import did_you_mean
-from rdpkit.text import as_json, printable, rounded_up
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.records import did_you_mean
+from rdpkit.formats.text import as_json, printable, rounded_up
+from rdpkit.verification.claims.format import FORMAT
+from rdpkit.verification.claims.printed_precision import agrees
+from rdpkit.verification.claims.reading import load_files, loads
+from rdpkit.verification.claims.schema import schema_text
 
 
 @click.group()

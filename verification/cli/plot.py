@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rdpkit.verification.figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
 from rdpkit.cli.option_types import ListType
 from rdpkit.cli.output import BadInput, format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
-from rdpkit.files import write_whole
-from rdpkit.records import did_you_mean
-from rdpkit.text import as_json, printable, rounded_down, rounded_up
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.records import did_you_mean
+from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
+from rdpkit.verification.figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
 if TYPE_CHECKING:
     from rdpkit.verification.figures.model import Figure, Task

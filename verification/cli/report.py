@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.versions import versions
-from rdpkit.verification.claims.reading import load_files, shipped_files
-from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
 
 from rdpkit import supervisor
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import work_shown
-from rdpkit.files import write_whole
-from rdpkit.text import as_json, printable
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.text import as_json, printable
+from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.versions import versions
+from rdpkit.verification.claims.reading import load_files, shipped_files
+from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
 
 if TYPE_CHECKING:
     from rdpkit.verification.outputs.html import Curves, Provenance, SourceFile

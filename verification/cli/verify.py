@@ -12,6 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.cli.option_types import ADJACENCY
+from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.formats.text import as_json, printable
 from rdpkit.verification.blackbox.options import (
     MODELS,
     OPTIONS,
@@ -20,12 +26,6 @@ from rdpkit.verification.blackbox.options import (
     VerificationOptions,
     read_options,
 )
-
-from rdpkit.adjacency import Adjacency
-from rdpkit.cli.option_types import ADJACENCY
-from rdpkit.cli.output import format_option, one_line_errors
-from rdpkit.cli.progress import threads_option, work_shown
-from rdpkit.text import as_json, printable
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.detection_rates import DetectionRate
@@ -208,9 +208,8 @@ def _claim(
     view: str | None,
 ) -> ClaimUnderTest:
     """The claim of the options, or, where they name none, the target's own event."""
+    from rdpkit.formats.tables import read_event  # noqa: PLC0415 - as above
     from rdpkit.verification.blackbox.tested_claim import dp_claim, event_claim  # noqa: PLC0415
-
-    from rdpkit.tables import read_event  # noqa: PLC0415 - as above
 
     if event_file is None and own is not None and (epsilon is None or delta is None):
         event = own.event

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
-from rdpkit.records import as_plain
+from rdpkit.formats.records import as_plain
 
 Array = NDArray[np.float64]
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from rdpkit.verification.estimators.base import Array
 from rdpkit.verification.estimators.witness import Cells, Witness
 

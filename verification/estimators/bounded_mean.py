@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rdpkit.verification.estimators.base import Array, ConfidenceInterval, check_scores
 
 from rdpkit import _validate
+from rdpkit.verification.estimators.base import Array, ConfidenceInterval, check_scores
 
 # The largest part of the capital that one draw may lose.
 _BOLDEST = 0.75

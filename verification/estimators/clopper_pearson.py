@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rdpkit.verification.estimators.base import Array, ConfidenceInterval
 from scipy.special import betaincinv
 
 from rdpkit import _validate
+from rdpkit.verification.estimators.base import Array, ConfidenceInterval
 
 
 def clopper_pearson(*, successes: int, trials: int, confidence: float) -> ConfidenceInterval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 

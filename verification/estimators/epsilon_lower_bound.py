@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from rdpkit import _validate
 from rdpkit.verification.estimators import clopper_pearson
 from rdpkit.verification.estimators.base import (
     Array,
@@ -16,8 +18,6 @@ from rdpkit.verification.estimators.base import (
     ThresholdEvent,
     check_scores,
 )
-
-from rdpkit import _validate
 
 # Thresholds to search on the first part of the scores; they are dense in rank at both ends.
 _THRESHOLDS = 400

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 

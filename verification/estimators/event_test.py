@@ -10,6 +10,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from rdpkit import _validate
 from rdpkit.verification.estimators.base import (
     Array,
     Diagnostic,
@@ -24,8 +26,6 @@ from rdpkit.verification.estimators.diagnostics import diagnose
 from rdpkit.verification.estimators.event_search import Candidate, best_events
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 from rdpkit.verification.estimators.two_binomials import TwoCounts, p_value
-
-from rdpkit import _validate
 
 _LARGEST_EPSILON = 350.0
 # The lower bound on epsilon is found to this many nats, and rounded down.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+
+from rdpkit import _validate
 from rdpkit.verification.estimators.base import (
     Density,
     Diagnostic,
@@ -12,8 +14,6 @@ from rdpkit.verification.estimators.base import (
 )
 from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval
 from rdpkit.verification.estimators.importance import density_values
-
-from rdpkit import _validate
 
 # With fewer points than this at which the integrand is positive, a diagnostic is reported.
 _FEWEST = 30

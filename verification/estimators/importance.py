@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rdpkit.verification.estimators.base import Array, Density, check_outputs
 
 from rdpkit import _validate
+from rdpkit.verification.estimators.base import Array, Density, check_outputs
 
 
 def density_values(name: str, density: Density, points: Array) -> Array:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rdpkit.verification.estimators.base import Array, check_outputs
 
 from rdpkit import _validate
+from rdpkit.verification.estimators.base import Array, check_outputs
 
 MODELS = ("logistic", "boosting")
 # Outputs are clipped at this many robust deviations, because a classifier needs finite features.

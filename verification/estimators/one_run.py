@@ -20,15 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betainc, expit
+
+from rdpkit import _validate
 from rdpkit.verification.estimators.base import (
     Diagnostic,
     DiagnosticKind,
     EpsilonLowerBound,
     check_scores,
 )
-from scipy.special import betainc, expit
-
-from rdpkit import _validate
 
 _LARGEST_EPSILON = 700.0
 _STEP = 1e-9

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rdpkit.verification.estimators.base import Array
 
 from rdpkit import _validate
 from rdpkit.conversions import DELTA
+from rdpkit.verification.estimators.base import Array
 
 # Variances contain e^(2 epsilon), which would overflow for an epsilon much larger than this.
 _LARGEST_EPSILON = 350.0

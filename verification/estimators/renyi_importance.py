@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from rdpkit import _validate
 from rdpkit.verification.estimators.base import (
     Array,
     ConfidenceInterval,
@@ -23,8 +25,6 @@ from rdpkit.verification.estimators.importance import (
     Proposal,
     density_values,
 )
-
-from rdpkit import _validate
 
 # The shares of P and of Q in the mixture that is drawn from. They bound the weights where the
 # density of the proposal is too small.

@@ -12,6 +12,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from rdpkit import _validate
 from rdpkit.verification.estimators.base import Array, Diagnostic, Stop, Verdict, check_scores
 from rdpkit.verification.estimators.bets import Bet, best_bet
 from rdpkit.verification.estimators.diagnostics import diagnose
@@ -20,8 +22,6 @@ from rdpkit.verification.estimators.privacy_claims import PrivacyClaim, RdpClaim
 from rdpkit.verification.estimators.renyi_witness import best_renyi_witness
 from rdpkit.verification.estimators.uniform_excess import largest_excess
 from rdpkit.verification.estimators.witness import Cells, Witness, event_witness
-
-from rdpkit import _validate
 
 _FIRST = 250
 _GROWTH = 1.3

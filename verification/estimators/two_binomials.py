@@ -38,11 +38,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.estimators import clopper_pearson
-from rdpkit.verification.estimators.base import Array
 from scipy.special import bdtrc, betainc, gammaln
 
 from rdpkit import _validate
+from rdpkit.verification.estimators import clopper_pearson
+from rdpkit.verification.estimators.base import Array
 
 # The part of the false-alarm rate that is spent on the confidence interval for q.
 _CONFINING = 0.005

@@ -10,11 +10,11 @@ tail and in the middle.
 from __future__ import annotations
 
 import numpy as np
+
+from rdpkit import _validate
 from rdpkit.verification.estimators import clopper_pearson
 from rdpkit.verification.estimators.base import Array, check_scores
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
-
-from rdpkit import _validate
 
 _RANKS = 400
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
 
 Cells = NDArray[np.int64]

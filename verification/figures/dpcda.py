@@ -6,6 +6,10 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
+
+import rdpkit
+from rdpkit import _validate
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.verification.figures.model import (
     Curve,
     Figure,
@@ -19,10 +23,6 @@ from rdpkit.verification.figures.model import (
     computed,
     rounded,
 )
-
-import rdpkit
-from rdpkit import _validate
-from rdpkit.events.losses import NoLossDistributionError
 
 CLASSES = 10
 CLASS_SIZE = 6000

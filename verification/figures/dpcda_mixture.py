@@ -7,6 +7,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from rdpkit import DPCDA, Adjacency, _validate
+from rdpkit.accountants import loss_distributions
+from rdpkit.calibration import CalibrationError, bracket, calibrate
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.guarantee import Target
 from rdpkit.verification.figures.model import (
     MOST_CURVES,
     Curve,
@@ -18,12 +23,6 @@ from rdpkit.verification.figures.model import (
     checked_releases,
     computed,
 )
-
-from rdpkit import DPCDA, Adjacency, _validate
-from rdpkit.accountants import loss_distributions
-from rdpkit.calibration import CalibrationError, bracket, calibrate
-from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.guarantee import Target
 
 ADJACENCY = "replace_one"
 CLASS_SIZES = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from rdpkit.verification.figures.model import Curve, Figure, Panel
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdpkit import _validate
-from rdpkit.records import as_plain
-from rdpkit.text import rounded_up
+from rdpkit.formats.records import as_plain
+from rdpkit.formats.text import rounded_up
 
 Number = float | None
 """None where there is no number: outside of a theorem's range, or not computed."""

@@ -6,6 +6,10 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
+
+import rdpkit
+from rdpkit import _validate
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.verification.figures.model import (
     Curve,
     Figure,
@@ -16,10 +20,6 @@ from rdpkit.verification.figures.model import (
     computed,
     rounded,
 )
-
-import rdpkit
-from rdpkit import _validate
-from rdpkit.events.losses import NoLossDistributionError
 
 ADJACENCY = "add_or_remove_one"
 CLIP_NORM = 1.0

@@ -7,6 +7,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+
+import rdpkit
+from rdpkit import Adjacency, _validate
+from rdpkit.analysis import published_rdp
+from rdpkit.pairs.synthesis import attained_pair
 from rdpkit.verification.figures.model import (
     Curve,
     Figure,
@@ -20,11 +25,6 @@ from rdpkit.verification.figures.model import (
     computed,
     rounded,
 )
-
-import rdpkit
-from rdpkit import Adjacency, _validate
-from rdpkit.analysis import published_rdp
-from rdpkit.pairs.synthesis import attained_pair
 
 # A curve that becomes infinite at some order is drawn up to this part of the way from 1 to there.
 _UP_TO = 0.995

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rdpkit.formats.text import escaped_markdown
 from rdpkit.verification.auditing.baseline import Comparison
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.rules import FailOn, broken_rules, failures
@@ -14,8 +15,6 @@ from rdpkit.verification.outputs.view import (
     number,
     slack_words,
 )
-
-from rdpkit.text import escaped_markdown
 
 # The summary of a step may have one mebibyte, and nobody reads that many rows.
 _ROWS = 300

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import rdpkit
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.rules import MEANING, Rule, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.view import advice, headline, sandwich
-
-import rdpkit
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

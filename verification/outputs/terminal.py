@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.outputs.view import (
     claimed,
@@ -13,11 +18,6 @@ from rdpkit.verification.outputs.view import (
     sides,
     slack_words,
 )
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from rdpkit.text import printable
 
 _STYLE = {
     Reproduction.EXACT: "green",

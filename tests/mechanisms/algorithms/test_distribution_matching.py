@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import torch
+
 from rdpkit.mechanisms.algorithms import distribution_matching
 from rdpkit.mechanisms.parts.noise import NoiseSource
-
 from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 8, 8)

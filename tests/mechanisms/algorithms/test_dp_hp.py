@@ -5,12 +5,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rdpkit.mechanisms.algorithms import dp_hp, embedding_release
-from rdpkit.mechanisms.parts import mean_embedding
-from rdpkit.mechanisms.parts.noise import NoiseSource
 from scipy.special import eval_hermite, factorial
 
 import rdpkit
+from rdpkit.mechanisms.algorithms import dp_hp, embedding_release
+from rdpkit.mechanisms.parts import mean_embedding
+from rdpkit.mechanisms.parts.noise import NoiseSource
 from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from rdpkit.mechanisms.algorithms import dp_merf, embedding_release
-from rdpkit.mechanisms.parts import mean_embedding
-from rdpkit.mechanisms.parts.noise import NoiseSource
 from sklearn.datasets import load_digits
 
 import rdpkit
+from rdpkit.mechanisms.algorithms import dp_merf, embedding_release
+from rdpkit.mechanisms.parts import mean_embedding
+from rdpkit.mechanisms.parts.noise import NoiseSource
 from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE

@@ -5,10 +5,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rdpkit.mechanisms.algorithms import dp_sinkhorn
-from rdpkit.mechanisms.parts.noise import NoiseSource
 
 import rdpkit
+from rdpkit.mechanisms.algorithms import dp_sinkhorn
+from rdpkit.mechanisms.parts.noise import NoiseSource
 from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 4, 4)

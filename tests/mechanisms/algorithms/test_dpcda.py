@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import dpcda
 from rdpkit.mechanisms.parts.mixing import Mixer
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import exact_z_score, noisy_statistics, public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.release import load_release
-
-import rdpkit
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import class_wise_dpmix, dpmix
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.release import load_release
-
-import rdpkit
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 

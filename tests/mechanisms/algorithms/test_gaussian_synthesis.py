@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import gaussian_synthesis
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
 from rdpkit.mechanisms.parts.records import Records
-
-import rdpkit
 from tests.mechanisms.flat import synthesize
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import local_perturbation
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import exact_z_score
 from rdpkit.mechanisms.parts.records import Records
-
-import rdpkit
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 

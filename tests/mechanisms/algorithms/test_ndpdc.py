@@ -5,13 +5,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import ndpdc
 from rdpkit.mechanisms.parts.augmentation import OPERATIONS, draw_augmentation
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.random_extractor import random_convnet
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
-
-import rdpkit
 from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 8, 8)

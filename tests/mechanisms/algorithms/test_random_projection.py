@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import random_projection
 from rdpkit.mechanisms.algorithms.local_perturbation import record_event
 from rdpkit.mechanisms.parts.noise import NoiseSource
-
-import rdpkit
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.mechanisms.algorithms.specification import flat_options, options_from
 

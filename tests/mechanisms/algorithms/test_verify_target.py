@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
+import rdpkit
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.mechanisms.algorithms.class_wise_dpmix import as_listed
 from rdpkit.verification.blackbox.options import VerificationOptions
@@ -15,8 +17,6 @@ from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.cli.verify import verify as verify_command
-
-import rdpkit
 
 WITHOUT_NOISE = ("original", "noiseless-mixing", "distribution-matching")
 LISTING = "rdpkit.mechanisms.algorithms.class_wise_dpmix:as_listed"

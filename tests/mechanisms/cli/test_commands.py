@@ -2,6 +2,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from rdpkit.mechanisms.cli.evaluate import evaluate
 from rdpkit.mechanisms.cli.leaderboard import leaderboard
 from rdpkit.mechanisms.cli.synthesize import synthesize

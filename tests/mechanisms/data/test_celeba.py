@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.data.celeba import load_celeba
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow decodes CelebA's images")

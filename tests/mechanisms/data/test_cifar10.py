@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.data.cifar10 import load_cifar10, read_binary_batch, read_python_batch
 
 NAMES = [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.data import Dataset
 
 

@@ -3,6 +3,7 @@ import struct
 
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.data.idx import read_idx, read_images_and_labels
 
 

@@ -5,6 +5,7 @@ import struct
 
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.data.pickled_arrays import read_pickled_arrays
 
 

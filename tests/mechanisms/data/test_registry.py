@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.data import DATASETS, load_dataset
 from rdpkit.mechanisms.data.download import SOURCES, download
 from rdpkit.mechanisms.data.registry import DIRECTORY_VARIABLE

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.data.table import load_table
 
 TRAIN = "age,kind,height\n20,a,1.5\n40,b,1.0\n90,a,2.5\n"

@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.evaluation.spreading import spread
 
 

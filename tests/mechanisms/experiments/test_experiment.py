@@ -1,8 +1,8 @@
 import pytest
-from rdpkit.mechanisms.experiments import shipped
-from rdpkit.mechanisms.experiments.experiment import load_experiment
 
 from rdpkit import Adjacency
+from rdpkit.mechanisms.experiments import shipped
+from rdpkit.mechanisms.experiments.experiment import load_experiment
 
 
 def test_a_file_becomes_cells_and_runs(digits):

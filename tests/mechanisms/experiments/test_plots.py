@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.experiments import plots
 from rdpkit.mechanisms.experiments.rows import Summary
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.algorithms import mechanism_names
 from rdpkit.mechanisms.experiments import rows
 from rdpkit.mechanisms.experiments.experiment import load_experiment
@@ -116,7 +117,7 @@ def test_summaries_are_mean_and_standard_deviation():
 
 
 def test_tables_read_back(digits, tmp_path):
-    from rdpkit import columns as tables
+    from rdpkit.formats import columns as tables
 
     outcome = Runner().run(load_experiment(digits(*NOISELESS)), tmp_path / "r")
     for name in ("t.csv", "t.parquet"):

@@ -1,5 +1,6 @@
 import pytest
 import torch
+
 from rdpkit.mechanisms.models import MODELS, build_model
 from rdpkit.mechanisms.models.convnet import ConvNet
 

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 import torch
+
 from rdpkit.mechanisms.parts.augmentation import (
     OPERATIONS,
     Augmentation,

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+
 from rdpkit.mechanisms.parts.conditional_generator import (
     ConditionalGenerator,
     draw_network,

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.parts.labelled_images import balanced_labels, labelled_images
 
 

@@ -5,11 +5,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import rdpkit
 from rdpkit.mechanisms.parts.labelled_images import LabelledImages, labelled_images
 from rdpkit.mechanisms.parts.mean_embedding import Counts, Fit, class_sums, match_means
 from rdpkit.mechanisms.parts.noise import NoiseSource
-
-import rdpkit
 
 CLASSES = 3
 SHAPE = (1, 2, 2)

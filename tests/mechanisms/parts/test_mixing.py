@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling

@@ -9,8 +9,9 @@ import pickle
 
 import numpy as np
 import pytest
-from rdpkit.mechanisms.parts.noise import NoiseSource
 from scipy import stats
+
+from rdpkit.mechanisms.parts.noise import NoiseSource
 
 
 def test_a_seed_gives_the_same_numbers_and_another_seed_others():

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+
+from rdpkit import Adjacency
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import (
     clip_factors,
@@ -18,8 +20,6 @@ from rdpkit.mechanisms.parts.preprocessing import (
     public_scaling,
 )
 from rdpkit.mechanisms.parts.records import Records, public_sizes
-
-from rdpkit import Adjacency
 
 numbers = st.floats(-1e300, 1e300, allow_subnormal=True)
 

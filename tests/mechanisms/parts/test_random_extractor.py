@@ -1,4 +1,5 @@
 import torch
+
 from rdpkit.mechanisms.parts.random_extractor import draw_seed, random_convnet
 
 SHAPE = (3, 8, 8)

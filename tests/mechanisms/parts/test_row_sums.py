@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rdpkit.mechanisms.parts import row_sums as gather
 
 LARGEST = 2**gather.DIGITS - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from rdpkit.mechanisms.releases import checkpoint
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
 

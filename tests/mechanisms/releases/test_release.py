@@ -8,6 +8,9 @@ import os
 
 import numpy as np
 import pytest
+
+import rdpkit
+from rdpkit.formats.tables import event_from_table, event_to_table
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import (
@@ -18,9 +21,6 @@ from rdpkit.mechanisms.releases.release import (
     release,
     release_without_guarantee,
 )
-
-import rdpkit
-from rdpkit.tables import event_from_table, event_to_table
 
 EVENT = rdpkit.Gaussian(noise_std=4.0, record_norm=1.0)
 SUFFIXES = (".npz", ".safetensors")

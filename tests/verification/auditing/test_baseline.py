@@ -6,10 +6,10 @@ import json
 import math
 
 import pytest
+
 from rdpkit.verification.auditing.baseline import compare, read_baseline, write_baseline
 from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
-
 from tests.verification.finding_examples import (
     finding,
     hostile,

@@ -6,10 +6,10 @@ import dataclasses
 import random
 
 import pytest
+
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.cache import AuditCache, DamagedCacheWarning
 from rdpkit.verification.claims.reading import load_files, loads, shipped_files
-
 from tests.verification.claim_files import text
 
 CLAIMS = loads("\n".join(text(id=f'"c{k}"', epsilon=f"0.{k + 3}0") for k in range(6)))

@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 import pytest
+
 from rdpkit.verification.auditing.cache import AuditCache
 from rdpkit.verification.auditing.driver import NOT_RUN, findings_about
 from rdpkit.verification.auditing.findings import Soundness
 from rdpkit.verification.claims.reading import loads
-
 from tests.verification.claim_files import text
 
 CODE = '[claim.code]\ncallable = "no_such_module:release"\ndimension = 1\n'

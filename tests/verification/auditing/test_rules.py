@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from rdpkit.verification.auditing.findings import Side
 from rdpkit.verification.auditing.rules import FailOn, Rule, broken_rules, failures
-
 from tests.verification.finding_examples import finding, one_of_each
 
 

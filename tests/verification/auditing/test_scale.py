@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.cache import AuditCache
 from rdpkit.verification.claims.reading import loads
-
 from tests.verification.many_claims import many_claims
 
 ROOT = Path(__file__).parents[3]

@@ -7,12 +7,12 @@ import math
 from decimal import Decimal
 
 import pytest
+
+import rdpkit
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import loads
-
-import rdpkit
 
 DESIGN_EXAMPLE = """
 [[claim]]

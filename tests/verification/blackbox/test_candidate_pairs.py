@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from rdpkit.verification.blackbox.candidate_pairs import of_pair, random_neighbours
 
 import rdpkit
 from rdpkit.adjacency import Adjacency
+from rdpkit.verification.blackbox.candidate_pairs import of_pair, random_neighbours
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 

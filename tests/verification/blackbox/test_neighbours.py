@@ -4,9 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, load
 
 from rdpkit.adjacency import Adjacency
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours, load
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 from click.testing import CliRunner
+
 from rdpkit.verification.blackbox.options import (
     OPTIONS,
     TIME_BUDGET,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.blackbox import runs
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner, flatten, generator

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.blackbox.scores import candidate_scores, linear, row_sums
 from rdpkit.verification.blackbox.structure import Structure
 

@@ -6,6 +6,7 @@ test would fail with other seeds.
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.blackbox.detection_rates import measure
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours

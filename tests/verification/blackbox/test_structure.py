@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.blackbox.mistakes import MistakeKind, named_mistakes
 from rdpkit.verification.blackbox.structure import grid_of, noiseless_direction, structure_of
 

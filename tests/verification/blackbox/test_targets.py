@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+
+import rdpkit
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.blackbox.verify import verify
-
-import rdpkit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 EVENT = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)

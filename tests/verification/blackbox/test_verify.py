@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+
+import rdpkit
 from rdpkit.verification.blackbox import verify as module
 from rdpkit.verification.blackbox.candidate_pairs import of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
@@ -14,8 +16,6 @@ from rdpkit.verification.blackbox.runs import MechanismError
 from rdpkit.verification.blackbox.tested_claim import dp_claim, event_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.estimators.base import DiagnosticKind, Stop
-
-import rdpkit
 
 EVENT = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
 ADD = "add_or_remove_one"

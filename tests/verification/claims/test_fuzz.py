@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+
 from rdpkit.verification.auditing.findings import Soundness
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import loads, shipped_files
-
 from tests.verification.claim_files import PARAMETERS, SCENARIO, text
 
 SCALARS = (

@@ -7,6 +7,7 @@ import tomllib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rdpkit.verification.claims.lines import claim_lines
 
 

@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
+from rdpkit import Adjacency, CustomRdp, Gaussian
 from rdpkit.verification.auditing.driver import findings_about, with_release
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import load_files, loads
 from rdpkit.verification.cli.audit import audit
-
-from rdpkit import Adjacency, CustomRdp, Gaussian
 from tests.verification.claim_files import text
 
 pytest.importorskip("cryptography", reason="releases draw their noise with it")

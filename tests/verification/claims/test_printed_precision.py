@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rdpkit.verification.claims.printed_precision import agrees, agrees_rounded
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from rdpkit.verification.claims.reading import UNMODELLED, load_files, loads, shipped_files
 
 from rdpkit import Adjacency, Gaussian
+from rdpkit.verification.claims.reading import UNMODELLED, load_files, loads, shipped_files
 from tests.verification.claim_files import PARAMETERS, SCENARIO, text
 
 ADD = Adjacency.ADD_OR_REMOVE_ONE

@@ -7,11 +7,11 @@ import tomllib
 import jsonschema
 import pytest
 from hypothesis import given
+
+from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.verification.claims.format import CLAIM_KEYS, FORMAT
 from rdpkit.verification.claims.reading import loads, shipped_files
 from rdpkit.verification.claims.schema import claims_schema
-
-from rdpkit.events import MECHANISMS, parameters_of
 from tests.verification.claim_files import PARAMETERS, SCENARIO, text
 from tests.verification.claims.test_fuzz import any_file, fuzz
 

@@ -7,12 +7,12 @@ from collections import Counter
 from decimal import Decimal
 
 import pytest
-from rdpkit.verification.auditing.audit import audit
-from rdpkit.verification.auditing.findings import Reproduction, Soundness
-from rdpkit.verification.claims.reading import UNMODELLED, load_files, shipped_files
 
 from rdpkit import DPCDA, LDPDC, NDPDC, Adjacency, ClassWiseDPMix, DPMix, Gaussian
 from rdpkit.events import GaussianSynthesis
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.findings import Reproduction, Soundness
+from rdpkit.verification.claims.reading import UNMODELLED, load_files, shipped_files
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 BY_FILE = {path.stem: load_files([path]) for path in shipped_files()}

@@ -6,12 +6,12 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.claims.schema import claims_schema
 from rdpkit.verification.cli.claims import claims
-
 from tests.cli.commands import EVENTS
 
 ABOUT = ["--adjacency", "add_or_remove_one", "--delta", "1e-5"]

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from rdpkit.verification.cli import plot as plot_command
-from rdpkit.verification.figures.catalogue import FIGURES
 
 from rdpkit.cli import main
+from rdpkit.verification.cli import plot as plot_command
+from rdpkit.verification.figures.catalogue import FIGURES
 
 SMALL = ["synthesis-figure3", "--records", "1000000", "--points", "2"]
 

@@ -9,6 +9,7 @@ import textwrap
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.cli.verify import verify
 

@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.estimators.base import (
     ConfidenceInterval,
     Diagnostic,

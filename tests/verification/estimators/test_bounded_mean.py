@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval, mean_lower_bounds
 
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from rdpkit.verification.estimators.clopper_pearson import clopper_pearson, lower_bound, upper_bound
 from scipy.stats import binom
+
+from rdpkit.verification.estimators.clopper_pearson import clopper_pearson, lower_bound, upper_bound
 
 
 @pytest.mark.parametrize("trials", [1, 2, 7, 25, 80])

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.estimators.base import DiagnosticKind, Direction
 from rdpkit.verification.estimators.epsilon_lower_bound import epsilon_lower_bound
 

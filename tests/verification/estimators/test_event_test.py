@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.estimators.base import DiagnosticKind, Direction, Stop
 from rdpkit.verification.estimators.event_test import best_allocation, event_test
 from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim

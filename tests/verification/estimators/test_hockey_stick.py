@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+
 from rdpkit.verification.estimators.base import DiagnosticKind
 from rdpkit.verification.estimators.hockey_stick import hockey_stick
 from rdpkit.verification.estimators.importance import GaussianDensity
-from scipy.stats import norm
 
 P, Q = GaussianDensity(mean=[1.0], std=1.0), GaussianDensity(mean=[0.0], std=1.0)
 

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.estimators.learned_score import learned_score
 
 pytest.importorskip("sklearn")

@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
+
 from rdpkit.verification.estimators.base import DiagnosticKind
 from rdpkit.verification.estimators.one_run import (
     Guesses,
@@ -11,7 +13,6 @@ from rdpkit.verification.estimators.one_run import (
     one_run_epsilon,
     one_run_p_value,
 )
-from scipy.stats import binom
 
 
 def _independent(m, r, v, accuracy, delta):

@@ -3,8 +3,9 @@ import pickle
 
 import numpy as np
 import pytest
-from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim, RdpClaim
 from scipy.stats import norm
+
+from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim, RdpClaim
 
 SIGMA = 2.0
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0])

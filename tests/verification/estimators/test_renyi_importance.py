@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.estimators.base import Density, DiagnosticKind
 from rdpkit.verification.estimators.importance import GaussianDensity, MixtureDensity, Proposal
 from rdpkit.verification.estimators.renyi_importance import gaussian_proposal, renyi_importance

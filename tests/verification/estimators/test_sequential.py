@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rdpkit.verification.estimators import sequential
 from rdpkit.verification.estimators.base import DiagnosticKind, Stop
 from rdpkit.verification.estimators.bets import best_bet

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from rdpkit.verification.estimators.two_binomials import TwoCounts, p_value
 from scipy.stats import binom
+
+from rdpkit.verification.estimators.two_binomials import TwoCounts, p_value
 
 
 @functools.cache

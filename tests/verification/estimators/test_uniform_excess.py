@@ -2,9 +2,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+
 from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim
 from rdpkit.verification.estimators.uniform_excess import largest_excess
-from scipy.stats import norm
 
 
 def _true_excess(shift, epsilon, delta):

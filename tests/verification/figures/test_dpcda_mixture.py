@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from rdpkit.verification.figures import dpcda_mixture
-from rdpkit.verification.figures.catalogue import FIGURES
 
 import rdpkit
-from rdpkit.text import as_json
+from rdpkit.formats.text import as_json
+from rdpkit.verification.figures import dpcda_mixture
+from rdpkit.verification.figures.catalogue import FIGURES
 from tests.cli.commands import run
 
 FIGURE = FIGURES["dpcda-order-of-mixture"]

@@ -8,13 +8,13 @@ import json
 import math
 
 import pytest
+
+import rdpkit
+from rdpkit.formats.text import as_json
 from rdpkit.verification.figures import drawing
 from rdpkit.verification.figures.catalogue import FIGURES
 from rdpkit.verification.figures.dpcda import LOWER_UP_TO
 from rdpkit.verification.figures.model import Curve, Figure, Panel, Point
-
-import rdpkit
-from rdpkit.text import as_json
 
 DPCDA, NDPDC = FIGURES["dpcda-figure3"], FIGURES["ndpdc-figure1"]
 SYNTHESIS = FIGURES["synthesis-figure3"]

@@ -6,10 +6,10 @@ import json
 from xml.etree import ElementTree as Xml
 
 import pytest
+
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.badge import badge_json, badge_svg
-
 from tests.verification.finding_examples import finding, one_of_each, refuted, unproven
 
 

@@ -6,10 +6,10 @@ import shutil
 import warnings
 
 import pytest
+
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.html import curves, page
-
 from tests.verification.many_claims import many_claims
 from tests.verification.outputs.test_html import CLAIMS, HOSTILE, provenance
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 from click.testing import CliRunner
-from rdpkit.verification.cli.audit import audit
 
+from rdpkit.verification.cli.audit import audit
 from tests.verification.claim_files import PARAMETERS, text
 
 RIGHT = text(epsilon="0.80")

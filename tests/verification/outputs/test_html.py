@@ -10,6 +10,8 @@ from html.parser import HTMLParser
 
 import pytest
 from click.testing import CliRunner
+
+from rdpkit import Adjacency, epsilon
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import loads
@@ -17,8 +19,6 @@ from rdpkit.verification.cli.report import report
 from rdpkit.verification.outputs.html import Provenance, SourceFile, curves, page
 from rdpkit.verification.outputs.html.axis import Axis
 from rdpkit.verification.outputs.html.curves import DELTAS, ORDERS
-
-from rdpkit import Adjacency, epsilon
 from tests.verification.claim_files import text
 
 HOSTILE = (

@@ -6,7 +6,6 @@ from xml.etree import ElementTree as Xml
 
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult, junit
-
 from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
 
 

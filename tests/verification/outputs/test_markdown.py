@@ -6,11 +6,11 @@ import html
 import re
 
 import pytest
+
+from rdpkit.formats.text import escaped_markdown
 from rdpkit.verification.auditing.baseline import Change, Comparison, Moved
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult, markdown
-
-from rdpkit.text import escaped_markdown
 from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from rdpkit.verification.auditing.rules import DEFAULT
 from rdpkit.verification.outputs import (
     GROUP,
@@ -18,7 +19,6 @@ from rdpkit.verification.outputs import (
     known_outputs,
     output_for,
 )
-
 from tests.verification.claim_files import text
 from tests.verification.finding_examples import one_of_each
 

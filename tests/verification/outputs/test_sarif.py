@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.sarif import sarif
-
 from tests.verification.finding_examples import (
     HOSTILE,
     finding,

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 from click.testing import CliRunner
+
 from rdpkit.verification.auditing.findings import Side, Soundness
 from rdpkit.verification.auditing.rules import DEFAULT, Rule, broken_rules
 from rdpkit.verification.cli.audit import audit
@@ -17,7 +18,6 @@ from rdpkit.verification.outputs.markdown import summary
 from rdpkit.verification.outputs.sarif import sarif
 from rdpkit.verification.outputs.terminal import explanation
 from rdpkit.verification.outputs.view import NOT_PRINTED, advice, headline, report, statable
-
 from tests.verification.claim_files import text
 from tests.verification.finding_examples import (
     finding,

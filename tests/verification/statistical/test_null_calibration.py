@@ -14,6 +14,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
+
 from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval
 from rdpkit.verification.estimators.clopper_pearson import clopper_pearson, lower_bound, upper_bound
 from rdpkit.verification.estimators.epsilon_lower_bound import epsilon_lower_bound
@@ -25,8 +28,6 @@ from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim
 from rdpkit.verification.estimators.renyi_importance import gaussian_proposal, renyi_importance
 from rdpkit.verification.estimators.sequential import SequentialTest
 from rdpkit.verification.estimators.uniform_excess import largest_excess
-from scipy.optimize import brentq
-from scipy.stats import norm
 
 pytestmark = pytest.mark.statistical
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit import Event, worst_pair
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.estimators.base import Array, OutputScore
-
-from rdpkit import Event, worst_pair
-from rdpkit.adjacency import Adjacency
 
 # The largest number of values of an intermediate array.
 _ROOM = 4_000_000

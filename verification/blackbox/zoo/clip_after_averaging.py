@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
 
 from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.zoo.base import Array, ZooEntry, ZooMechanism, clipped
 
 _RECORDS, _NORM, _DIMENSION = 8, 1.0, 2
 _ADJACENCY = Adjacency.REPLACE_ONE

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from rdpkit import PoissonSampledGaussian, Repeated
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
@@ -15,9 +18,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     in_pieces,
     subset_indicators,
 )
-
-from rdpkit import PoissonSampledGaussian, Repeated
-from rdpkit.adjacency import Adjacency
 
 _RECORDS, _BATCH, _STEPS, _DIMENSION = 12, 3, 4, 2
 _STEP = PoissonSampledGaussian(

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
+
+from rdpkit import Gaussian
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.candidate_pairs import OFF_GRID
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
@@ -15,10 +19,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     clipped,
     worst_pair_of,
 )
-from scipy.special import ndtri
-
-from rdpkit import Gaussian
-from rdpkit.adjacency import Adjacency
 
 _EVENT = Gaussian(noise_std=1.5, record_norm=1.0)
 _ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from rdpkit import Gaussian
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
@@ -14,9 +17,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     clipped,
     worst_pair_of,
 )
-
-from rdpkit import Gaussian
-from rdpkit.adjacency import Adjacency
 
 _NOISE_MULTIPLIER, _NORM = 1.0, 1.0
 _ADJACENCY = Adjacency.REPLACE_ONE

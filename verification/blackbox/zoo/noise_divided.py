@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from rdpkit import FixedSizeSampledGaussian
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
@@ -16,9 +19,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     subset_indicators,
     worst_pair_of,
 )
-
-from rdpkit import FixedSizeSampledGaussian
-from rdpkit.adjacency import Adjacency
 
 _EVENT = FixedSizeSampledGaussian(
     noise_std=0.5, record_norm=1.0, sample_size=4, population_size=12, release="mean"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from rdpkit import DPCDA
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
@@ -14,9 +17,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     in_pieces,
     subset_indicators,
 )
-
-from rdpkit import DPCDA
-from rdpkit.adjacency import Adjacency
 
 _EVENT = DPCDA(
     class_sizes=(10, 10),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from rdpkit import Gaussian
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
@@ -14,9 +17,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     clipped,
     worst_pair_of,
 )
-
-from rdpkit import Gaussian
-from rdpkit.adjacency import Adjacency
 
 _EVENT = Gaussian(noise_std=1.5, record_norm=1.0)
 _ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE

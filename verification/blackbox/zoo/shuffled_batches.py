@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from rdpkit import PoissonSampledGaussian, Repeated
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
@@ -15,9 +18,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     in_pieces,
     worst_pair_of,
 )
-
-from rdpkit import PoissonSampledGaussian, Repeated
-from rdpkit.adjacency import Adjacency
 
 _RECORDS, _BATCHES, _DIMENSION = 12, 4, 2
 _STEP = PoissonSampledGaussian(noise_std=0.4, record_norm=1.0, sampling_probability=1.0 / _BATCHES)

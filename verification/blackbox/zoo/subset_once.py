@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+
+from rdpkit import ClassWiseDPMix
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
@@ -16,9 +19,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     subset_indicators,
     worst_pair_of,
 )
-
-from rdpkit import ClassWiseDPMix
-from rdpkit.adjacency import Adjacency
 
 _EVENT = ClassWiseDPMix(
     class_sizes=(12, 12),

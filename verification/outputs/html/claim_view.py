@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.outputs.html.axis import Axis
@@ -24,8 +25,6 @@ from rdpkit.verification.outputs.view import (
     slack_words,
     theorem_ids,
 )
-
-from rdpkit.text import printable
 
 # Lower bounds come first, so that the numbers of a claim stand in the order of the axis.
 _KINDS = ("lower", "upper", "published")

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from rdpkit.verification.claims.claim import Claim
 
 from rdpkit import Adjacency, Event
 from rdpkit.accountants.divergence_bounds import find_published, published_bounds
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.conversions import EPSILON
 from rdpkit.conversions.curves import rdp_to_epsilon
+from rdpkit.verification.claims.claim import Claim
 
 # Orders minus one, and deltas, at which curves are drawn.
 ORDERS = tuple(float(a) for a in 1.0 + np.geomspace(0.1, 512.0, 34))

@@ -16,12 +16,12 @@ from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.outputs.html.axis import Axis
 from rdpkit.verification.outputs.html.claim_view import claim_view, numbers_of, theorems
 from rdpkit.verification.outputs.html.curves import Curves
-
-from rdpkit.text import printable
 
 _SCRIPTS = ("vendor/uPlot-1.6.32.iife.min.js", "report.js")
 _STYLES = ("vendor/uPlot-1.6.32.min.css", "report.css")

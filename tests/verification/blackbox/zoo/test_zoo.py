@@ -4,6 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import kstest, norm
+
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.blackbox.mistakes import named_mistakes
 from rdpkit.verification.blackbox.neighbours import Neighbours
@@ -12,9 +15,6 @@ from rdpkit.verification.blackbox.structure import structure_of
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.blackbox.zoo.base import clipped, in_pieces, subset_indicators
-from scipy.stats import kstest, norm
-
-from rdpkit.adjacency import Adjacency
 
 NAMES = list(zoo.ENTRIES)
 

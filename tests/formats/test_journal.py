@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdpkit.journal import Journal
+from rdpkit.formats.journal import Journal
 
 
 def journal(path):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import rdpkit
-from rdpkit.tables import (
+from rdpkit.formats.tables import (
     event_from_table,
     event_to_table,
     guarantee_from_table,

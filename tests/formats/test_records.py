@@ -10,8 +10,8 @@ from decimal import Decimal
 import jsonschema
 import pytest
 
-from rdpkit import records
-from rdpkit.records import Key
+from rdpkit.formats import records
+from rdpkit.formats.records import Key
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rdpkit.files import write_whole
+from rdpkit.formats.files import write_whole
 
 SUFFIXES = (".csv", ".parquet")
 

@@ -1,0 +1,1 @@
+"""What is read and written: numbers as text, tables of TOML and JSON, columns, journals, files."""
