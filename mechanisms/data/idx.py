@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import zlib
 from pathlib import Path
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _GZIP = b"\x1f\x8b"
+# The number of dimensions is one byte, and each dimension takes four.
+_LONGEST_HEADER = 4 + 4 * 255
+_PIECE = 1 << 20
 
 
 def read_idx(path: str | Path) -> NDArray[Any]:
@@ -21,7 +25,8 @@ def read_idx(path: str | Path) -> NDArray[Any]:
     Parameters
     ----------
     path : str or Path
-        The file; compressed if it begins as gzip does, whatever its name.
+        The file. It is decompressed if it begins as gzip files do, whatever its name is, and never
+        further than its header says that it is long.
 
     Returns
     -------
@@ -42,34 +47,47 @@ def read_idx(path: str | Path) -> NDArray[Any]:
     """
     path = Path(path)
     content = path.read_bytes()
-    if content[:2] == _GZIP:
-        try:
-            content = gzip.decompress(content)
-        except EOFError:
-            raise ValueError(
-                f"{path}: the file is truncated (its gzip stream ends early)."
-            ) from None
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path}: the file is corrupted ({error}).") from None
-    if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _TYPES or content[3] == 0:
+    compressed = content[:2] == _GZIP
+    # A compressed header is read by itself first, because a small file can decompress to gigabytes.
+    start = _decompressed(path, content, _LONGEST_HEADER) if compressed else content
+    if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _TYPES or start[3] == 0:
         raise ValueError(
             f"{path}: expected an IDX file (two zero bytes, a type, a number of dimensions), "
-            f"got the bytes {content[:4].hex(' ') or 'of an empty file'}."
+            f"got the bytes {start[:4].hex(' ') or 'of an empty file'}."
         )
-    kind, dimensions = np.dtype(_TYPES[content[2]]), content[3]
+    kind, dimensions = np.dtype(_TYPES[start[2]]), start[3]
     header = 4 + 4 * dimensions
-    if len(content) < header:
+    if len(start) < header:
         raise ValueError(f"{path}: the file is truncated within its header.")
-    shape = tuple(int(n) for n in np.frombuffer(content, ">u4", count=dimensions, offset=4))
+    shape = tuple(int(n) for n in np.frombuffer(start, ">u4", count=dimensions, offset=4))
     expected = math.prod(shape) * kind.itemsize
-    if len(content) - header != expected:
-        problem = "truncated" if len(content) - header < expected else "too long"
+    if compressed:
+        content = _decompressed(path, content, header + expected + 1)
+    found = len(content) - header
+    if found != expected:
+        problem = "truncated" if found < expected else "too long"
+        count = f"at least {found}" if compressed and found > expected else str(found)
         raise ValueError(
             f"{path}: the file is {problem}: its header announces {expected} bytes of data of "
-            f"shape {shape}, and it has {len(content) - header}."
+            f"shape {shape}, and it has {count}."
         )
     values = np.frombuffer(content, kind, offset=header).reshape(shape)
     return values.astype(kind.newbyteorder("="))
+
+
+def _decompressed(path: Path, content: bytes, most: int) -> bytes:
+    """At most the first ``most`` bytes of what a gzip file holds."""
+    found = bytearray()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            # One read of all bytes would reserve memory for as many as the header promises.
+            while piece := file.read(min(_PIECE, most - len(found))):
+                found += piece
+    except EOFError:
+        raise ValueError(f"{path}: the file is truncated (its gzip stream ends early).") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path}: the file is corrupted ({error}).") from None
+    return bytes(found)
 
 
 def read_images_and_labels(

@@ -1,5 +1,6 @@
 import gzip
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -65,6 +66,26 @@ def test_too_long_and_other_files_are_errors(tmp_path):
     (tmp_path / "text").write_text("label,pixel\n")
     with pytest.raises(ValueError, match="text: expected an IDX file"):
         read_idx(tmp_path / "text")
+
+
+def test_a_compressed_file_is_not_expanded_beyond_what_its_header_says(tmp_path):
+    bomb = written(IMAGES, 8) + bytes(2**25)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(bomb, 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"too long: .* announces 60 bytes .* at least 61"):
+            read_idx(tmp_path / "bomb.gz")
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_header_that_announces_much_costs_no_more_than_the_file_has(tmp_path):
+    huge = bytes([0, 0, 8, 2]) + struct.pack(">2I", 2**31, 2**31) + b"12345"
+    for name, content in (("huge", huge), ("huge.gz", gzip.compress(huge))):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=r"truncated: its header announces .* and it has 5"):
+            read_idx(tmp_path / name)
 
 
 def test_images_and_labels_must_fit(tmp_path):
