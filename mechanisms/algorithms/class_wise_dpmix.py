@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import Adjacency, ClassWiseDPMix, _validate
+from rdpkit import ClassWiseDPMix, _validate
 from rdpkit.mechanisms.algorithms.dpcda import tuple_of
-from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records, unit_records
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
-from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.verify_target import target_of_records
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
@@ -132,13 +133,7 @@ def synthesize(
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
-        parameters={
-            "samples_per_class": list(event.samples),
-            "order_of_mixture": int(event.order_of_mixture),
-            "feature_noise": event.feature_noise,
-            "label_noise": event.label_noise,
-            "hard_labels": options.hard_labels,
-        },
+        parameters={**as_parameters(options), "samples_per_class": event.samples},
         computation=computation,
         notes=notes,
     )
@@ -197,15 +192,8 @@ _SMALL = ClassWiseDPMix(
     feature_noise=0.94,
     label_noise=0.0,
 )
-verify_target = VerifyTarget(
-    event=_SMALL,
-    adjacency=Adjacency.REPLACE_ONE,
-    prepare=unit_records,
-    run=lambda records, noise: list(batches(records, event=_SMALL, noise=noise)),
-)
-as_listed = VerifyTarget(
-    event=_SMALL, adjacency=Adjacency.REPLACE_ONE, prepare=unit_records, run=_as_listed
-)
+verify_target = target_of_records(_SMALL, partial(batches, event=_SMALL), box=UNIT_BOX)
+as_listed = target_of_records(_SMALL, _as_listed, box=UNIT_BOX)
 """The listing B.1 of the DPMix thesis with the claim of fresh subsets. It must be rejected."""
 
 SPEC = Mechanism(

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import Adjacency, PoissonSampledGaussian, Repeated, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget, on_one_thread
 from rdpkit.mechanisms.parts.conditional_generator import (
     ConditionalGenerator,
@@ -346,17 +346,8 @@ def synthesize(
         raise _validate.fail("batch_size", condition, options.batch_size)
     event = sinkhorn_event(options, (n,))
     _validate.integer("seed", seed, minimum=0)
-    transport = options.transport
     generator = torch.Generator().manual_seed(seed)
-    network = draw_network(
-        draw_seed(generator),
-        shape=data.shape,
-        classes=classes,
-        code_size=options.code_size,
-        device=computation.torch_device,
-    )
-    _train(
-        network,
+    network = _trained(
         data,
         options=options,
         probability=options.batch_size / n,
@@ -364,39 +355,28 @@ def synthesize(
         generator=generator,
         computation=computation,
     )
-    per_class = options.samples_per_class
     pixels = generate(
         network,
-        samples_per_class=per_class,
+        samples_per_class=options.samples_per_class,
         generator=generator,
         device=computation.torch_device,
     )
+    stated = as_parameters(options)
+    for name in ("batch_size", "iterations", "noise_std"):  # the event states them
+        del stated[name]
+    stated["steps"] = stated.pop("sinkhorn_steps")
     return release(
         data.as_given(pixels),
-        balanced_labels(classes, per_class),
+        balanced_labels(classes, options.samples_per_class),
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
-        parameters={
-            "clip_norm": float(options.clip_norm),
-            "samples_per_class": per_class,
-            "generated": options.generated,
-            "learning_rate": float(options.learning_rate),
-            "debiasing": float(options.debiasing),
-            "code_size": options.code_size,
-            "image_shape": list(data.shape),
-            "seed": seed,
-            "regularisation": float(transport.regularisation),
-            "steps": transport.sinkhorn_steps,
-            "l1_weight": float(transport.l1_weight),
-            "label_weight": float(transport.label_weight),
-        },
+        parameters={**stated, "image_shape": list(data.shape), "seed": seed},
         notes=() if population_size is not None else (EXACT_POPULATION,),
     )
 
 
-def _train(
-    network: ConditionalGenerator,
+def _trained(
     data: LabelledImages,
     *,
     options: DPSinkhornOptions,
@@ -404,9 +384,16 @@ def _train(
     noise: NoiseSource,
     generator: torch.Generator,
     computation: Computation,
-) -> None:
-    """Let the generator follow noisy gradients; each is computed from a fresh Poisson sample."""
+) -> ConditionalGenerator:
+    """A generator trained on noisy gradients, each computed from a fresh Poisson sample."""
     device, count, transport = computation.torch_device, options.generated, options.transport
+    network = draw_network(
+        draw_seed(generator),
+        shape=data.shape,
+        classes=data.classes,
+        code_size=options.code_size,
+        device=device,
+    )
     network.train()
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
     for iteration in range(options.iterations):
@@ -434,6 +421,7 @@ def _train(
         images.backward(torch.from_numpy(noisy).to(images))
         optimizer.step()
         computation.report(iteration + 1, options.iterations)
+    return network
 
 
 def _data_gradient(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import DPCDA, Adjacency
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
-from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit import DPCDA
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget, target_of_records
 from rdpkit.mechanisms.parts.mixing import mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows, public_scaling
+from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, public_sizes
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
@@ -156,13 +157,7 @@ def synthesize(
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
-        parameters={
-            "samples_per_class": list(event.samples),
-            "order_of_mixture": event.order_of_mixture,
-            "clip_norm": event.clip_norm,
-            "feature_noise": event.feature_noise,
-            "label_noise": event.label_noise,
-        },
+        parameters={**as_parameters(options), "samples_per_class": event.samples},
         computation=computation,
         notes=notes,
     )
@@ -234,18 +229,7 @@ def _target(label_noise: float) -> VerifyTarget:
         feature_noise=0.7,
         label_noise=label_noise,
     )
-    return VerifyTarget(
-        event=event,
-        adjacency=Adjacency.REPLACE_ONE,
-        prepare=lambda dataset: Records(
-            features=dataset.features,
-            labels=dataset.labels,
-            classes=2,
-            scaling=public_scaling(),
-            norm=event.clip_norm,
-        ),
-        run=lambda records, noise: list(batches(records, event=event, noise=noise)),
-    )
+    return target_of_records(event, partial(batches, event=event), norm=event.clip_norm)
 
 
 verify_target = _target(0.0)

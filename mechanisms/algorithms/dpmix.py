@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import Adjacency, ClassWiseDPMix, DPMix, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
-from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit import ClassWiseDPMix, DPMix, _validate
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.verify_target import target_of_records
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling, public_scaling
+from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import EXACT_POPULATION, Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
@@ -115,12 +116,7 @@ def synthesize(
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
-        parameters={
-            "releases": int(event.releases),
-            "order_of_mixture": int(event.order_of_mixture),
-            "feature_noise": event.feature_noise,
-            "label_noise": event.label_noise,
-        },
+        parameters=as_parameters(options),
         computation=computation,
         notes=() if population_size is not None else (EXACT_POPULATION,),
     )
@@ -183,17 +179,6 @@ def check_records(records: Records, event: DPMix | ClassWiseDPMix) -> None:
         )
 
 
-def unit_records(dataset: Any) -> Records:
-    """A data set of a verification, with two classes, as DPMix takes it."""
-    return Records(
-        features=dataset.features,
-        labels=dataset.labels,
-        classes=2,
-        scaling=public_scaling(),
-        box=UNIT_BOX,
-    )
-
-
 def _event(options: DPMixOptions, size: int, dimension: int, classes: int) -> DPMix:
     return DPMix(
         population_size=size,
@@ -223,12 +208,7 @@ def _lower_bound(public: int, actual: int) -> int:
 _SMALL = _event(
     DPMixOptions(releases=4, order_of_mixture=3, feature_noise=0.7, label_noise=0.7), 12, 2, 2
 )
-verify_target = VerifyTarget(
-    event=_SMALL,
-    adjacency=Adjacency.REPLACE_ONE,
-    prepare=unit_records,
-    run=lambda records, noise: list(batches(records, event=_SMALL, noise=noise)),
-)
+verify_target = target_of_records(_SMALL, partial(batches, event=_SMALL), box=UNIT_BOX)
 
 SPEC = Mechanism(
     name="dpmix",
@@ -247,6 +227,5 @@ __all__ = [
     "batches",
     "check_records",
     "synthesize",
-    "unit_records",
     "verify_target",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from rdpkit import Adjacency, Event, Gaussian, _validate
-from rdpkit.mechanisms.algorithms.specification import Sizes, flat_options
+from rdpkit.mechanisms.algorithms.specification import Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import (
     LabelledRecords,
     VerifyTarget,
@@ -123,7 +123,7 @@ def release_embedding(
         device=device,
         progress=computation.report,
     )
-    parameters = flat_options(options)
+    parameters = as_parameters(options)
     for name in ("noise_std", "count_noise_std"):  # the event states them
         del parameters[name]
     return release(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import Adjacency, Event, GaussianSynthesis, Parallel, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism
-from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget
+from rdpkit.mechanisms.algorithms.specification import Mechanism, as_parameters
+from rdpkit.mechanisms.algorithms.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, public_scaling
+from rdpkit.mechanisms.parts.preprocessing import Array, Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, public_sizes
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
@@ -113,7 +114,7 @@ def synthesize(
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
-        parameters={"outputs_per_class": int(outputs), "min_eigenvalue": float(least)},
+        parameters=as_parameters(options),
         computation=computation,
         notes=(*notes, _CHECKED),
     )
@@ -186,19 +187,12 @@ def _records_in_the_corners() -> DataPair:
 
 
 _SMALL = GaussianSynthesis(records=40, outputs=20, dimension=2, min_eigenvalue=0.5)
-verify_target = VerifyTarget(
-    event=_SMALL,
+verify_target = target_of_records(
+    _SMALL,
+    partial(batches, outputs=_SMALL.outputs, min_eigenvalue=_SMALL.min_eigenvalue),
     adjacency=Adjacency.ADD_OR_REMOVE_ONE,
-    prepare=lambda dataset: Records(
-        features=dataset.features,
-        labels=dataset.labels,
-        classes=1,
-        scaling=public_scaling(),
-        box=BOX,
-    ),
-    run=lambda records, noise: list(
-        batches(records, outputs=_SMALL.outputs, min_eigenvalue=_SMALL.min_eigenvalue, noise=noise)
-    ),
+    classes=1,
+    box=BOX,
     pair=_records_in_the_corners,
 )
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import LDPDC, Adjacency, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
-from rdpkit.mechanisms.algorithms.verify_target import LabelledRecords, VerifyTarget
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.verify_target import target_of_records
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling, public_scaling
+from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, public_sizes
 from rdpkit.mechanisms.parts.sampling import poisson_sample
@@ -128,16 +129,11 @@ def synthesize(
     return release_batches(
         batches(records, event=event, noise=privacy.noise),
         records=records,
-        shape=(records.classes * event.samples_per_class, *records.shape),
+        shape=(records.classes * options.samples_per_class, *records.shape),
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
-        parameters={
-            "samples_per_class": int(event.samples_per_class),
-            "group_size": event.group_size,
-            "noise_std": event.noise_std,
-            "value_bound": event.value_bound,
-        },
+        parameters=as_parameters(options),
         computation=computation,
         notes=notes,
     )
@@ -193,21 +189,11 @@ _SMALL = LDPDC(
 )
 
 
-def _small_records(dataset: LabelledRecords) -> Records:
-    return Records(
-        features=dataset.features,
-        labels=dataset.labels,
-        classes=2,
-        scaling=public_scaling(),
-        box=(-_SMALL.value_bound, _SMALL.value_bound),
-    )
-
-
-verify_target = VerifyTarget(
-    event=_SMALL,
+verify_target = target_of_records(
+    _SMALL,
+    partial(batches, event=_SMALL),
     adjacency=Adjacency.ADD_OR_REMOVE_ONE,
-    prepare=_small_records,
-    run=lambda records, noise: list(batches(records, event=_SMALL, noise=noise)),
+    box=(-_SMALL.value_bound, _SMALL.value_bound),
 )
 
 SPEC = Mechanism(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 
 from rdpkit import Adjacency, Gaussian, _validate
 from rdpkit.mechanisms.algorithms.dpcda import clipped
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
-from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, clip_rows, public_scaling
+from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, clip_rows
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
@@ -142,7 +143,6 @@ def release_noisy_records(
     shape: tuple[int, ...],
     computation: Computation,
     projection: Array | None = None,
-    parameters: Mapping[str, Any] | None = None,
 ) -> Release:
     """Release every record, or its projection, with noise and with its noisy label.
 
@@ -162,8 +162,6 @@ def release_noisy_records(
         As for :func:`synthesize`.
     projection : ndarray, shape (d, k), optional
         Multiplied with records before they are clipped.
-    parameters : mapping, optional
-        What produced the release besides the options.
 
     Raises
     ------
@@ -178,26 +176,21 @@ def release_noisy_records(
     records.scaling.check_accounted(mechanism)
     event = event_of_one_record(options, records.class_sizes, records.dimension)
     return release_batches(
-        batches(records, options, noise=privacy.noise, projection=projection),
+        batches(records, options=options, noise=privacy.noise, projection=projection),
         records=records,
         shape=shape,
         event=event,
         privacy=privacy,
         mechanism=mechanism,
-        parameters={
-            **(parameters or {}),
-            "clip_norm": float(options.clip_norm),
-            "feature_noise": float(options.feature_noise),
-            "label_noise": float(options.label_noise),
-        },
+        parameters=as_parameters(options),
         computation=computation,
     )
 
 
 def batches(
     records: Records,
-    options: LocalPerturbationOptions,
     *,
+    options: LocalPerturbationOptions,
     noise: NoiseSource,
     projection: Array | None = None,
 ) -> Iterator[Batch]:
@@ -258,25 +251,18 @@ def equal_shares(options: Mapping[str, Any]) -> dict[str, float]:
 
 
 def opposite_records() -> DataPair:
-    """Two data sets that differ in the sign of a record and in its label."""
+    """Two data sets that differ in the sign of one record and in its label."""
     rows = np.array([[0.0, 0.0], [10.0, 10.0], [0.0, 0.0]])
     return (rows, np.array([0, 0, 1])), (-rows, np.array([0, 1, 1]))
 
 
 SMALL = LocalPerturbationOptions(clip_norm=1.0, feature_noise=2.5, label_noise=2.0)
-"""What verifications of noisy records are done with."""
+"""The options with which ``rdpkit verify`` tests releases of noisy records."""
 
-verify_target = VerifyTarget(
-    event=event_of_one_record(SMALL, (), 0),
-    adjacency=Adjacency.REPLACE_ONE,
-    prepare=lambda dataset: Records(
-        features=dataset.features,
-        labels=dataset.labels,
-        classes=2,
-        scaling=public_scaling(),
-        norm=SMALL.clip_norm,
-    ),
-    run=lambda records, noise: list(batches(records, SMALL, noise=noise)),
+verify_target = target_of_records(
+    event_of_one_record(SMALL, (), 0),
+    partial(batches, options=SMALL),
+    norm=SMALL.clip_norm,
     pair=opposite_records,
 )
 

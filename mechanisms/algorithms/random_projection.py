@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import Adjacency, _validate
+from rdpkit import _validate
 from rdpkit.mechanisms.algorithms.dpcda import clipped
 from rdpkit.mechanisms.algorithms.local_perturbation import (
     SMALL,
     LocalPerturbationOptions,
     batches,
-    equal_shares,
     event_of_one_record,
     opposite_records,
     release_noisy_records,
 )
-from rdpkit.mechanisms.algorithms.specification import Mechanism
-from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, public_scaling
+from rdpkit.mechanisms.algorithms.local_perturbation import SPEC as LOCAL_PERTURBATION
+from rdpkit.mechanisms.algorithms.verify_target import target_of_records
+from rdpkit.mechanisms.parts.preprocessing import Array, Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
@@ -117,10 +117,6 @@ def synthesize(
         mechanism=SPEC.name,
         shape=(len(records), matrix.shape[1]),
         projection=matrix,
-        parameters={
-            "dimension": int(options.dimension),
-            "projection_seed": int(options.projection_seed),
-        },
         computation=computation,
     )
 
@@ -130,26 +126,17 @@ def _projected(rows: Array, options: Mapping[str, Any]) -> Array:
     return clipped(rows @ matrix, options)
 
 
-verify_target = VerifyTarget(
-    event=event_of_one_record(SMALL, (), 0),
-    adjacency=Adjacency.REPLACE_ONE,
-    prepare=lambda dataset: Records(
-        features=dataset.features, labels=dataset.labels, classes=2, scaling=public_scaling()
-    ),
-    run=lambda records, noise: list(
-        batches(records, SMALL, noise=noise, projection=projection_matrix(2, 3, seed=0))
-    ),
+verify_target = target_of_records(
+    event_of_one_record(SMALL, (), 0),
+    partial(batches, options=SMALL, projection=projection_matrix(2, 3, seed=0)),
     pair=opposite_records,
 )
 
-SPEC = Mechanism(
+SPEC = replace(
+    LOCAL_PERTURBATION,
     name="random-projection",
     synthesize=synthesize,
     options=RandomProjectionOptions,
-    event=event_of_one_record,
-    calibrated=("feature_noise", "label_noise"),
-    ratio=equal_shares,
-    factor="noise_std",
     prepare=_projected,
     verify=verify_target,
 )

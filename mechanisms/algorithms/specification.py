@@ -70,12 +70,20 @@ def options_from(kind: type[Any], values: Mapping[str, Any]) -> Any:
     return kind(**found)
 
 
-def flat_options(options: Any) -> dict[str, Any]:
-    """Options as one flat mapping, from which :func:`options_from` makes the same options again."""
+def as_parameters(options: Any) -> dict[str, Any]:
+    """Options as one flat mapping, from which :func:`options_from` makes the same options again.
+
+    Manifests state them in this form. Each number has the type that its field declares: where a
+    user wrote 1 for a float, the mapping has 1.0.
+    """
     found: dict[str, Any] = {}
     for one in fields(options):
         value = getattr(options, one.name)
-        found |= flat_options(value) if is_dataclass(value) else {one.name: value}
+        if is_dataclass(value):
+            found |= as_parameters(value)
+        else:
+            kind = {"float": float, "int": int}.get(str(one.type))
+            found[one.name] = value if kind is None else kind(value)
     return found
 
 
@@ -276,7 +284,7 @@ __all__ = [
     "SCALINGS",
     "Mechanism",
     "Sizes",
-    "flat_options",
+    "as_parameters",
     "option_defaults",
     "options_from",
 ]

@@ -12,7 +12,7 @@ those, because they say most about the records.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from rdpkit import Adjacency, Event, worst_pair
 from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.streaming import Batch
 
 Array = NDArray[np.float64]
@@ -95,6 +97,47 @@ class VerifyTarget:
         return "".join(f"{key} = {_toml(value)}\n" for key, value in table.items())
 
 
+def target_of_records(
+    event: Event,
+    make: Callable[..., Iterable[Batch]],
+    *,
+    adjacency: Adjacency = Adjacency.REPLACE_ONE,
+    classes: int = 2,
+    box: tuple[float, float] | None = None,
+    norm: float | None = None,
+    pair: Callable[[], DataPair] | None = None,
+) -> VerifyTarget:
+    """A mechanism that takes :class:`Records`, on data sets that need no scaling.
+
+    Parameters
+    ----------
+    event, adjacency, pair
+        As for :class:`VerifyTarget`.
+    make : callable
+        Makes the batches of one release: ``make(records, noise=noise)``.
+    classes, box, norm
+        As for :class:`Records`.
+    """
+
+    def prepare(dataset: LabelledRecords) -> Records:
+        return Records(
+            features=dataset.features,
+            labels=dataset.labels,
+            classes=classes,
+            scaling=public_scaling(),
+            box=box,
+            norm=norm,
+        )
+
+    return VerifyTarget(
+        event=event,
+        adjacency=adjacency,
+        prepare=prepare,
+        run=lambda records, noise: list(make(records, noise=noise)),
+        pair=pair,
+    )
+
+
 def on_one_thread(
     run: Callable[[Any, NoiseSource], Sequence[Batch]],
 ) -> Callable[[Any, NoiseSource], Sequence[Batch]]:
@@ -135,4 +178,11 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-__all__ = ["DataPair", "LabelledRecords", "VerifyTarget", "on_one_thread", "one_more_record"]
+__all__ = [
+    "DataPair",
+    "LabelledRecords",
+    "VerifyTarget",
+    "on_one_thread",
+    "one_more_record",
+    "target_of_records",
+]

@@ -90,7 +90,7 @@ def test_the_noise_has_the_stated_size():
     features, labels = np.zeros((200, 50)), np.zeros(200, dtype=int)
     data = Records(features=features, labels=labels, classes=1, scaling=BYTES, norm=1.0)
     ((rows, _),) = local_perturbation.batches(
-        data, options(feature_noise=3.0), noise=NoiseSource.seeded(5)
+        data, options=options(feature_noise=3.0), noise=NoiseSource.seeded(5)
     )
     assert abs(np.mean(rows**2) / 9.0 - 1.0) < 5 * math.sqrt(2.0 / rows.size)
 
@@ -106,7 +106,7 @@ def test_records_without_a_bound_are_refused():
     with pytest.raises(ValueError, match="to be clipped"):
         next(
             local_perturbation.batches(
-                data, options(feature_noise=1.0), noise=NoiseSource.seeded(0)
+                data, options=options(feature_noise=1.0), noise=NoiseSource.seeded(0)
             )
         )
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
-from rdpkit.mechanisms.algorithms.specification import flat_options, options_from
+from rdpkit.mechanisms.algorithms.specification import as_parameters, options_from
 
 TOY = """
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def test_options_of_options_are_flat_in_files():
     kind = find_mechanism("dp-hp").options
     made = options_from(kind, {"noise_std": 2.0, "products": 3, "iterations": 7})
     assert (made.kernel.products, made.fit.iterations, made.fit.batch_size) == (3, 7, 200)
-    assert options_from(kind, flat_options(made)) == made
+    assert options_from(kind, as_parameters(made)) == made
 
 
 def test_names_are_listed_without_importing_anything():
