@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 __version__ = "0.2.0"
 
 if _TYPE_CHECKING:
-    from rdpkit.accountants.limits import limits
+    from rdpkit.accountants.losses.layout import limits
     from rdpkit.accountants.rdp_curve import RdpCurve
     from rdpkit.accountants.sweeps import Sweep, sweep_epsilon
     from rdpkit.adjacency import Adjacency
@@ -108,7 +108,7 @@ __all__ = [
 # Public names by module. Each is imported when it is first asked for, so that ``import rdpkit``
 # costs next to nothing in programs that may never ask.
 _MODULES = {
-    "accountants.limits": ("limits",),
+    "accountants.losses.layout": ("limits",),
     "adjacency": ("Adjacency",),
     "analysis": ("compare", "delta", "epsilon", "lower_bound"),
     "conversions.curves": ("rdp_to_epsilon",),

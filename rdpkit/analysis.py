@@ -374,7 +374,7 @@ def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> 
     if bound == BEST and options.conversion is None:
         return _best(event, target, options)
     if bound == UPPER_ID:
-        return loss_distributions.upper(event, target)
+        return loss_distributions.upper(event, target)[0]
     if bound == LOWER_ID:
         return loss_distributions.lower(event, target)[0]
     published = find_published(event, target.adjacency, bound)
@@ -407,13 +407,13 @@ def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:
     divergences are computed only if there is no loss distribution.
     """
     try:
-        by_losses = loss_distributions.upper(event, target)
+        by_losses, exact = loss_distributions.upper(event, target)
     except NoLossDistributionError as error:
         if target.delta == 0.0:
             return _nothing_known(event, target, BEST, Kind.UPPER)
         found = renyi.upper(event, target, options)
         return replace(found, notes=(*found.notes, f"no privacy loss distribution: {error}"))
-    if loss_distributions.is_exact(event, target.adjacency):
+    if exact:
         return by_losses
     by_divergences = renyi.upper(event, target, options)
     smaller = target.number(by_losses) <= target.number(by_divergences)

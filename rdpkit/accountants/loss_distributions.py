@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from operator import itemgetter
 
 from flint import arb, ctx
 
@@ -32,7 +33,6 @@ from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.curves import parameters
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
 from rdpkit.accountants.losses.steps import Alternative, ProfileStep, Releases, alternatives
-from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError, Step
@@ -85,8 +85,11 @@ class LossBound:
     step: float = 0.0
 
 
-def upper(event: Event, target: Target) -> Guarantee:
-    """The largest number over all that a changed record may amount to.
+def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
+    """The largest number over all that a changed record may amount to, and whether it is exact.
+
+    It is exact, up to the accuracy with which it is computed, where what bounds the event from
+    above are pairs of distributions. No other bound can then be smaller.
 
     Raises
     ------
@@ -94,13 +97,12 @@ def upper(event: Event, target: Target) -> Guarantee:
         If no privacy loss distribution is known for a part of the event, or one takes more work
         than the limits in force.
     """
-    candidates = _directions(alternatives(event, target.adjacency))
-    if len(candidates) == 1:
-        worst = _above(candidates[0].releases, target)
-    else:
-        worst = _worst([candidate.releases for candidate in candidates], target)
+    candidates = list(_directions(alternatives(event, target.adjacency)))
+    worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
     enclosure = Enclosure(lower=worst.other_end, upper=worst.value)
-    return _guarantee(event, target, worst, Kind.UPPER, enclosure)
+    steps = [step for releases in candidates for step, _ in releases]
+    exact = not [step for step in steps if isinstance(step, Step) and not step.is_a_pair]
+    return _guarantee(event, target, worst, Kind.UPPER, enclosure), exact
 
 
 def _worst(candidates: Sequence[Releases], target: Target) -> LossBound:
@@ -117,29 +119,13 @@ def _worst(candidates: Sequence[Releases], target: Target) -> LossBound:
             value = _above(candidates[index], target, _ROUGH).value
         rough.append((value, index))
     worst: LossBound | None = None
-    for value, index in sorted(rough, key=lambda pair: -pair[0]):
+    for value, index in sorted(rough, key=itemgetter(0), reverse=True):
         if worst is not None and value <= worst.value:
             break
         found = _above(candidates[index], target)
         worst = found if worst is None or found.value > worst.value else worst
     assert worst is not None
     return worst
-
-
-def is_exact(event: Event, adjacency: Adjacency) -> bool:
-    """Whether what bounds the event from above are pairs of distributions.
-
-    No other bound can then be smaller, up to the accuracy with which this one is computed.
-    """
-    try:
-        found = alternatives(event, adjacency)
-    except NoLossDistributionError:
-        return False
-    for one in found:
-        for step, _ in one.releases:
-            if isinstance(step, Step) and not step.is_a_pair:
-                return False
-    return True
 
 
 def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
@@ -153,7 +139,7 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
     NoLossDistributionError
         If no pair is known for a part of the event, or it takes more work than the limits in force.
     """
-    candidates = _directions(alternatives(event, target.adjacency, attained=True))
+    candidates = list(_directions(alternatives(event, target.adjacency, attained=True)).values())
     rough = [_roughly(one.releases, target) for one in candidates]
     chosen = candidates[rough.index(max(rough))]
     best = _below(chosen.releases, target)
@@ -169,15 +155,15 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
     return _guarantee(event, target, best, Kind.LOWER, enclosure), chosen
 
 
-def _directions(found: tuple[Alternative, ...]) -> list[Alternative]:
-    """Every alternative in both orders of the two data sets, each once."""
+def _directions(found: tuple[Alternative, ...]) -> dict[Releases, Alternative]:
+    """Every alternative in both orders of the two data sets, each once, by its releases."""
     both: dict[Releases, Alternative] = {}
     for alternative in found:
         both.setdefault(alternative.releases, alternative)
     for alternative in found:
         other = alternative.reversed()
         both.setdefault(other.releases, other)
-    return list(both.values())
+    return both
 
 
 def _above(releases: Releases, target: Target, accuracy: float = ACCURACY) -> LossBound:
@@ -239,9 +225,9 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     if isinstance(only, Step) and only.is_gaussian and delta > 0.0:
         value = closed.epsilon(only, delta, above=True)
         return LossBound(value=value, other_end=_just_below(value))
-    pure = largest_loss(releases)
-    if delta == 0.0 or not infinite_mass(releases) <= delta:
-        finite = pure if delta == 0.0 and infinite_mass(releases) == 0 else math.inf
+    pure, infinite = largest_loss(releases), infinite_mass(releases)
+    if delta == 0.0 or not infinite <= delta:
+        finite = pure if delta == 0.0 and infinite == 0 else math.inf
         return LossBound(value=finite, other_end=finite)
     if pure == 0.0:
         return LossBound(value=0.0, other_end=0.0)
@@ -277,7 +263,8 @@ def _epsilon_on_grids(releases: Releases, delta: float, accuracy: float, pure: f
         around = best.value if math.isfinite(best.value) else 1.25 * guess
         if around == 0.0:
             break
-    if best_layout is not None and _is_wide(best, accuracy):
+    wide = _WIDE * accuracy
+    if best_layout is not None and best.value - best.other_end > wide * best.value:
         again = partial(
             arrange, releases, delta=delta, epsilon=None, around=best.value, accuracy=accuracy
         )
@@ -285,17 +272,13 @@ def _epsilon_on_grids(releases: Releases, delta: float, accuracy: float, pure: f
             low, high = Above(sharper).epsilon_at(delta)
             if high < best.value:
                 best = LossBound(value=high, other_end=low, step=sharper.grid.step)
-            if not _is_wide(best, accuracy):
+            if best.value - best.other_end <= wide * best.value:
                 break
     if math.isinf(best.value) and math.isinf(pure):
         raise failure or NoLossDistributionError(
             f"Double precision does not resolve delta {delta!r} of this composition."
         )
     return best
-
-
-def _is_wide(found: LossBound, accuracy: float) -> bool:
-    return found.value - found.other_end > _WIDE * accuracy * found.value
 
 
 def delta_above(releases: Releases, *, epsilon: float, accuracy: float = ACCURACY) -> LossBound:
@@ -469,15 +452,11 @@ def infinite_mass(releases: Releases) -> arb:
     if isinstance(step, ProfileStep) and len(releases) == count == 1:
         return arb(step.profile.infinite)
     with ctx.workprec(128):
-        kept = sum(
-            (
-                count * (-arb(step.profile.infinite)).log1p()
-                for step, count in releases
-                if isinstance(step, ProfileStep)
-            ),
-            arb(0),
-        )
-        return -kept.expm1()
+        log_finite = arb(0)
+        for step, count in releases:
+            if isinstance(step, ProfileStep):
+                log_finite += count * (-arb(step.profile.infinite)).log1p()
+        return -log_finite.expm1()
 
 
 def _merged(releases: Releases) -> tuple[Releases, Step | ProfileStep | None]:

@@ -429,12 +429,14 @@ class _Distributions:
         """The logarithm of epsilon over the target, remembering the guarantee."""
         self.evaluations += 1
         try:
-            self.seen[t] = loss_distributions.upper(self._variable.at(t), self._requirement.target)
+            found, _ = loss_distributions.upper(self._variable.at(t), self._requirement.target)
         except NoLossDistributionError as error:
             self.reasons.append(str(error))
             return math.inf
-        epsilon = self.seen[t].epsilon
-        return math.log(epsilon / self._requirement.epsilon) if epsilon > 0.0 else -math.inf
+        self.seen[t] = found
+        if found.epsilon <= 0.0:
+            return -math.inf
+        return math.log(found.epsilon / self._requirement.epsilon)
 
 
 def _position(variable: SearchVariable, known: Calibration) -> float:

@@ -61,11 +61,6 @@ class Format:
     complex: Any
     u: float
 
-    @property
-    def product(self) -> float:
-        """By how much a complex product is off; a little more than sqrt(5) u."""
-        return 2.3 * self.u
-
     def transform_error(self, size: int) -> float:
         """Bound on the error of :func:`transform` in the 2-norm, relative to the exact one."""
         return 8.1 * self.u * (size.bit_length() // 2)
@@ -127,6 +122,7 @@ class Composition:
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def compose(factors: Sequence[Factor], format_: Format = DOUBLE) -> Composition:
     r"""The distribution of a sum of independent losses, modulo N, with its error.
 
@@ -152,20 +148,13 @@ def compose(factors: Sequence[Factor], format_: Format = DOUBLE) -> Composition:
         If the counts are too large for the format to say anything (about 4e13 doubles in all), or
         numbers overflow.
     """
-    size = factors[0].masses.size
-    total = sum(factor.count for factor in factors)
-    rounding = math.expm1(total * math.log1p(format_.product)) * (1.0 + 1e-9)
+    total = sum([factor.count for factor in factors])
+    # A complex product is off by at most sqrt(5) u.
+    rounding = math.expm1(total * math.log1p(2.3 * format_.u)) * (1.0 + 1e-9)
     if not rounding < 0.1:
         raise ArithmeticError(f"A sum of {total} losses is too long for floats.")
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _composed(factors, size, rounding, format_)
-
-
-def _composed(
-    factors: Sequence[Factor], size: int, rounding: float, format_: Format
-) -> Composition:
-    """What :func:`compose` returns; numbers that overflow end as an error, not as a result."""
-    u, relative = format_.u, format_.transform_error(size)
+    size, u = factors[0].masses.size, format_.u
+    relative = format_.transform_error(size)
     product: Numbers | None = None
     largest: Numbers | None = None
     moved = np.zeros(size, dtype=format_.real)
@@ -187,6 +176,7 @@ def _composed(
     error = (
         float(off.sum()) / size * (1.0 + 4.0 * size * u) + relative * norm / math.sqrt(size) + TINY
     )
+    # Overflow is no warning of numpy's, but an error here.
     if not (math.isfinite(error) and np.isfinite(masses).all()):
         raise ArithmeticError("The masses of a sum overflow.")
     return Composition(masses=masses.astype(np.float64), error=error * (1.0 + 16.0 * U))

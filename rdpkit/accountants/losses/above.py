@@ -135,10 +135,10 @@ class Above:
         if known is not None:
             return known
         start = place - self.window.first
-        low, high = (
+        low, high = [
             float(np.dot(weights[: masses.size - start], masses[start:]))
             for weights, masses in zip(self._weights, self._masses, strict=True)
-        )
+        ]
         rounding = 2.0 * (self.window.size + 8) * U
         high = high * (1.0 + rounding) + self.window.size * TINY
         with ctx.workprec(_BITS):
@@ -194,18 +194,14 @@ class Above:
 
     def _first(self, target: arb, first: int) -> int | None:
         """The first grid point at which delta is certainly at most the target."""
-
-        def meets(place: int) -> bool:
-            return bool(self.delta(place)[1] <= target)
-
-        if meets(first):
+        if self.delta(first)[1] <= target:
             return first
         low, high = first, self.window.last
-        if not meets(high):
+        if not self.delta(high)[1] <= target:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if meets(middle) else (middle, high)
+            low, high = (low, middle) if self.delta(middle)[1] <= target else (middle, high)
         return high
 
     def _exceeding(self, target: arb, first: int, good: int) -> int | None:
@@ -214,18 +210,14 @@ class Above:
         Sums lose digits where delta is tiny, so that this point may be thousands of grid points
         away: the distance is doubled until one is found, and then bisected.
         """
-
-        def exceeds(place: int) -> bool:
-            return bool(self.delta(place)[0] > target)
-
         high, low = good, good - 1
-        while not exceeds(low):
+        while not self.delta(low)[0] > target:
             if low == first:
                 return None
             high, low = low, max(first, 2 * low - good)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if exceeds(middle) else (low, middle)
+            low, high = (middle, high) if self.delta(middle)[0] > target else (low, middle)
         return low
 
 

@@ -152,22 +152,24 @@ def add_up(
                 f"A privacy loss distribution is beyond floats: {error}"
             ) from None
     # Folding into the window adds masses, and each such sum is rounded a few times.
-    folds = max(1 + int(part.indices[-1] - part.indices[0]) // window.size for part, _ in parts)
-    many = sum(count for _, count in parts)
+    folds = max([1 + int(part.indices[-1] - part.indices[0]) // window.size for part, _ in parts])
+    many = sum([count for _, count in parts])
     off = found.error
     if folds > 1:
         off += math.expm1(1.01 * folds * U * many) * float(np.max(found.masses) + off)
     rolled = np.roll(found.masses, -(window.first % window.size))
     log_total = math.fsum(
-        count * math.log(_up(float(part.masses.sum()) + part.lost, part.masses.size))
-        for part, count in parts
+        [
+            count * math.log(_up(float(part.masses.sum()) + part.lost, part.masses.size))
+            for part, count in parts
+        ]
     )
     growth = math.exp(min(log_total + 1e-9 * abs(log_total) + 1e-12, 700.0))
-    missing = math.fsum(count * part.lost for part, count in parts) * growth
+    missing = math.fsum([count * part.lost for part, count in parts]) * growth
     below = beyond(parts, grid, window.first, above=False)
     with ctx.workprec(_BITS):
-        scale = sum((count * arb(part.scale) for part, count in parts), arb(0))
-        finite = sum((count * (-part.infinite).log1p() for part, count in parts), arb(0))
+        scale = sum([count * arb(part.scale) for part, count in parts], arb(0))
+        finite = sum([count * (-part.infinite).log1p() for part, count in parts], arb(0))
         above = beyond(parts, grid, window.last, above=True)
         over = arb(0)
         if last:
@@ -192,7 +194,9 @@ def beyond(parts: Sequence[tuple[Tilted, int]], grid: Grid, edge: int, *, above:
     """Tilted mass of the sum beyond a grid point: Chernoff's inequality, rounded up."""
     sign = 1 if above else -1
     ends = [int(part.indices[-1] if above else part.indices[0]) for part, _ in parts]
-    if sign * edge >= sum(count * sign * end for (_, count), end in zip(parts, ends, strict=True)):
+    if sign * edge >= sum(
+        [count * sign * end for (_, count), end in zip(parts, ends, strict=True)]
+    ):
         return arb(0)
     rate = _best_rate(parts, edge, sign)
     # Exponents are measured from the far ends, so that none of them is above 0.

@@ -18,6 +18,10 @@ from rdpkit.events.losses import NoLossDistributionError, Step
 
 Array = NDArray[np.float64]
 
+RARE = 1e-6
+"""The part of delta that may be moved to infinity above a window."""
+# The part of delta that may be lost because its losses lie below a window or wrap around in it.
+_LOST = 1e-6
 _POINTS = 3000
 # Losses of other steps are too large, or too close to each other, for floats.
 _LEAST_DISTANCE, _MOST_DISTANCE = 1e-7, 1e5
@@ -198,31 +202,37 @@ class Sum:
         """The cumulant, and mean and variance once tilted, of the sum."""
         found = [(count, guide.moments(tilt)) for guide, count in self.parts]
         return (
-            math.fsum(n * k for n, (k, _, _) in found),
-            math.fsum(n * m for n, (_, m, _) in found),
-            math.fsum(n * v for n, (_, _, v) in found),
+            math.fsum([n * k for n, (k, _, _) in found]),
+            math.fsum([n * m for n, (_, m, _) in found]),
+            math.fsum([n * v for n, (_, _, v) in found]),
         )
 
     def cumulant(self, tilt: float) -> float:
         """Logarithm of the mean of e^(tilt sum)."""
-        return math.fsum(count * guide.cumulant(tilt) for guide, count in self.parts)
+        return math.fsum([count * guide.cumulant(tilt) for guide, count in self.parts])
 
-    def upper_end(self, log_probability: float, start: float) -> float:
-        """Where at most about e^log_probability of the sum lies above; tilts from ``start`` on."""
-        tilts: list[float] = (start * _FACTORS).tolist()
-        return min((self.cumulant(t) - log_probability) / t for t in tilts)
+    def ends(self, at: Saddle, times: int) -> tuple[float, float, float]:
+        """Ends of a window outside of which little of the sum lies, if it is taken ``times`` times.
 
-    def tilted_upper_end(self, tilt: float, log_mass: float) -> float:
-        """Where at most about e^log_mass of the tilted sum lies above."""
+        All three ends are chosen by Chernoff's inequality.
+
+        Returns
+        -------
+        low, high, wrapping : float
+            Little of the tilted mass lies below ``low`` or above ``wrapping``, and little of the
+            probability above ``high``.
+        """
+        tilt = at.tilt
+        log_lost = at.log_share + math.log(_LOST / times)
         here, mean, variance = self.moments(tilt)
-        steps: list[float] = (_TILTS / math.sqrt(max(variance, 1e-300))).tolist()
-        return max(mean, min((self.cumulant(tilt + d) - here - log_mass) / d for d in steps))
-
-    def lower_end(self, tilt: float, log_mass: float) -> float:
-        """Where at most about e^log_mass of the tilted sum lies below."""
-        here, mean, variance = self.moments(tilt)
-        steps: list[float] = (_TILTS / math.sqrt(max(variance, 1e-300))).tolist()
-        return min(mean, max((here - self.cumulant(tilt - d) + log_mass) / d for d in steps))
+        apart: list[float] = (_TILTS / math.sqrt(max(variance, 1e-300))).tolist()
+        low = min(mean, max([(here - self.cumulant(tilt - d) + log_lost) / d for d in apart]))
+        wrapping = max(mean, min([(self.cumulant(tilt + d) - here - log_lost) / d for d in apart]))
+        # Beyond the tilted mean the best tilt is larger than the one in use.
+        larger: list[float] = (max(tilt, 0.5 / at.deviation) * _FACTORS).tolist()
+        log_rare = at.log_delta + math.log(RARE / times)
+        high = min([(self.cumulant(t) - log_rare) / t for t in larger])
+        return low, max(high, mean + 4.0 * math.sqrt(variance)), wrapping
 
 
 @dataclass(frozen=True, slots=True)

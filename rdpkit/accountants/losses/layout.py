@@ -7,21 +7,23 @@ Every choice gives a valid bound. Choices are made so that the discretisation mo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
-from rdpkit.accountants.limits import current as current_limits
+from rdpkit import _validate
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, Total, Window, add_up
-from rdpkit.accountants.losses.guide import Guide, Saddle, Sum, guide, saddle
+from rdpkit.accountants.losses.guide import RARE, Guide, Saddle, Sum, guide, saddle
 from rdpkit.accountants.losses.steps import ProfileStep, Releases
 from rdpkit.events.losses import NoLossDistributionError, Step
 from rdpkit.numerics.fourier import DOUBLE, Format, extended
 
 ACCURACY = 2e-4
-# The parts of delta that may be moved to infinity above the window, or lost below it.
-_UPPER_END, _LOST = 1e-6, 1e-6
 # Tilted mass of one release that is moved up to its lowest grid point, over all releases.
 _LOWER_END = 1e-8
 _SMALLEST, _SINGLE = 1 << 8, 1 << 17
@@ -114,11 +116,11 @@ class Layout:
 
     def cost(self) -> tuple[float, float]:
         """Seconds and bytes, estimated."""
-        cells = sum(block.edges.size for block in self.blocks)
+        cells = sum([block.edges.size for block in self.blocks])
         sizes = [self.window.size * (1 + len(self.blocks))]
         for block in self.blocks:
             sizes += [w.size for w in (block.window, block.rest_window) if w is not None]
-        points = sum(2.0 * size * size.bit_length() / 20.0 for size in sizes)
+        points = sum([2.0 * size * size.bit_length() / 20.0 for size in sizes])
         seconds = cells * _SECONDS_PER_CELL + points * _SECONDS_PER_POINT
         size = max(self.window.size, *sizes[1:], 1) * _BYTES_PER_POINT
         if self.format_ is not DOUBLE:
@@ -158,19 +160,43 @@ def arrange(
     """
     log_delta = None if delta is None else math.log(delta)
     guides, at = _guides(releases, log_delta, epsilon, around)
-    total = Sum(parts=guides)
-    total_count = sum(count for _, count in releases)
+    total_count = sum([count for _, count in releases])
     if not (math.isfinite(at.epsilon) and math.isfinite(at.tilt) and math.isfinite(at.deviation)):
         raise NoLossDistributionError("The losses are too large for privacy loss distributions.")
     budget = _budget(at, accuracy, delta_asked=epsilon is not None)
-    low, high, wrapping = _ends(total, at, 1)
+    low, high, wrapping = Sum(parts=guides).ends(at, 1)
     # Mass that wraps around from above the window must end up below epsilon.
     span = max(high - low, wrapping - at.epsilon)
-    step = _finest(guides, at.tilt, 0.5 * budget, span)
-    choose = _Chooser(releases=releases, guides=guides, at=at, budget=budget, low=low, span=span)
-    found = choose.layout(step, _size(span / step), staged=False)
+    profiles = [step.profile for step, _ in releases if isinstance(step, ProfileStep)]
+    last = max([profile.epsilons[-1] for profile in profiles], default=0.0)
+
+    def with_window(step: float, size: int, *, staged: bool) -> Layout:
+        if last > step:
+            # The last epsilon of a profile is put on a grid point, or just before it: the step is
+            # a few roundings larger than it need be.
+            step = last / math.ceil(last / step) * (1.0 + 4.0 * math.ulp(1.0))
+        grid = Grid(step=step, tilt=at.tilt)
+        share, staged_at = budget / len(releases), at if staged else None
+        blocks = [
+            _block(one, found, count, grid, share, staged_at=staged_at)
+            for (one, _), (found, count) in zip(releases, guides, strict=True)
+        ]
+        window = Window(first=math.floor(low / step) - 1, size=size)
+        return Layout(saddle=at, grid=grid, window=window, blocks=tuple(blocks))
+
+    # The widest of many steps that add no more than half of the budget to the variance.
+    step = math.sqrt(6.0 * (0.5 * budget) / total_count)
+    while 2.0 * step <= span / _SMALLEST:
+        if math.fsum([n * g.inflation(at.tilt, 2.0 * step) for g, n in guides]) > 0.5 * budget:
+            break
+        step *= 2.0
+    found = with_window(step, _size(span / step), staged=False)
     if found.window.size > _SINGLE and len(releases) < total_count and not at_once:
-        found = min(found, choose.layout_in_stages(), key=lambda one: one.cost()[0])
+        # Sums of blocks that go onto a coarser grid have shorter transforms where counts are large,
+        # unless single losses are as large as their sum.
+        in_stages = with_window(span / (0.98 * _FINAL), _FINAL, staged=True)
+        if in_stages.cost()[0] < found.cost()[0]:
+            found = in_stages
     excess = _excess(found)
     if excess is not None:
         raise NoLossDistributionError(excess)
@@ -188,21 +214,21 @@ def _guides(
     What is too rare depends on delta. Where delta is asked for it is guessed; if leaving out rare
     losses makes the guess smaller, the guess was too large and is replaced.
     """
-    total_count = sum(count for _, count in releases)
+    total_count = sum([count for _, count in releases])
     reach = 60.0 + math.log(total_count) - (log_delta or 0.0)
     asked = log_delta
     for _ in range(_ROUNDS):
-        whole = tuple((guide(step, reach), count) for step, count in releases)
+        whole = tuple([(guide(step, reach), count) for step, count in releases])
         at = saddle(Sum(parts=whole), log_delta=log_delta, epsilon=epsilon, around=around)
         if asked is None:
             asked = max(at.log_delta, _LEAST_LOG_DELTA)
         for _ in range(_GUESSES):
-            limit = asked + math.log(_UPPER_END / total_count)
-            guides = tuple((found.truncated(limit), count) for found, count in whole)
+            limit = asked + math.log(RARE / total_count)
+            guides = tuple([(found.truncated(limit), count) for found, count in whole])
             at = saddle(Sum(parts=guides), log_delta=log_delta, epsilon=epsilon, around=around)
             if log_delta is not None:
                 break
-            once = max(math.log(n) + found.log_excess(at.epsilon) for found, n in guides)
+            once = max([math.log(n) + found.log_excess(at.epsilon) for found, n in guides])
             guess = max(at.log_delta, once, _LEAST_LOG_DELTA)
             if guess > asked - 1.0:
                 at = replace(at, log_delta=asked)
@@ -213,66 +239,6 @@ def _guides(
             break
         reach = 1.2 * needed
     return guides, at
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chooser:
-    """All that both ways to sum have in common: at once, or in blocks that go onto a coarser grid.
-
-    The second one has shorter transforms where counts are large, unless single losses are as large
-    as their sum.
-    """
-
-    releases: Releases
-    guides: _Guides
-    at: Saddle
-    budget: float
-    low: float
-    span: float
-
-    def layout_in_stages(self) -> Layout:
-        """On a last grid of a fixed size."""
-        return self.layout(self.span / (0.98 * _FINAL), _FINAL, staged=True)
-
-    def layout(self, step: float, size: int, *, staged: bool) -> Layout:
-        """On a last grid of ``size`` points."""
-        step = _aligned(step, self.releases)
-        grid = Grid(step=step, tilt=self.at.tilt)
-        share = self.budget / len(self.releases)
-        blocks = tuple(
-            _block(one, found, count, grid, share, staged_at=self.at if staged else None)
-            for (one, _), (found, count) in zip(self.releases, self.guides, strict=True)
-        )
-        window = Window(first=math.floor(self.low / step) - 1, size=size)
-        return Layout(saddle=self.at, grid=grid, window=window, blocks=blocks)
-
-
-def _ends(total: Sum, at: Saddle, count: int) -> tuple[float, float, float]:
-    """Ends of a window outside of which little enough of a sum lies, ``count`` times.
-
-    The lower end is chosen by the tilted mass; the upper one by probability, and by the tilted mass
-    that may wrap around.
-    """
-    lost = at.log_share + math.log(_LOST / count)
-    low = total.lower_end(at.tilt, lost)
-    # Tilts are tried upwards from this one: beyond the tilted mean the best one is larger.
-    start = max(at.tilt, 0.5 / at.deviation)
-    high = total.upper_end(at.log_delta + math.log(_UPPER_END / count), start)
-    _, mean, variance = total.moments(at.tilt)
-    high = max(high, mean + 4.0 * math.sqrt(variance))
-    return low, high, total.tilted_upper_end(at.tilt, lost)
-
-
-def _excess(found: Layout) -> str | None:
-    """What a layout would cost, if that is more than the limits in force allow."""
-    limits = current_limits()
-    seconds, size = found.cost()
-    if seconds <= limits.seconds and size <= limits.bytes:
-        return None
-    return (
-        f"A privacy loss distribution would take about {seconds:.2g} s and {size:.2g} bytes; "
-        f"the limits are {limits.seconds:g} s and {limits.bytes:g} bytes (rdpkit.limits)."
-    )
 
 
 def _size(points: float) -> int:
@@ -293,26 +259,6 @@ def _budget(at: Saddle, accuracy: float, *, delta_asked: bool) -> float:
         scale = max(scale, _DELTA_OVER_EPSILON / at.tilt)
     budget = 2.0 * accuracy * scale / (at.tilt + 1.0)
     return min(budget, max(_MOST_INFLATION * at.deviation**2, (accuracy * at.epsilon) ** 2))
-
-
-def _finest(guides: _Guides, tilt: float, budget: float, span: float) -> float:
-    """The widest grid step, of many, that adds no more than the budget to the variance."""
-    step = math.sqrt(6.0 * budget / sum(count for _, count in guides))
-    limit = span / _SMALLEST
-    while 2.0 * step <= limit:
-        if math.fsum(n * g.inflation(tilt, 2.0 * step) for g, n in guides) > budget:
-            break
-        step *= 2.0
-    return step
-
-
-def _aligned(step: float, releases: Releases) -> float:
-    """The step, a little smaller, such that a profile's last epsilon is on the grid."""
-    last = max(
-        (s.profile.epsilons[-1] for s, _ in releases if isinstance(s, ProfileStep)), default=0.0
-    )
-    # The step is a few roundings larger, so that the profile ends on the grid point or before it.
-    return last / math.ceil(last / step) * (1.0 + 4.0 * math.ulp(1.0)) if last > step else step
 
 
 def _block(
@@ -390,7 +336,7 @@ def copies(
 
 
 def _window(found: Guide, block: int, count: int, grid: Grid, at: Saddle) -> Window:
-    low, _, wrapping = _ends(Sum(parts=((found, block),)), at, max(count // block, 1))
+    low, _, wrapping = Sum(parts=((found, block),)).ends(at, max(count // block, 1))
     size = _size((wrapping - low) / grid.step)
     return Window(first=math.floor(low / grid.step) - 1, size=size)
 
@@ -442,3 +388,109 @@ def _edges(
         for node in losses.tolist():
             extra += [math.floor(node / w), math.ceil(node / w)]
     return np.unique(np.concatenate([edges, np.array(extra, dtype=np.int64)]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits on work, which is estimated before it begins.
+
+    Parameters
+    ----------
+    seconds : float
+        Processor time of one distribution.
+    bytes : float
+        Memory of one distribution.
+    """
+
+    seconds: float = 30.0
+    bytes: float = 1e9
+
+
+# Environment variables, for the command line and for processes that it starts.
+_SECONDS, _BYTES = "RDPKIT_MAX_SECONDS", "RDPKIT_MAX_BYTES"
+_CURRENT: ContextVar[Limits | None] = ContextVar("limits", default=None)
+
+
+def _current() -> Limits:
+    """The limits in force: those of a ``with`` block, or of the environment, or the usual ones.
+
+    Raises
+    ------
+    ValueError
+        If an environment variable is no positive number.
+    """
+    return _CURRENT.get() or _from_environment(
+        os.environ.get(_SECONDS, ""), os.environ.get(_BYTES, "")
+    )
+
+
+@lru_cache(maxsize=8)
+def _from_environment(seconds: str, size: str) -> Limits:
+    usual = Limits()
+    return Limits(
+        seconds=_number(_SECONDS, seconds) if seconds else usual.seconds,
+        bytes=_number(_BYTES, size) if size else usual.bytes,
+    )
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return _validate.positive(name, float(text))
+    except ValueError:
+        raise _validate.fail(name, "to be a positive number", text) from None
+
+
+@contextmanager
+def limits(*, seconds: float | None = None, memory: float | None = None) -> Iterator[Limits]:
+    """Set, for a while, how much work one privacy loss distribution may be.
+
+    A distribution that would take more is not computed. The answer is then the certified bound from
+    Renyi divergences, and a note says so. Estimates are rough, within a small factor. On the
+    command line the environment variables ``RDPKIT_MAX_SECONDS`` and ``RDPKIT_MAX_BYTES`` do the
+    same.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        Processor time; 30 where nothing is set.
+    memory : float, optional
+        Bytes; 1e9 where nothing is set.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not a positive number.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> step = rdpkit.PoissonSampledGaussian(
+    ...     noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
+    >>> many = rdpkit.Repeated(event=step, count=1000)
+    >>> with rdpkit.limits(seconds=1e-6):
+    ...     g = rdpkit.epsilon(many, delta=1e-5, adjacency="add_or_remove_one")
+    >>> g.bound, "1e-06 s" in " ".join(g.notes)
+    ('mironov2019', True)
+    """
+    before = _current()
+    chosen = Limits(
+        seconds=before.seconds if seconds is None else _validate.positive("seconds", seconds),
+        bytes=before.bytes if memory is None else _validate.positive("memory", memory),
+    )
+    token = _CURRENT.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _CURRENT.reset(token)
+
+
+def _excess(found: Layout) -> str | None:
+    """What a layout would cost, if that is more than the limits in force allow."""
+    allowed = _current()
+    seconds, size = found.cost()
+    if seconds <= allowed.seconds and size <= allowed.bytes:
+        return None
+    return (
+        f"A privacy loss distribution would take about {seconds:.2g} s and {size:.2g} bytes; "
+        f"the limits are {allowed.seconds:g} s and {allowed.bytes:g} bytes (rdpkit.limits)."
+    )

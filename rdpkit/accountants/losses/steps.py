@@ -99,7 +99,7 @@ def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternativ
     if isinstance(event, Repeated):
         return [
             Alternative(
-                releases=tuple((step, count * event.count) for step, count in found.releases),
+                releases=tuple([(step, count * event.count) for step, count in found.releases]),
                 touched=found.touched,
             )
             for found in _walk(event.event, adjacency, attained)
