@@ -9,20 +9,25 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from numpy.typing import NDArray
 
+from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Event
 
 Array = NDArray[np.float64]
 
+# Bits of the products of balls: far more than the accuracy of the formulas.
+_PRECISION = 128
+
 
 class Kind(StrEnum):
-    """What a number says about the truth.
+    """How a number relates to what a mechanism really leaks.
 
-    ``PUBLISHED``: what a paper prints, right or wrong. ``UPPER``: proven, the mechanism leaks at
-    most this. ``LOWER``: an explicit pair of neighbouring data sets leaks at least this.
+    ``PUBLISHED``: what a paper prints, whether it is right or wrong. ``UPPER``: it is proven that
+    the mechanism leaks at most this. ``LOWER``: two neighbouring data sets are known for which it
+    leaks at least this.
     """
 
     PUBLISHED = "published"
@@ -37,9 +42,9 @@ class OrderRange:
     Parameters
     ----------
     lowest, highest : float
-        Bounds of the range; ``highest`` may be inf.
+        Ends of the range; ``highest`` may be inf.
     includes_lowest, includes_highest : bool
-        Whether the bounds belong to it.
+        Whether each end belongs to the range.
     integers_only : bool
         Whether the theorem is stated for integers only.
     """
@@ -66,7 +71,7 @@ class OrderRange:
         return f"integers in {interval}" if self.integers_only else interval
 
     def check(self, name: str, orders: Array, theorem: str) -> None:
-        """Raise a ValueError if an order is outside of the range."""
+        """Raise a ValueError that names the first order outside of the range, if there is one."""
         outside = orders[~self.contains(orders)]
         if outside.size:
             raise ValueError(
@@ -88,29 +93,31 @@ class RdpBound:
     id : str
         Stable identifier, as reports print it.
     title : str
-        What it is, in a few words.
+        What the theorem is about, in a few words.
     source : str
         Paper, theorem and version.
     kind : Kind
         Published, upper or lower.
     event_type : type
-        The kind of event that it is about.
+        The kind of event that the theorem is about.
     adjacencies : tuple of Adjacency
-        The neighbouring relations for which it is stated.
+        The neighbouring relations for which the theorem is stated.
     conversion : {"mironov2017", "balle2020", "optimal"}
         For a published bound, the conversion to (epsilon, delta) that the paper uses.
     order_range : callable
         Maps an event and an adjacency to the orders at which the theorem holds.
     rdp : callable
-        Maps an event, orders inside of that range (shape (k,)) and an adjacency to divergences.
+        Maps an event, orders inside of that range (shape (k,)) and an adjacency to upper bounds
+        on the divergence, or, for a published bound, to what the paper prints.
     assumptions : callable
-        Maps an event to what must hold for the bound to be true of the mechanism.
+        Maps an event to the conditions under which the bound is true of the mechanism.
     grid : tuple of float, optional
-        For a published bound, the orders over which its authors minimised, where that matters.
+        For a published bound, the orders over which its authors minimised epsilon, if the printed
+        number depends on them.
     ball : callable, optional
         Maps an event, one order inside of the range (a float, taken as an exact number) and an
-        adjacency to a ball that contains the theorem's value. Where a formula has a free
-        parameter, any fixed choice of it is a bound, and the ball is for that choice.
+        adjacency to a ball that contains the theorem's value. If a formula has a free parameter,
+        every value of the parameter gives a bound, and the ball is for one of these values.
     """
 
     id: str
@@ -129,7 +136,8 @@ class RdpBound:
     def applies(self, event: Event, adjacency: Adjacency) -> bool:
         """Whether the theorem is about this event under this adjacency.
 
-        What the user vouches for holds under the adjacency that the event itself names.
+        An event whose numbers the user vouches for names the adjacency under which they hold; no
+        theorem applies to it under the other one.
         """
         vouched_for = getattr(event, "adjacency", adjacency)
         return (
@@ -138,13 +146,22 @@ class RdpBound:
             and adjacency is vouched_for
         )
 
+    def check_adjacency(self, adjacency: Adjacency) -> None:
+        """Raise a ValueError if the theorem, asked for by its name, is not for this adjacency."""
+        if adjacency not in self.adjacencies:
+            raise _validate.fail(
+                "adjacency",
+                f"to be {self.adjacencies[0].value!r}, the one that theorem {self.id!r} is for",
+                adjacency.value,
+            )
+
     def values(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
         """Divergences at any orders: inf, which claims nothing, outside of the theorem's range.
 
         Raises
         ------
         ArithmeticError
-            If a value comes out NaN or negative: a failure is never passed on as a number.
+            If a value is NaN or negative, because such a value must not pass for a bound.
         """
         inside = self.order_range(event, adjacency).contains(orders)
         result = np.full(orders.shape, np.inf)
@@ -159,7 +176,7 @@ class RdpBound:
 
 
 def every_order(event: Any, adjacency: Adjacency) -> OrderRange:
-    """The range (1, inf)."""
+    """The range (1, inf) of all Renyi orders."""
     return OrderRange()
 
 
@@ -167,3 +184,39 @@ def integers_from(lowest: int) -> Callable[[Any, Adjacency], OrderRange]:
     """The range of all integers from ``lowest`` on."""
     found = OrderRange(lowest=float(lowest), includes_lowest=True, integers_only=True)
     return lambda event, adjacency: found
+
+
+Arguments = Callable[[Any, Adjacency], tuple[Any, ...]]
+"""Maps an event and an adjacency to the arguments that a formula takes after the orders."""
+
+
+def orders_below(limit: Callable[..., float], arguments: Arguments) -> Callable[..., OrderRange]:
+    """The range (1, c), where ``limit`` computes c from the arguments of the event."""
+    return lambda event, adjacency: OrderRange(highest=limit(*arguments(event, adjacency)))
+
+
+def of_event(
+    formula: Callable[..., Any],
+    arguments: Arguments,
+    releases: Callable[[Any], int] | None = None,
+) -> Callable[[Any, Any, Adjacency], Any]:
+    """The ``rdp`` or the ``ball`` of a bound, from a formula for one release.
+
+    Parameters
+    ----------
+    formula : callable
+        Maps orders (for ``ball``, one order) and the arguments to the divergences of one release.
+    arguments : callable
+        Maps an event and an adjacency to the arguments.
+    releases : callable, optional
+        Maps an event to the number of its releases, whose divergences add up; by default one.
+    """
+
+    def apply(event: Any, orders: Any, adjacency: Adjacency) -> Any:
+        one = formula(orders, *arguments(event, adjacency))
+        if releases is None:
+            return one
+        with ctx.workprec(_PRECISION):
+            return one * int(releases(event))
+
+    return apply

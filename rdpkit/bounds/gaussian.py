@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
+from rdpkit.bounds.base import Array, Kind, RdpBound, every_order, of_event
 from rdpkit.events import Gaussian
 from rdpkit.numerics.balls import over_rounded_inputs
 
@@ -20,8 +20,8 @@ def gaussian_rdp(orders: ArrayLike, *, noise_multiplier: float) -> NDArray[np.fl
 
     Guarantee
     ---------
-    Releasing f(D) + N(0, s^2 I) is (order, r)-RDP with the r returned, and no smaller r holds when
-    two neighbours are at the full sensitivity: an upper bound that is attained.
+    Releasing f(D) + N(0, s^2 I) is (order, r)-RDP with the r returned. If two neighbours are at the
+    full sensitivity, no smaller r holds.
 
     Assumes
     -------
@@ -60,27 +60,28 @@ def gaussian_rdp(orders: ArrayLike, *, noise_multiplier: float) -> NDArray[np.fl
 
 
 def unsampled(orders: Array, z: float) -> Array:
-    """The formula on checked arguments; inf where it exceeds the range of floats."""
+    """The formula, for arguments that have been checked; inf where it exceeds the floats."""
     with np.errstate(over="ignore"):
         return np.asarray(orders / (2.0 * z) / z)
 
 
-def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    return gaussian_rdp(orders, noise_multiplier=event.noise_multiplier(adjacency))
+def rdp(orders: Array, z: float) -> Array:
+    """:func:`gaussian_rdp` with positional arguments."""
+    return gaussian_rdp(orders, noise_multiplier=z)
+
+
+def unsampled_ball(order: float, z: float) -> arb:
+    """A ball that contains the divergence; ``z`` is taken as an exact number."""
+    return arb(order) / (2 * arb(z) * arb(z))
 
 
 def ball(order: float, noise_multiplier: float) -> arb:
     """A ball that contains the divergence; ``noise_multiplier`` may carry a few roundings."""
-
-    def exact(z: float, _: float) -> arb:
-        return arb(order) / (2 * arb(z) * arb(z))
-
-    with ctx.workprec(128):
-        return over_rounded_inputs(exact, noise_multiplier, 1.0)
+    return over_rounded_inputs(lambda z, _: unsampled_ball(order, z), noise_multiplier, 1.0)
 
 
-def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    return ball(order, event.noise_multiplier(adjacency))
+def _arguments(event: Any, adjacency: Adjacency) -> tuple[float]:
+    return (event.noise_multiplier(adjacency),)
 
 
 BOUND = RdpBound(
@@ -91,6 +92,6 @@ BOUND = RdpBound(
     event_type=Gaussian,
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE),
     order_range=every_order,
-    rdp=_rdp,
-    ball=_ball,
+    rdp=of_event(rdp, _arguments),
+    ball=of_event(ball, _arguments),
 )

@@ -1,13 +1,16 @@
-"""Ball arithmetic (python-flint's arb): precision that adapts, and rounding outwards to floats."""
+"""Ball arithmetic with python-flint: adaptive precision, and rounding outwards to floats."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 _MAX_BITS = 1 << 16
+# Arguments that carry a few roundings are off by at most this many units in the last place.
+_ULPS = 8
 
 
 def float_below(ball: arb) -> float:
@@ -20,7 +23,10 @@ def float_above(ball: arb) -> float:
     return math.nextafter(float(ball.upper()), math.inf)
 
 
-_ULPS = 8
+def rational(number: float | Fraction) -> fmpq:
+    """A float or a fraction as an exact rational number."""
+    fraction = Fraction(number)
+    return fmpq(fraction.numerator, fraction.denominator)
 
 
 def over_rounded_inputs(
@@ -28,40 +34,41 @@ def over_rounded_inputs(
 ) -> arb:
     """Enclose a divergence when its two arguments are results of float arithmetic.
 
-    The divergence falls with the noise multiplier and rises with the sampling probability. Both
-    arguments carry a few roundings; evaluating at the two ends, eight units in the last place away,
-    encloses the value at the exact arguments.
+    The divergence falls with the noise multiplier and rises with the sampling probability. Its
+    values eight units in the last place to either side therefore enclose its value at the exact
+    arguments.
 
     Parameters
     ----------
     compute : callable
-        Maps (noise multiplier, sampling probability), exact, to a ball.
+        Maps a noise multiplier and a sampling probability, both taken as exact, to a ball.
     noise_multiplier, sampling_probability : float
-        Within eight units in the last place of the exact values.
+        The computed arguments, within eight units in the last place of the exact values.
     """
     z, q = noise_multiplier, sampling_probability
     margin = _ULPS * math.ulp(1.0)
-    smallest = compute(z * (1.0 + margin), q * (1.0 - margin))
-    largest = compute(z * (1.0 - margin), min(q * (1.0 + margin), 1.0))
-    return smallest.union(largest)
+    with ctx.workprec(128):
+        smallest = compute(z * (1.0 + margin), q * (1.0 - margin))
+        largest = compute(z * (1.0 - margin), min(q * (1.0 + margin), 1.0))
+        return smallest.union(largest)
 
 
-def to_relative_accuracy(compute: Callable[[], arb], *, bits: int, start: int) -> arb:
-    """Repeat a ball computation at growing precision until it is good to 2^-bits relative.
+def to_relative_accuracy(compute: Callable[[], arb], *, bits: int = 60, start: int = 128) -> arb:
+    """Repeat a computation in balls, with twice the precision each time, until it is accurate.
 
     Parameters
     ----------
     compute : callable
         Evaluates the quantity at the working precision in force.
     bits : int
-        Accuracy asked for; a ball that is exactly zero is accepted.
+        The relative accuracy wanted is 2^-bits; a ball that is exactly zero is accepted.
     start : int
-        Working precision in bits to begin with.
+        The first working precision, in bits.
 
     Raises
     ------
     ArithmeticError
-        If 65,536 bits do not suffice: the failure is never returned as a number.
+        If a precision of 65,536 bits does not suffice.
     """
     precision = start
     while precision <= _MAX_BITS:

@@ -1,10 +1,11 @@
 """Neighbouring data sets whose synthesis from mean and covariance leaks nearly as much as possible.
 
-Most records are the corner (-1, ..., -1). Others have one coordinate at y instead, equally many for
-each coordinate, and a few have all of them there. That makes the covariance a multiple of the
-identity up to the rounding of counts, with the mean as close to the corner as its smallest
-eigenvalue, sigma, allows. The changed record is the opposite corner (1, ..., 1): it is removed or
-added, or replaced by (-1, ..., -1). All that changes lies on one diagonal of the cube.
+Most records are the corner (-1, ..., -1). Some have one coordinate at y instead of -1, the same
+number for each coordinate, and a few have all coordinates at y. The numbers are chosen so that the
+covariance is nearly a multiple of the identity, and the mean as close to the corner as the
+smallest eigenvalue, sigma, allows. The changed record is the opposite corner (1, ..., 1), which is
+removed, added, or replaced by (-1, ..., -1). The change moves the mean along one diagonal of the
+cube.
 """
 
 from __future__ import annotations
@@ -14,17 +15,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array
 from rdpkit.bounds.synthesis.exact import log_part_ball
 from rdpkit.events import GaussianSynthesis
-from rdpkit.numerics.balls import float_below, to_relative_accuracy
-
-_BITS = 60
-_START = 128
+from rdpkit.numerics.balls import float_below, rational, to_relative_accuracy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +69,8 @@ class SynthesisPair:
     adjacency : Adjacency
         The neighbouring relation.
     first, second : WeightedRows
-        P and Q are the outputs' distributions on these two. Both have covariances with no
-        eigenvalue below ``event.min_eigenvalue``, exactly.
+        The two data sets; P and Q are the distributions of the output on them. No eigenvalue of
+        their covariances is below ``event.min_eigenvalue``, which has been checked exactly.
     divergence : float
         D_order(P||Q) of one output in nats, rounded down; k outputs have k times it.
     """
@@ -87,9 +85,10 @@ class SynthesisPair:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """The records that both data sets have, and what their covariance is.
+    """The records that both data sets have, and the eigenvalues of their covariance.
 
-    ``single`` records have coordinate i at y = height - 1, for each i, and ``full`` all of them.
+    For each i, ``single`` records have only coordinate i at y = height - 1; ``full`` records have
+    all coordinates there.
     """
 
     size: int
@@ -100,24 +99,24 @@ class _Common:
 
     @property
     def share(self) -> Fraction:
-        """How often one coordinate is at y."""
+        """The share of records that have a given coordinate at y."""
         return Fraction(self.single + self.full, self.size)
 
     def across(self) -> Fraction:
-        """The covariance's eigenvalue on every direction orthogonal to the diagonal."""
+        """The covariance's eigenvalue in the directions orthogonal to the diagonal."""
         return self.height**2 * Fraction(self.single, self.size)
 
     def along(self) -> Fraction:
-        """The covariance's eigenvalue on the diagonal."""
+        """The covariance's eigenvalue in the direction of the diagonal."""
         inner = Fraction(self.full, self.size) - self.share**2
         return self.height**2 * (Fraction(self.single, self.size) + self.d * inner)
 
     def distance(self, corner: int) -> Fraction:
-        """Squared distance of the corner with all coordinates +1 or -1 from the mean."""
+        """Squared distance from the mean to the corner whose coordinates are all ``corner``."""
         return self.d * (corner + 1 - self.height * self.share) ** 2
 
     def with_record(self, corner: int) -> tuple[Fraction, Fraction]:
-        """Both eigenvalues, across and along, once the corner is a record too."""
+        """The eigenvalues across and along the diagonal, if the corner is one more record."""
         ratio = Fraction(self.size, self.size + 1)
         more = self.distance(corner) / (self.size + 1)
         return ratio * self.across(), ratio * (self.along() + more)
@@ -145,9 +144,8 @@ def attained_pair(
     ---------
     The two data sets lie in the cube, are neighbours, and have covariances with no eigenvalue below
     the event's, all checked in exact arithmetic; the divergence between one output of each is at
-    least the number given. Any upper bound that holds for the event is at least as large. The cut
-    of the outputs to the cube, which is post-processing and can only lower the divergence, is not
-    taken into account.
+    least the number given. Any upper bound that holds for the event is at least as large. Cutting
+    the outputs to the cube is not taken into account; it can only lower the divergence.
 
     Assumes
     -------
@@ -171,7 +169,7 @@ def attained_pair(
     ------
     ValueError
         If an argument is outside of its range, or no data set of this form has eigenvalues that
-        large: too few records, or d sigma not well below 4.
+        are large enough, because there are too few records or d sigma is not well below 4.
     ArithmeticError
         If the divergence cannot be computed.
 
@@ -220,9 +218,10 @@ def attained_pair(
 
 
 def _candidates(event: GaussianSynthesis, relation: Adjacency) -> list[_Common]:
-    """Data sets with the fewest changed corners, at several counts of those changed in full."""
+    """Data sets with the fewest ``single`` records, for several numbers of ``full`` records."""
     m, d, sigma = event.records - 1, event.dimension, event.min_eigenvalue
-    # With 4 f (1 - f) = sigma and a share f^2 changed in full, coordinates are uncorrelated.
+    # If each coordinate is changed in a share f of the records, with 4 f (1 - f) = sigma, and all
+    # coordinates in a share f^2, then the coordinates are uncorrelated.
     ideal = math.floor(m * ((1.0 - math.sqrt(1.0 - sigma)) / 2.0) ** 2) if d > 1 else 0
     found = []
     for full in sorted({0, *range(max(ideal - 1, 0), ideal + 3)} if d > 1 else {0}):
@@ -240,17 +239,18 @@ def _candidates(event: GaussianSynthesis, relation: Adjacency) -> list[_Common]:
 
 
 def _fewest(m: int, d: int, sigma: float, full: int) -> int | None:
-    """Nearly the smallest count of corners with one given coordinate changed; None without any.
+    """About the smallest number of ``single`` records that suffices; None if no number does.
 
-    Eigenvalues are largest at y = 1: 4 f across, and 4 (f + d (f0 - (f + f0)^2)) along the
-    diagonal, f and f0 being the shares of one and of all coordinates changed.
+    The eigenvalues are largest at y = 1. Let f and f0 be the shares of records with one given
+    coordinate at y and with all coordinates at y. The eigenvalues are then 4 f across and
+    4 (f + d (f0 - (f + f0)^2)) along the diagonal.
     """
     share, quarter = full / m, sigma / 4.0
     across = quarter if d > 1 else 0.0
     slope, constant = 1.0 - 2.0 * d * share, quarter - d * share * (1.0 - share)
     discriminant = slope * slope - 4.0 * d * constant
     if discriminant < 0.0:
-        # At sigma = 1 the one solution may be lost to rounding.
+        # At sigma = 1 there is one solution, for which rounding may make this slightly negative.
         if discriminant < -1e-9:
             return None
         discriminant = 0.0
@@ -263,7 +263,7 @@ def _fewest(m: int, d: int, sigma: float, full: int) -> int | None:
 def _lowest(
     event: GaussianSynthesis, relation: Adjacency, single: int, full: int
 ) -> _Common | None:
-    """The data set with y as low as the eigenvalues of both neighbours allow, if any y does."""
+    """The data set with the lowest y that keeps both neighbours' eigenvalues large enough."""
     m, d, sigma = event.records - 1, event.dimension, event.min_eigenvalue
     unit = _Common(m, d, single, full, Fraction(1))
     ratio = m / (m + 1.0)
@@ -297,7 +297,11 @@ def _admissible(common: _Common, sigma: Fraction, relation: Adjacency) -> bool:
 
 
 def _divergence(common: _Common, order: float, relation: Adjacency, *, backwards: bool) -> float:
-    """D_order of one output with the record (1, ..., 1) against one without, or the other way."""
+    """The divergence of one output, rounded down.
+
+    P is the distribution with the record (1, ..., 1) and Q the one without; ``backwards`` exchanges
+    the two.
+    """
     size = common.size + 1
     changed = common.with_record(1)[1]
     if relation is Adjacency.REPLACE_ONE:
@@ -314,13 +318,9 @@ def _divergence(common: _Common, order: float, relation: Adjacency, *, backwards
 
     def compute() -> arb:
         a = arb(order)
-        value = log_part_ball(a, arb(_rational(excess))) + arb(_rational(quadratic))
+        value = log_part_ball(a, arb(rational(excess))) + arb(rational(quadratic))
         if across:
-            value += (common.d - 1) * log_part_ball(a, arb(_rational(across)))
+            value += (common.d - 1) * log_part_ball(a, arb(rational(across)))
         return value
 
-    return max(float_below(to_relative_accuracy(compute, bits=_BITS, start=_START)), 0.0)
-
-
-def _rational(fraction: Fraction) -> fmpq:
-    return fmpq(fraction.numerator, fraction.denominator)
+    return max(float_below(to_relative_accuracy(compute)), 0.0)

@@ -1,4 +1,7 @@
-"""Guarantees of the papers as printed, to compare with; never part of an upper bound."""
+"""The papers' guarantees as printed, and DP-CDA's corrected one.
+
+What is printed is there for comparison, and is never part of an upper bound.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,8 @@ from rdpkit.bounds.base import RdpBound
 from rdpkit.bounds.papers import (
     dpcda_corrected,
     dpcda_theorem1,
+    dpdc_published,
     dpmix_published,
-    ldpdc_thm31,
-    ndpdc_thm32,
 )
 
 BOUNDS: tuple[RdpBound, ...] = (
@@ -17,10 +19,10 @@ BOUNDS: tuple[RdpBound, ...] = (
     dpcda_theorem1.BOUND,
     dpcda_theorem1.CLASS,
     dpcda_corrected.BOUND,
-    ldpdc_thm31.BOUND,
-    ndpdc_thm32.BOUND,
+    dpdc_published.LINEAR,
+    dpdc_published.NONLINEAR,
 )
-"""The theorems of this folder; a new one needs a line here, and nothing else.
+"""The theorems of this folder. A new theorem needs a line here, and nothing else.
 
-Where several are about one event, the one that a reader should see first comes first.
+If several theorems are about one event, the first one listed is the first one shown.
 """

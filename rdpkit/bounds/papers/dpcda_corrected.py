@@ -1,20 +1,22 @@
-r"""DP-CDA's Theorem 1 with its two slips put right.
+r"""DP-CDA's Theorem 1 with its two errors corrected.
 
 Guarantee
 ---------
-Theorem 1 with B(2 ceil(j/2)) as in Wang et al., p = l / N_k for the smallest class, and integers a
->= 2 (other orders by Corollary 10, the chord) is a sound upper bound for Algorithm 1 with T = sum_k
-T_k releases, under replace-one and under add-or-remove-one:
+Theorem 1 is corrected in two places: the moments are B(2 ceil(j/2)) as in Wang et al., and
+p = l / N_k for the smallest class. It is then a sound upper bound for Algorithm 1 with
+T = sum_k T_k releases, under replace-one and under add-or-remove-one. It holds at integer orders
+a >= 2, and between them by the chord of Wang et al.'s Corollary 10. The changed record may be
 
-* A record replaced within its class touches the T_k <= T releases of that class, each bounded by
-  Theorem 27.
-* A record whose label changes is removed from one class and added to another: T_j + T_k <= T
-  releases, each at most E[(1 + q (L - 1))^a] = 1 + sum_{j>=2} C(a,j) q^j E[(L-1)^j] with the swap
-  coupling, and by Cauchy-Schwarz E[(L-1)^j] <= sqrt(B(2 floor(j/2)) B(2 ceil(j/2))): a quarter of
-  the theorem's weights. (At j = 2 the weight is B(2) = e^{r(2)} - 1, at most the minimum there.)
-* A record added or removed touches one class.
+* replaced within its class: it touches the T_k <= T releases of that class, and Theorem 27 bounds
+  each of them;
+* replaced by a record with another label: it leaves one class and joins another, and touches
+  T_j + T_k <= T releases. With q = l / N_k and L the likelihood ratio of the swap coupling, each
+  is at most E[(1 + q (L - 1))^a] = 1 + sum_{j>=2} C(a,j) q^j E[(L-1)^j], and by Cauchy-Schwarz
+  E[(L-1)^j] <= sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), a quarter of the theorem's weight. (At j = 2
+  this is B(2) = e^{r(2)} - 1, which is at most the theorem's minimum.)
+* added or removed: it touches one class.
 
-The label noise in r(a) only adds to it.
+The label noise in r(a) only makes the bound larger.
 
 Assumes
 -------
@@ -29,40 +31,19 @@ Saha, Tonoy and Imtiaz, DP-CDA, Theorem 1; Wang, Balle and Kasiviswanathan 2019,
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numpy as np
-from flint import arb
-
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, every_order
-from rdpkit.bounds.papers.dpcda_theorem1 import noise_multiplier
+from rdpkit.bounds.base import Kind, OrderRange, RdpBound, of_event
+from rdpkit.bounds.papers.dpcda_theorem1 import all_releases, arguments_for_smallest_class
 from rdpkit.bounds.sampled import wang2019
 from rdpkit.events import DPCDA
 
-# An empty range: with the exact z-score nothing is known.
-_NOTHING = OrderRange(lowest=1.0, highest=1.0)
-
 
 def _range(event: Any, adjacency: Adjacency) -> OrderRange:
-    return every_order(event, adjacency) if event.preprocessing == "public" else _NOTHING
-
-
-def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    z = noise_multiplier(event)
-    if z == 0.0:
-        return np.full_like(orders, np.inf)
-    gamma = event.order_of_mixture / min(event.class_sizes)
-    return np.asarray(sum(event.samples) * wang2019.rdp(orders, z, gamma, terms="theorem27"))
-
-
-def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    z = noise_multiplier(event)
-    if z == 0.0:
-        return arb.pos_inf()
-    subset, population = event.order_of_mixture, min(event.class_sizes)
-    one = wang2019.enclose(order, z, subset, population, terms="theorem27")
-    return one * int(sum(event.samples))
+    # With the exact z-score no bound is known, so the range is empty.
+    return OrderRange() if event.preprocessing == "public" else OrderRange(highest=1.0)
 
 
 BOUND = RdpBound(
@@ -73,6 +54,10 @@ BOUND = RdpBound(
     event_type=DPCDA,
     adjacencies=(Adjacency.REPLACE_ONE, Adjacency.ADD_OR_REMOVE_ONE),
     order_range=_range,
-    rdp=_rdp,
-    ball=_ball,
+    rdp=of_event(
+        partial(wang2019.rdp, terms="theorem27"), arguments_for_smallest_class, all_releases
+    ),
+    ball=of_event(
+        partial(wang2019.ball, terms="theorem27"), arguments_for_smallest_class, all_releases
+    ),
 )

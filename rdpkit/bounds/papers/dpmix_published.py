@@ -2,11 +2,12 @@ r"""DPMix's dimension-dependent epsilon, as printed.
 
 Guarantee
 ---------
-None of its own: kind "published". The formula is Theorem 27 of Wang et al. with gamma = l/n and
-the base divergence r(a) = a Delta^2 / (2 l^2), Delta^2 = d_x / sigma_x^2 + d_y / sigma_y^2, at
-integers a >= 2, with Mironov's conversion and delta = 1/n. It is a sound upper bound for DPMix over
-the whole data set (d_y could be 2). The class-wise form takes n = the class size and T = all
-releases.
+Kind "published": the formula of the paper, without a guarantee of its own. It is Theorem 27 of Wang
+et al. at integers a >= 2 with gamma = l/n, where l of n records are mixed, and with the base
+divergence r(a) = a Delta^2 / (2 l^2), Delta^2 = d_x / sigma_x^2 + d_y / sigma_y^2. The paper uses
+Mironov's conversion and delta = 1/n. For DPMix over the whole data set the formula is a sound upper
+bound, in which d_y could be 2. The class-wise form takes the size of the smallest class for n and
+counts the releases of all classes.
 
 Assumes
 -------
@@ -22,21 +23,22 @@ B(2 ceil(j/2)) in the listing and in Wang et al.; the listing is followed.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
-import numpy as np
-from flint import arb
-
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, RdpBound, integers_from
+from rdpkit.bounds.base import Kind, RdpBound, integers_from, of_event
 from rdpkit.bounds.sampled import wang2019
 from rdpkit.events import ClassWiseDPMix, DPMix
 
-_SOURCE = "DPMix thesis (2025), Figure 3.1; Lee et al., ISIT 2019"
+_RDP = partial(wang2019.rdp, terms="theorem27")
+_BALL = partial(wang2019.ball, terms="theorem27")
 
 
-def noise_multiplier(event: Any) -> float:
-    """L / Delta of the paper; 0 where there is no label noise, and the formula is infinite."""
+def _noise_multiplier(event: Any) -> float:
+    """L / Delta of the paper; 0 if there is no label noise, which makes the formula infinite."""
     if event.label_noise == 0.0:
         return 0.0
     squared = (
@@ -46,60 +48,37 @@ def noise_multiplier(event: Any) -> float:
     return float(event.order_of_mixture / math.sqrt(squared))
 
 
-def _formula(event: Any, orders: Array, population: int, releases: int) -> Array:
-    z = noise_multiplier(event)
-    if z == 0.0:
-        return np.full_like(orders, np.inf)
-    gamma = event.order_of_mixture / population
-    return releases * wang2019.rdp(orders, z, gamma, terms="theorem27")
+def _whole(event: Any, adjacency: Adjacency) -> tuple[float, int, int]:
+    return _noise_multiplier(event), event.order_of_mixture, event.population_size
 
 
-def _whole(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    return _formula(event, orders, event.population_size, event.releases)
+def _class_wise(event: Any, adjacency: Adjacency) -> tuple[float, int, int]:
+    return _noise_multiplier(event), event.order_of_mixture, min(event.class_sizes)
 
 
-def _class_wise(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    return _formula(event, orders, min(event.class_sizes), sum(event.samples))
-
-
-def _enclose(event: Any, order: float, population: int, releases: int) -> arb:
-    z = noise_multiplier(event)
-    if z == 0.0:
-        return arb.pos_inf()
-    one = wang2019.enclose(order, z, event.order_of_mixture, population, terms="theorem27")
-    return one * releases
-
-
-def _whole_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    return _enclose(event, order, event.population_size, event.releases)
-
-
-def _class_wise_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    return _enclose(event, order, min(event.class_sizes), sum(event.samples))
+def _all_releases(event: Any) -> int:
+    return sum(event.samples)
 
 
 BOUND = RdpBound(
     id="dpmix",
     title="DPMix's dimension-dependent epsilon, as printed",
-    source=_SOURCE,
+    source="DPMix thesis (2025), Figure 3.1; Lee et al., ISIT 2019",
     kind=Kind.PUBLISHED,
     event_type=DPMix,
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=integers_from(2),
-    rdp=_whole,
-    ball=_whole_ball,
+    rdp=of_event(_RDP, _whole, attrgetter("releases")),
+    ball=of_event(_BALL, _whole, attrgetter("releases")),
     conversion="mironov2017",
 )
 
-CLASS_WISE = RdpBound(
+CLASS_WISE = replace(
+    BOUND,
     id="dpmix-class-wise",
     title="DPMix's epsilon with n = the smallest class and T = all releases",
-    source=_SOURCE + "; thesis, section 4.2",
-    kind=Kind.PUBLISHED,
+    source=BOUND.source + "; thesis, section 4.2",
     event_type=ClassWiseDPMix,
-    adjacencies=(Adjacency.REPLACE_ONE,),
-    order_range=integers_from(2),
-    rdp=_class_wise,
-    ball=_class_wise_ball,
-    conversion="mironov2017",
+    rdp=of_event(_RDP, _class_wise, _all_releases),
+    ball=of_event(_BALL, _class_wise, _all_releases),
 )

@@ -28,4 +28,4 @@ BOUNDS: tuple[RdpBound, ...] = (
     swap_coupling.BOUND,
     no_amplification.FIXED_SIZE,
 )
-"""The theorems of this folder; a new one needs a line here, and nothing else."""
+"""The theorems of this folder. A new theorem needs a line here, and nothing else."""

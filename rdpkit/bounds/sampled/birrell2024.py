@@ -2,10 +2,10 @@ r"""Subsampling without replacement under replace-one: the Taylor expansion of F
 
 Guarantee
 ---------
-Let z be the noise std over the swap distance, s = 1/z^2, q = l/n < 1 and B(k) the Pearson-Vajda
-moment of :mod:`rdpkit.numerics.pearson_vajda` for even k, sqrt(B(k-1) B(k+1)) for odd k. For every
-real order 1 < a and every integer m >= 3 the divergence between neighbours is at most
-log(1 + S) / (a-1),
+Let z be the noise std over the swap distance, s = 1/z^2, and q = l/n < 1 for l of n records. Let
+B(k) be the Pearson-Vajda moment of :mod:`rdpkit.numerics.pearson_vajda` for even k, and
+sqrt(B(k-1) B(k+1)) for odd k. For every real order a > 1 and every integer m >= 3 the divergence
+between neighbours is at most log(1 + S) / (a-1),
 
     S = q^2 a(a-1) (e^s - e^{s/2}) + sum_{k=3}^{m-1} q^k/k! F_k + E_m,
 
@@ -16,7 +16,7 @@ log(1 + S) / (a-1),
     I_j = (1-q)^{a-j} B(m)                                                          for a <= j,
     I_j = B(m) + sum_{i=0}^{ceil(a)-j} q^i B(m+i) prod_{t<i} (ceil(a)-j-t)/(m+i-t)  for a > j.
 
-The smallest over the m of :data:`EXPANSIONS` is taken, order by order. Every term is nonnegative.
+For each order the smallest value over the m of :data:`EXPANSIONS` is taken. No term is negative.
 The proof is in docs/theory/fs-rdp.
 
 Assumes
@@ -41,7 +41,8 @@ from flint import arb, fmpz
 from numpy.typing import NDArray
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, of_event
+from rdpkit.bounds.sampled.wang2019 import fixed_size_arguments
 from rdpkit.bounds.sampled.wang2019_ball import even_moments
 from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda
@@ -57,7 +58,7 @@ HIGHEST_ORDER = 512.0
 
 _DEEPEST = EXPANSIONS[-1]
 _LENGTHS = np.array(EXPANSIONS)
-# Every k = p + j of the derivatives, j from 0 to k, one k after another.
+# The pairs (k, j) of the derivatives, j from 0 to k, one k after another; p is k - j.
 _SPLIT_K = np.concatenate([np.full(k + 1, k) for k in range(3, _DEEPEST)])
 _SPLIT_J = np.concatenate([np.arange(k + 1) for k in range(3, _DEEPEST)])
 _SPLIT_P = _SPLIT_K - _SPLIT_J
@@ -72,16 +73,12 @@ _LOG_BINOMIALS = np.array(
 )  # fmt: skip
 # Beyond these noise multipliers 1/z^2 leaves the range of floats.
 _LEAST_NOISE, _MOST_NOISE = 1e-150, 1e150
-_BITS = 60
-_START = 256
 
 
 def rdp(orders: Array, z: float, sample_size: int, population_size: int) -> Array:
     """Divergence at any orders in (1, 512]; inf where ``sample_size == population_size``.
 
-    Guarantee, Assumes, Source
-    --------------------------
-    As the module's.
+    What it guarantees and assumes, and where it comes from, is said at the top of the module.
 
     Parameters
     ----------
@@ -95,7 +92,7 @@ def rdp(orders: Array, z: float, sample_size: int, population_size: int) -> Arra
     if sample_size == population_size:
         return np.full(orders.shape, np.inf)
     excess = log_excess(orders, z, sample_size, population_size).min(axis=0)
-    # An excess below the smallest float must not come out as 0, which would claim too much.
+    # An excess below the smallest float must not become 0, because that would claim too much.
     return np.maximum(rdp_from_log_excess(excess, orders), np.finfo(np.float64).tiny)
 
 
@@ -103,7 +100,7 @@ def log_excess(orders: Array, z: float, sample_size: int, population_size: int) 
     """Log S for every length in :data:`EXPANSIONS` (rows) and every order (columns)."""
     if z < _LEAST_NOISE:
         return np.full((len(EXPANSIONS), orders.size), np.inf)
-    z = min(z, _MOST_NOISE)  # S falls as z grows, so less noise than there is gives a bound too
+    z = min(z, _MOST_NOISE)  # S falls as z grows, so a smaller z also gives a bound
     log_q = math.log(sample_size / population_size)
     ceilings = np.ceil(orders)
     moments = log_moments(int(ceilings.max()) + _DEEPEST, z)
@@ -134,7 +131,7 @@ def _log_complement(sample_size: int, population_size: int) -> float:
 
 
 def log_moments(highest: int, z: float) -> Array:
-    """Log B(k) for k = 0 .. highest, the geometric mean of its neighbours at odd k."""
+    """Log B(k) for k = 0 .. highest; at odd k, B(k) is the geometric mean of its neighbours."""
     even = pearson_vajda.log_even_moments(highest + 2 - highest % 2, z)
     result = np.empty(highest + 1)
     result[::2] = even[: highest // 2 + 1]
@@ -146,8 +143,8 @@ def log_moments(highest: int, z: float) -> Array:
 def _log_derivatives(orders: Array) -> Array:
     """Log F_k / B(k) for k = 3 .. 15 (rows) and every order (columns).
 
-    Of the factors of R_kj exactly one is 1 - 1/a for j = 0 or j = k, and at least one otherwise; it
-    is cancelled against a/(a-1), so that nothing is lost near a = 1.
+    At least one of the factors of R_kj is 1 - 1/a (exactly one for j = 0 or j = k). It is cancelled
+    against a/(a-1), so that no digits are lost near a = 1.
     """
     a = orders
     i = np.arange(1.0, _DEEPEST - 1.0)[:, None]
@@ -169,8 +166,8 @@ def _log_derivatives(orders: Array) -> Array:
 class _Tails:
     """Log sum_{i=0}^{p} q^i B(m+i) prod_{t<i} (p-t)/(m+i-t), for any p and m at once.
 
-    With N = p + m the sum is m! p!/(N! q^m) sum_{k=m}^{N} C(N,k) q^k B(k): a tail of a sum whose
-    terms depend on N alone, which the different m share.
+    With N = p + m this is m! p!/(N! q^m) sum_{k=m}^{N} C(N,k) q^k B(k). The terms of the last sum
+    depend on N alone, so the tails for different m share them.
     """
 
     def __init__(self, ceilings: Array, moments: Array, log_factorial: Array, log_q: float):
@@ -194,7 +191,7 @@ class _Tails:
             self.logs[m] = np.logaddexp(self.logs[m + 1], terms[:, m])
 
     def at(self, m: NDArray[np.int64], p: NDArray[np.int64]) -> Array:
-        """The sum for each m and p, of shapes that fit each other."""
+        """The sum for each m and p, whose shapes are broadcast against each other."""
         found = self.logs[m, np.searchsorted(self.totals, p + m)]
         logs = self.log_factorial
         return np.asarray(found + logs[m] + logs[p] - logs[p + m] - m * self.log_q)
@@ -228,9 +225,7 @@ def _log_remainders(
     return np.asarray(constant[:, None] + sums)
 
 
-def rdp_ball(
-    order: float, z: float, sample_size: int, population_size: int, *, bits: int = _BITS
-) -> arb:
+def rdp_ball(order: float, z: float, sample_size: int, population_size: int) -> arb:
     """A ball that contains the theorem's value for the m that the float path picks.
 
     Parameters
@@ -241,8 +236,6 @@ def rdp_ball(
         As for :func:`rdp`, taken as an exact number.
     sample_size, population_size : int
         l and n, 1 <= l <= n.
-    bits : int
-        Relative accuracy asked for.
 
     Raises
     ------
@@ -251,12 +244,10 @@ def rdp_ball(
     """
     if sample_size == population_size:
         return arb("inf")
-    candidates = log_excess(np.array([order], dtype=np.float64), z, sample_size, population_size)[
-        :, 0
-    ]
-    m = EXPANSIONS[int(np.argmin(candidates))]
+    candidates = log_excess(np.array([float(order)]), z, sample_size, population_size)
+    m = EXPANSIONS[int(np.argmin(candidates[:, 0]))]
     return to_relative_accuracy(
-        lambda: _value(order, z, sample_size, population_size, m), bits=bits, start=_START
+        lambda: _value(order, z, sample_size, population_size, m), start=256
     )
 
 
@@ -278,7 +269,7 @@ def _value(order: float, z: float, sample_size: int, population_size: int, m: in
         leading = (a - 1) * a ** (k - 1)
         size = (4 if k % 2 == 0 else 3) * leading
         for j in range(k + 1):
-            # R_kj times the leading coefficient, as it comes out of the derivative.
+            # The product of the two factorials is R_kj times the leading coefficient.
             size += fmpz(math.comb(k, j)) * abs(_falling(a, j) * _rising(a, k - j) - leading)
         total += q**k / math.factorial(k) * size * moments[k]
     remainder = arb(0)
@@ -320,14 +311,6 @@ def _range(event: Any, adjacency: Adjacency) -> OrderRange:
     return OrderRange(highest=HIGHEST_ORDER, includes_highest=True)
 
 
-def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    return rdp(orders, event.noise_multiplier, event.sample_size, event.population_size)
-
-
-def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    return rdp_ball(order, event.noise_multiplier, event.sample_size, event.population_size)
-
-
 BOUND = RdpBound(
     id="birrell2024-ro",
     title="sampling without replacement, Taylor expansion (FS-RDP)",
@@ -336,6 +319,6 @@ BOUND = RdpBound(
     event_type=FixedSizeSampledGaussian,
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=_range,
-    rdp=_rdp,
-    ball=_ball,
+    rdp=of_event(rdp, fixed_size_arguments),
+    ball=of_event(rdp_ball, fixed_size_arguments),
 )

@@ -2,24 +2,25 @@ r"""Sampling under replace-one by its privacy profile, turned into RDP at every 
 
 Guarantee
 ---------
-Let neighbours differ in one record, and let gamma be the probability that it is drawn. Write the
-two outputs as (1-gamma) m0 + gamma m1 and (1-gamma) m0 + gamma m1', m0 the output given that it is
-not drawn. By advanced joint convexity (Balle, Barthe and Gaboardi 2018, Theorem 2), for
-e^eps' = 1 + gamma (e^eps - 1) and beta = e^(eps' - eps), the hockey-stick divergence at eps' is at
-most
+Let neighbours differ in one record, and let gamma be the probability that this record is drawn. The
+distributions of the two outputs are (1-gamma) m0 + gamma m1 and (1-gamma) m0 + gamma m1', where m0
+is that of the output given that the record is not drawn. By advanced joint convexity (Balle, Barthe
+and Gaboardi 2018, Theorem 2), for e^eps' = 1 + gamma (e^eps - 1) and beta = e^(eps' - eps), the
+hockey-stick divergence at eps' is at most
 
     gamma [(1 - beta) E_eps(m1 || m0) + beta E_eps(m1 || m1')].
 
-Both pairs are Gaussian pairs mixed over how the other members are drawn, at most one sensitivity
-apart: for a fixed-size sample both differ by one swapped member; for a Poisson sample m1 and m0
-differ by a record's presence (its norm) and m1 and m1' by its value (the diameter). With the larger
-of the two, the profile is at most h(eps') = gamma delta_Gauss(eps), in either direction since
-neighbouring is symmetric. The hockey-stick integral (Sason and Verdu 2016)
+Each of the two pairs is a mixture, over how the other members are drawn, of pairs of Gaussians at
+most one sensitivity apart. In a sample of fixed size the sensitivity is the swap distance for both
+pairs. In a Poisson sample it is the norm of a record for m1 and m0, which differ in whether the
+record is there, and the diameter for m1 and m1', which differ in its value. With the larger
+sensitivity, the profile is at most h(eps') = gamma delta_Gauss(eps). This holds in both directions,
+because neighbouring is symmetric. The hockey-stick integral (Sason and Verdu 2016)
 
     exp((a-1) D_a) = 1 + a (a-1) Integral_0^inf [e^{(a-1) eps'} + e^{-a eps'}] h(eps') d eps'
 
 is increasing in the profile, so it bounds the Renyi divergence at every real order a > 1.
-Integrated once more it is an integral of powers (:mod:`rdpkit.numerics.sampled_profile`).
+Integration by parts turns it into an integral of powers (:mod:`rdpkit.numerics.sampled_profile`).
 
 Assumes
 -------
@@ -35,20 +36,19 @@ divergences", NeurIPS 2018, Theorems 2 and 11 (arXiv 1807.01647v2); Sason and Ve
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from flint import arb, ctx
+from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, every_order
-from rdpkit.bounds.gaussian import unsampled
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, every_order, of_event
+from rdpkit.bounds.gaussian import unsampled, unsampled_ball
 from rdpkit.events import FixedSizeSampledGaussian, PoissonSampledGaussian
 from rdpkit.numerics.balls import over_rounded_inputs
 from rdpkit.numerics.sampled_gaussian import rdp_from_log_excess
 from rdpkit.numerics.sampled_profile import log_excess
 from rdpkit.numerics.sampled_profile_balls import rdp_ball
-
-_SOURCE = "Balle, Barthe and Gaboardi 2018, Theorem 11; Sason and Verdu 2016; rdpkit"
 
 
 def rdp(orders: Array, z: float, gamma: float) -> Array:
@@ -62,65 +62,42 @@ def ball(order: float, noise_multiplier: float, gamma: float) -> arb:
     """A ball that contains the divergence; both arguments may carry a few roundings."""
 
     def exact(z: float, q: float) -> arb:
-        if q == 1.0:
-            return arb(order) / (2 * arb(z) * arb(z))
-        return rdp_ball(order, z, arb(q))
+        return unsampled_ball(order, z) if q == 1.0 else rdp_ball(order, z, arb(q))
 
-    with ctx.workprec(128):
-        return over_rounded_inputs(exact, noise_multiplier, gamma)
+    return over_rounded_inputs(exact, noise_multiplier, gamma)
 
 
-def _fixed_size(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    return rdp(orders, event.noise_multiplier, event.sample_size / event.population_size)
+def _fixed_size(event: Any, adjacency: Adjacency) -> tuple[float, float]:
+    return event.noise_multiplier, event.sampling_probability
 
 
-def _fixed_size_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    return ball(order, event.noise_multiplier, event.sample_size / event.population_size)
-
-
-def poisson_noise_multiplier(event: Any) -> float:
-    """Noise over the larger of a record's norm and the distance between two records."""
-    return float(
-        min(
-            event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE),
-            event.noise_multiplier(Adjacency.REPLACE_ONE),
-        )
-    )
+def _poisson(event: Any, adjacency: Adjacency) -> tuple[float, float]:
+    """The noise is measured in the larger of a record's norm and the distance of two records."""
+    return min(event.noise_multiplier(one) for one in Adjacency), event.sampling_probability
 
 
 def _poisson_range(event: Any, adjacency: Adjacency) -> OrderRange:
-    # With probability 0 nothing is ever drawn; the bound without amplification covers it.
+    # With probability 0 no record is ever drawn; the bound without amplification covers that case.
     return OrderRange() if event.sampling_probability > 0.0 else OrderRange(highest=1.0)
-
-
-def _poisson(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    return rdp(orders, poisson_noise_multiplier(event), event.sampling_probability)
-
-
-def _poisson_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    return ball(order, poisson_noise_multiplier(event), event.sampling_probability)
 
 
 FIXED_SIZE = RdpBound(
     id="profile-sampling",
     title="privacy profile of sampling without replacement, as RDP",
-    source=_SOURCE,
+    source="Balle, Barthe and Gaboardi 2018, Theorem 11; Sason and Verdu 2016; rdpkit",
     kind=Kind.UPPER,
     event_type=FixedSizeSampledGaussian,
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=every_order,
-    rdp=_fixed_size,
-    ball=_fixed_size_ball,
+    rdp=of_event(rdp, _fixed_size),
+    ball=of_event(ball, _fixed_size),
 )
 
-POISSON = RdpBound(
-    id="profile-sampling",
+POISSON = replace(
+    FIXED_SIZE,
     title="privacy profile of Poisson sampling, as RDP",
-    source=_SOURCE,
-    kind=Kind.UPPER,
     event_type=PoissonSampledGaussian,
-    adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=_poisson_range,
-    rdp=_poisson,
-    ball=_poisson_ball,
+    rdp=of_event(rdp, _poisson),
+    ball=of_event(ball, _poisson),
 )

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import numpy as np
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, of_event
 from rdpkit.bounds.sampled.wang2019_ball import rdp_ball
 from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda, subsampled
 from rdpkit.numerics.balls import over_rounded_inputs
 
+# The sums have as many terms as the order; above this order nothing is claimed.
+_LARGEST_ORDER = 4096.0
 
-def rdp(orders: Array, z: float, gamma: float, *, terms: str) -> Array:
-    """Divergence at any orders > 1 for noise multiplier ``z`` and sampling fraction ``gamma``.
+
+def rdp(orders: Array, z: float, sample_size: int, population_size: int, *, terms: str) -> Array:
+    """Divergence at any orders > 1 of the sampled Gaussian mechanism.
 
     Guarantee
     ---------
     An upper bound on the Renyi divergence between neighbours of the sampled Gaussian mechanism
     with a subset of fixed size, at integer orders by the theorem and between them by Corollary 10.
-    Both theorems have the form 1 + sum_j C(a,j) gamma^j w_j, where w_j bounds the same ternary
-    divergence of order j, so the smaller weight may be taken term by term.
+    Both theorems have the form 1 + sum_j C(a,j) gamma^j w_j, where gamma is the sampling fraction
+    and w_j bounds the same ternary divergence of order j. The smaller weight w_j may therefore be
+    taken term by term.
 
     Assumes
     -------
@@ -34,9 +40,10 @@ def rdp(orders: Array, z: float, gamma: float, *, terms: str) -> Array:
     orders : array of shape (k,)
         Renyi orders, each > 1.
     z : float
-        Noise std over how far swapping one member of the subset moves the released vector.
-    gamma : float
-        Subset size over population size, in (0, 1].
+        Noise std over how far swapping one member of the subset moves the released vector. For 0,
+        no noise, the divergence is inf.
+    sample_size, population_size : int
+        Number of records in the subset and in the data set.
     terms : {"theorem9", "theorem27", "minimum"}
         Which weights to use.
 
@@ -45,6 +52,8 @@ def rdp(orders: Array, z: float, gamma: float, *, terms: str) -> Array:
     Wang, Balle and Kasiviswanathan, "Subsampled Renyi differential privacy and analytical moments
     accountant", AISTATS 2019, Theorems 9 and 27 and Corollary 10 (arXiv 1808.00087v2).
     """
+    if z == 0.0:
+        return np.full_like(orders, np.inf)
 
     def excess_at(integers: Array) -> Array:
         highest = int(integers[-1])
@@ -55,48 +64,33 @@ def rdp(orders: Array, z: float, gamma: float, *, terms: str) -> Array:
             weights = subsampled.log_weights_theorem27(highest, z, even)
         else:
             weights = subsampled.log_weights_minimum(highest, z)
-        return subsampled.log_excess_at_integers(integers, gamma, weights)
+        return subsampled.log_excess_at_integers(integers, sample_size / population_size, weights)
 
     return subsampled.rdp_by_interpolation(orders, excess_at)
 
 
-def enclose(order: float, z: float, sample: int, population: int, *, terms: str) -> arb:
+def ball(order: float, z: float, sample_size: int, population_size: int, *, terms: str) -> arb:
     """A ball that contains the value; ``z`` may carry a few roundings."""
+    if z == 0.0:
+        return arb.pos_inf()
 
     def exact(noise_multiplier: float, _: float) -> arb:
-        return rdp_ball(order, noise_multiplier, sample, population, terms=terms)
+        return rdp_ball(order, noise_multiplier, sample_size, population_size, terms=terms)
 
     return over_rounded_inputs(exact, z, 1.0)
-
-
-# The sums have as many terms as the order; beyond this nothing is claimed.
-_LARGEST_ORDER = 4096.0
 
 
 def _range(event: Any, adjacency: Adjacency) -> OrderRange:
     return OrderRange(highest=_LARGEST_ORDER, includes_highest=True)
 
 
+def fixed_size_arguments(event: Any, adjacency: Adjacency) -> tuple[float, int, int]:
+    """Noise over swap distance, size of the sample and size of the population."""
+    return event.noise_multiplier, event.sample_size, event.population_size
+
+
 def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
-    """The bound object for one choice of weights."""
-
-    def of_event(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-        return rdp(
-            orders,
-            event.noise_multiplier,
-            event.sample_size / event.population_size,
-            terms=terms,
-        )
-
-    def ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-        return enclose(
-            order,
-            event.noise_multiplier,
-            event.sample_size,
-            event.population_size,
-            terms=terms,
-        )
-
+    """The theorem with one choice of weights."""
     return RdpBound(
         id=identifier,
         title=title,
@@ -105,8 +99,8 @@ def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
         event_type=FixedSizeSampledGaussian,
         adjacencies=(Adjacency.REPLACE_ONE,),
         order_range=_range,
-        rdp=of_event,
-        ball=ball,
+        rdp=of_event(partial(rdp, terms=terms), fixed_size_arguments),
+        ball=of_event(partial(ball, terms=terms), fixed_size_arguments),
     )
 
 

@@ -9,15 +9,14 @@ from flint import arb, fmpz
 
 from rdpkit.numerics.balls import to_relative_accuracy
 
-_START = 256
-
 
 def even_moments(highest: int, z: float) -> list[arb]:
     """Balls around B(0), B(2), ..., B(highest) at the working precision in force.
 
-    B(m) is the m-th forward difference at 0 of e_i = e^{i(i-1)/(2 z^2)}, up to the sign (-1)^m,
-    so one table of exponentials and its differences give all of them. Differences lose digits when
-    z is large: the caller repeats with more precision until what it computes from them is good.
+    Up to the sign (-1)^m, B(m) is the m-th forward difference at 0 of e_i = e^{i(i-1)/(2 z^2)}, so
+    one table of exponentials and its differences give all of them. Differences lose digits when z
+    is large, so the caller has to repeat the computation with more precision until its own result
+    is accurate.
 
     Parameters
     ----------
@@ -43,8 +42,8 @@ def even_moments(highest: int, z: float) -> list[arb]:
 def rdp_ball(
     order: float,
     z: float,
-    gamma_numerator: int,
-    gamma_denominator: int,
+    sample_size: int,
+    population_size: int,
     *,
     terms: str,
     bits: int = 60,
@@ -53,13 +52,13 @@ def rdp_ball(
 
     Guarantee
     ---------
-    The ball contains the bound of the theorem at integer orders, and of Corollary 10 between them,
-    to ``bits`` bits relative: its upper end is an upper bound on the divergence, with no rounding
-    left out.
+    The ball contains the theorem's bound at integer orders, and that of Corollary 10 between them,
+    and is accurate to ``bits`` bits. All rounding is accounted for, so the upper end of the ball is
+    an upper bound on the divergence.
 
     Assumes
     -------
-    As :func:`rdpkit.bounds.sampled.wang2019.rdp`.
+    What :func:`rdpkit.bounds.sampled.wang2019.rdp` assumes.
 
     Parameters
     ----------
@@ -68,12 +67,12 @@ def rdp_ball(
     z : float
         Noise std over how far swapping one member of the subset moves the released vector, taken
         as an exact number.
-    gamma_numerator, gamma_denominator : int
-        The sampling fraction, in (0, 1], as a ratio.
+    sample_size, population_size : int
+        Number of records in the subset and in the data set.
     terms : {"theorem9", "theorem27", "minimum"}
         Which weights to use.
     bits : int
-        Relative accuracy asked for.
+        The relative accuracy wanted is 2^-bits.
 
     Raises
     ------
@@ -88,7 +87,7 @@ def rdp_ball(
     above = math.ceil(order)
 
     def compute() -> arb:
-        gamma = arb(gamma_numerator) / gamma_denominator
+        gamma = arb(sample_size) / population_size
         weights = _weights(above, z, terms)
         if below < 2:
             # The chord from (1, 0) to order 2: its slope is the divergence at 2.
@@ -99,7 +98,7 @@ def rdp_ball(
             value = (1 - fraction) * value + fraction * _scaled(above, gamma, weights)
         return value / (arb(order) - 1)
 
-    return to_relative_accuracy(compute, bits=bits, start=_START)
+    return to_relative_accuracy(compute, bits=bits, start=256)
 
 
 def _weights(highest: int, z: float, terms: str) -> list[arb]:
@@ -117,7 +116,7 @@ def _weights(highest: int, z: float, terms: str) -> list[arb]:
 
 
 def _scaled(order: int, gamma: arb, weights: list[arb]) -> arb:
-    """(order - 1) r at an integer order >= 2."""
+    """(order - 1) times the divergence at an integer order >= 2."""
     total = arb(0)
     binomial = fmpz(order)
     power = gamma

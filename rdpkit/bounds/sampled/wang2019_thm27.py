@@ -1,9 +1,10 @@
-"""Subsampling without replacement under replace-one: Theorem 27, where one pair is worst for all.
+"""Subsampling without replacement under replace-one: Theorem 27, for a mechanism with a worst pair.
 
 Guarantee
 ---------
-Theorem 9 with the weights of j >= 3 replaced by 4 sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), where
-B(m) = sum_i (-1)^i C(m,i) e^{(i-1) r(i)} (1 for the exponential at i = 0 and i = 1).
+The bound of Theorem 9 holds with the weights of j >= 3 replaced by
+4 sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), where B(m) = sum_i (-1)^i C(m,i) e^{(i-1) r(i)}, r(i) is the
+divergence of the base mechanism, and the exponential is 1 at i = 0 and i = 1.
 
 Assumes
 -------

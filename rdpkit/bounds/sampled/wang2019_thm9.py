@@ -2,12 +2,13 @@
 
 Guarantee
 ---------
-With gamma = l / n and r(j) the divergence of the base mechanism, at integer orders a >= 2
+Let gamma = l / n for l of n records, let r(j) be the divergence of the base mechanism, and r'(a)
+that of the mechanism on the sample. At integer orders a >= 2
 
     e^{(a-1) r'(a)} <= 1 + gamma^2 C(a,2) min{4 (e^{r(2)} - 1), e^{r(2)} min{2, (e^{r(inf)} - 1)^2}}
                        + sum_{j=3}^{a} gamma^j C(a,j) e^{(j-1) r(j)} min{2, (e^{r(inf)} - 1)^j}.
 
-For a Gaussian r(inf) = inf and both inner minima are 2.
+For a Gaussian r(inf) = inf, and both inner minima are 2.
 
 Assumes
 -------

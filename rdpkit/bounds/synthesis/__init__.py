@@ -13,4 +13,4 @@ BOUNDS: tuple[RdpBound, ...] = (
     direct.BOUND,
     exact.BOUND,
 )
-"""The theorems of this folder; a new one needs a line here, and nothing else."""
+"""The theorems of this folder. A new theorem needs a line here, and nothing else."""

@@ -2,20 +2,21 @@ r"""Mean-and-covariance synthesis under replace-one, without a data set in betwe
 
 Guarantee
 ---------
-Two data sets of n records differ in one. With tau = 4 d / sigma and T = tau (n-1) / n^2, for
-T < 1 and orders a with (a-1) T < 1, one output has
+Let two data sets of n records in d dimensions differ in one record, let sigma bound the eigenvalues
+of their covariances from below, and let T = 4 d (n-1) / (sigma n^2). If T < 1, then at orders a
+with (a-1) T < 1 the divergence of one output is
 
     D_a <= a T / (2 (n-1) (1 - (a-1) T)) + max( l(T), l(T/sqrt 3) + l(-T/sqrt 3) ),
     l(x) = -( log(1 - (a-1) x) + (a-1) log(1 + x) ) / (2 (a-1)).
 
-For a >= 2, and for T <= 1/sqrt 3 at any order, the maximum is l(T): the bound is then the largest
-value over all Gram matrices that the cube allows, reached where a record is replaced by the mean
-of the others. No finite bound is claimed elsewhere.
+If a >= 2 or T <= 1/sqrt 3, the maximum is l(T). The bound is then the largest value over all Gram
+matrices that the cube allows, and is reached when a record is replaced by the mean of the others.
+If T >= 1 or (a-1) T >= 1, no finite bound is claimed.
 
 Assumes
 -------
-Records in [-1, 1]^d; both covariances have smallest eigenvalue at least sigma. No third data set
-has to satisfy it.
+Records in [-1, 1]^d; both covariances have smallest eigenvalue at least sigma. Other data sets need
+not satisfy this condition.
 
 Source
 ------
@@ -26,36 +27,31 @@ Miura et al. 2023, Proposition 4.1.
 from __future__ import annotations
 
 import math
-from typing import Any
+from operator import attrgetter
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
-from rdpkit.bounds.synthesis.exact import NUDGE, SOURCE, exact, log_part, log_part_ball
+from rdpkit.bounds.base import Array, Kind, RdpBound, of_event, orders_below
+from rdpkit.bounds.synthesis.exact import NUDGE, SOURCE, arguments, log_part, log_part_ball
 from rdpkit.events import GaussianSynthesis
-from rdpkit.numerics.balls import to_relative_accuracy
-
-ID = "synthesis-direct"
-
-_BITS = 60
-_START = 128
+from rdpkit.numerics.balls import rational, to_relative_accuracy
 
 
 def spread(n: int, d: int, min_eigenvalue: float) -> float:
-    """T, by which one record can stretch the covariance; rounded up."""
+    """T, the most by which one record can change an eigenvalue of the covariance; rounded up."""
     return NUDGE * (4.0 * d / min_eigenvalue) * ((n - 1.0) / n) / n
 
 
-def orders_below(n: int, d: int, min_eigenvalue: float) -> float:
-    """The limit 1 + 1/T on orders; 1, which leaves none, where T >= 1."""
+def limit(n: int, d: int, min_eigenvalue: float) -> float:
+    """The limit 1 + 1/T on orders; 1, which leaves no order, if T >= 1."""
     widest = spread(n, d, min_eigenvalue)
     return 1.0 + 1.0 / widest if widest < 1.0 else 1.0
 
 
 def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Array:
-    """The bound on one output.
+    """The bound on the divergence of one output.
 
     Parameters
     ----------
@@ -71,7 +67,7 @@ def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Arra
     Returns
     -------
     ndarray, shape (k,)
-        Divergences in nats, inf where no finite bound holds.
+        Divergences in nats; inf where no finite bound holds.
     """
     a = orders
     widest = spread(n, d, min_eigenvalue)
@@ -85,10 +81,8 @@ def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Arra
     return np.asarray(np.where(inside, quadratic + logs, np.inf))
 
 
-def ball_one_output(
-    order: float, n: int, d: int, min_eigenvalue: float, *, bits: int = _BITS
-) -> arb:
-    """A ball that contains the bound on one output.
+def ball_one_output(order: float, n: int, d: int, min_eigenvalue: float) -> arb:
+    """A ball that contains the bound on the divergence of one output.
 
     Parameters
     ----------
@@ -96,8 +90,6 @@ def ball_one_output(
         a > 1, taken as an exact number.
     n, d, min_eigenvalue
         As for :func:`rdp_one_output`; the eigenvalue is taken as an exact number.
-    bits : int
-        Relative accuracy asked for.
 
     Returns
     -------
@@ -109,8 +101,8 @@ def ball_one_output(
     ArithmeticError
         If the accuracy is not reached.
     """
-    widest = fmpq(4 * d * (n - 1), n * n) / exact(min_eigenvalue)
-    if widest >= 1 or (exact(order) - 1) * widest >= 1:
+    widest = fmpq(4 * d * (n - 1), n * n) / rational(min_eigenvalue)
+    if widest >= 1 or (rational(order) - 1) * widest >= 1:
         return arb("inf")
 
     def compute() -> arb:
@@ -119,32 +111,17 @@ def ball_one_output(
         logs = log_part_ball(a, t).max(log_part_ball(a, third) + log_part_ball(a, -third))
         return a * t / (2 * (n - 1) * (1 - (a - 1) * t)) + logs
 
-    return to_relative_accuracy(compute, bits=bits, start=_START)
-
-
-def _range(event: Any, adjacency: Adjacency) -> OrderRange:
-    return OrderRange(highest=orders_below(event.records, event.dimension, event.min_eigenvalue))
-
-
-def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    one = rdp_one_output(orders, event.records, event.dimension, event.min_eigenvalue)
-    return np.asarray(event.outputs * one)
-
-
-def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    one = ball_one_output(order, event.records, event.dimension, event.min_eigenvalue)
-    with ctx.workprec(_START):
-        return one * int(event.outputs)
+    return to_relative_accuracy(compute)
 
 
 BOUND = RdpBound(
-    id=ID,
+    id="synthesis-direct",
     title="mean-and-covariance synthesis, bounded neighbours, no data set in between",
     source=SOURCE,
     kind=Kind.UPPER,
     event_type=GaussianSynthesis,
     adjacencies=(Adjacency.REPLACE_ONE,),
-    order_range=_range,
-    rdp=_rdp,
-    ball=_ball,
+    order_range=orders_below(limit, arguments),
+    rdp=of_event(rdp_one_output, arguments, attrgetter("outputs")),
+    ball=of_event(ball_one_output, arguments, attrgetter("outputs")),
 )

@@ -2,23 +2,24 @@ r"""Mean-and-covariance synthesis under add-or-remove-one, as a maximum over one
 
 Guarantee
 ---------
-Let C have m records, mean mu and covariance S, let x be one more record, v = x - mu, N = m + 1.
-With x the mean is mu + v/N and the covariance (m/N) S + (m/N^2) v v', so relative to S it has the
-eigenvalue 1 - 1/N in d - 1 directions and 1 + e in the direction of v,
+Let a data set have m records in d dimensions, with mean mu and covariance S. Let x be one more
+record, v = x - mu and N = m + 1. Together with x the mean is mu + v/N and the covariance is
+(m/N) S + (m/N^2) v v'. Relative to S this covariance has the eigenvalue 1 - 1/N in d - 1 directions
+and 1 + e in the direction of v, where
 
     e = (m t / N - 1) / N,    t = v' S^-1 v,
 
-and the divergence of one output depends on the data through t alone. With
+so the divergence of one output depends on the data through t alone. It is, with
 l(x) = -( log(1 - (a-1) x) + (a-1) log(1 + x) ) / (2 (a-1)),
 
     x removed:  (d-1) l(-1/N) + l(e)            + a t / (2 N^2 (1 - (a-1) e)),
     x added:    (d-1) l(1/m)  + l(-e / (1 + e)) + a t / (2 N^2 (1 + a e)).
 
-Every coordinate of C has variance at least sigma and at most 1 - mu_i^2, hence
-t <= d (1 + sqrt(1 - sigma))^2 / sigma, which is below the 4 d / sigma of Theorem 3.1. Both forms
-are largest at an end of that range of t; the bound is the largest of the four values, and of the
-pairs (n - 1, n) and (n, n + 1). The number of records being large, a data set attains it
-(:mod:`rdpkit.pairs.synthesis`).
+Coordinate i of the data has variance at least sigma and at most 1 - mu_i^2, hence
+t <= d (1 + sqrt(1 - sigma))^2 / sigma, which is below the 4 d / sigma of Theorem 3.1. Both
+divergences are largest at an end of this range of t. The bound is the largest of these four values
+for the pairs (m, m + 1) = (n - 1, n) and (n, n + 1). If there are many records, some data sets
+nearly attain it (:mod:`rdpkit.pairs.synthesis`).
 
 Assumes
 -------
@@ -33,27 +34,24 @@ Miura et al. 2023, Proposition 4.1.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
+from rdpkit.bounds.base import Array, Kind, RdpBound, of_event, orders_below
 from rdpkit.events import GaussianSynthesis
-from rdpkit.numerics.balls import to_relative_accuracy
+from rdpkit.numerics.balls import rational, to_relative_accuracy
 
-ID = "synthesis-exact"
 SOURCE = "rdpkit, theory page 'Synthesis: direct bounds'"
 
-_BITS = 60
-_START = 128
-# Bits at which it is decided whether a divergence is finite; the order is a 53-bit number.
+# The precision in bits with which it is decided whether a divergence is finite.
 _DECIDING = 512
-# (1/9)^19 is below a unit in the last place: the argument s of the series is at most 1/3.
+# The argument s of the series is at most 1/3, and (1/9)^19 is below a unit in the last place.
 _TERMS = 19
-# Every float below carries fewer than four roundings; the bounds rise with what is nudged by this.
+# Numbers that carry fewer than four roundings are multiplied by this to become upper bounds.
 NUDGE = 1.0 + 8.0 * math.ulp(1.0)
 
 
@@ -63,7 +61,8 @@ def excess_over_log(u: Array) -> Array:
     small = np.where(np.abs(u) <= 0.5, u, 0.0)
     s = small / (2.0 + small)
     square = s * s
-    # log(1 + u) = 2 atanh(s) and u = 2 s / (1 - s): the terms of first order cancel by hand.
+    # log(1 + u) = 2 atanh(s) and u = 2 s / (1 - s); the terms of first order, which cancel, are
+    # left out.
     series = np.zeros_like(s)
     for j in range(_TERMS, 0, -1):
         series = series * square + 1.0 / (2.0 * j + 1.0)
@@ -73,9 +72,10 @@ def excess_over_log(u: Array) -> Array:
 
 
 def log_part(orders: Array, x: float) -> Array:
-    """l(x), what a covariance eigenvalue of 1 + x against one of 1 adds; inf from 1/(a-1) on.
+    """l(x), the contribution of an eigenvalue 1 + x against 1; inf for x from 1/(a-1) on.
 
-    The logarithms nearly cancel; written with u - log(1 + u), both summands are positive.
+    The two logarithms nearly cancel. With u - log(1 + u) in their place, both summands are
+    positive.
     """
     beta = orders - 1.0
     product = -beta * x
@@ -86,7 +86,7 @@ def log_part(orders: Array, x: float) -> Array:
 
 
 def log_part_ball(order: arb, x: arb) -> arb:
-    """l(x) at the working precision in force."""
+    """:func:`log_part` in balls, at the working precision in force."""
     beta = order - 1
     return -((-beta * x).log1p() + beta * x.log1p()) / (2 * beta)
 
@@ -97,8 +97,8 @@ def farthest(d: int, min_eigenvalue: float) -> float:
     return NUDGE * d * reach * reach / min_eigenvalue
 
 
-def orders_below(m: int, d: int, min_eigenvalue: float) -> float:
-    """The orders at which the pair (m, m + 1) has a finite divergence for every t."""
+def limit(m: int, d: int, min_eigenvalue: float) -> float:
+    """The order below which the pair (m, m + 1) has a finite divergence for every t."""
     size = m + 1.0
     excess = (m / size * farthest(d, min_eigenvalue) - 1.0) / size
     return min(size, 1.0 + 1.0 / excess) if excess > 0.0 else size
@@ -142,15 +142,9 @@ def rdp_of_pair(orders: Array, m: int, d: int, min_eigenvalue: float) -> Array:
     return np.asarray(best)
 
 
-def exact(number: float) -> fmpq:
-    """A float as the rational number that it is."""
-    fraction = Fraction(number)
-    return fmpq(fraction.numerator, fraction.denominator)
-
-
 def _pair_ball(order: float, m: int, d: int, min_eigenvalue: float) -> arb:
     """A ball around the bound on one output, at the working precision in force."""
-    a, sigma = arb(order), arb(exact(min_eigenvalue))
+    a, sigma = arb(order), arb(rational(min_eigenvalue))
     size = m + 1
     reach = 1 + (1 - sigma).sqrt()
     removed_rest = (d - 1) * log_part_ball(a, arb(fmpq(-1, size)))
@@ -165,7 +159,7 @@ def _pair_ball(order: float, m: int, d: int, min_eigenvalue: float) -> arb:
     return best
 
 
-def ball_of_pair(order: float, m: int, d: int, min_eigenvalue: float, *, bits: int = _BITS) -> arb:
+def ball_of_pair(order: float, m: int, d: int, min_eigenvalue: float) -> arb:
     """A ball that contains the bound on one output for data sets of m and m + 1 records.
 
     Parameters
@@ -174,8 +168,6 @@ def ball_of_pair(order: float, m: int, d: int, min_eigenvalue: float, *, bits: i
         a > 1, taken as an exact number.
     m, d, min_eigenvalue
         As for :func:`rdp_of_pair`; the eigenvalue is taken as an exact number.
-    bits : int
-        Relative accuracy asked for.
 
     Returns
     -------
@@ -188,53 +180,42 @@ def ball_of_pair(order: float, m: int, d: int, min_eigenvalue: float, *, bits: i
         If the accuracy is not reached.
     """
     with ctx.workprec(_DECIDING):
-        reach = 1 + (1 - arb(exact(min_eigenvalue))).sqrt()
-        excess = (m * d * reach * reach / exact(min_eigenvalue) / (m + 1) - 1) / (m + 1)
+        reach = 1 + (1 - arb(rational(min_eigenvalue))).sqrt()
+        excess = (m * d * reach * reach / rational(min_eigenvalue) / (m + 1) - 1) / (m + 1)
         if order >= m + 1 or not 1 - (arb(order) - 1) * excess > 0:
             return arb("inf")
-    return to_relative_accuracy(
-        lambda: _pair_ball(order, m, d, min_eigenvalue), bits=bits, start=_START
-    )
+    return to_relative_accuracy(lambda: _pair_ball(order, m, d, min_eigenvalue))
 
 
 def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Array:
-    """The larger of the pairs (n - 1, n) and (n, n + 1), one output."""
-    return np.asarray(
-        np.maximum(
-            rdp_of_pair(orders, n - 1, d, min_eigenvalue), rdp_of_pair(orders, n, d, min_eigenvalue)
-        )
-    )
+    """The larger bound of the pairs (n - 1, n) and (n, n + 1), for one output."""
+    smaller, larger = (rdp_of_pair(orders, m, d, min_eigenvalue) for m in (n - 1, n))
+    return np.asarray(np.maximum(smaller, larger))
 
 
-def _range(event: Any, adjacency: Adjacency) -> OrderRange:
-    d, sigma = event.dimension, event.min_eigenvalue
-    return OrderRange(highest=min(orders_below(m, d, sigma) for m in _shared(event)))
+def _ball_one_output(order: float, n: int, d: int, min_eigenvalue: float) -> arb:
+    smaller, larger = (ball_of_pair(order, m, d, min_eigenvalue) for m in (n - 1, n))
+    with ctx.workprec(128):
+        return smaller.max(larger)
 
 
-def _shared(event: Any) -> tuple[int, int]:
-    return event.records - 1, event.records
+def _limit_for_both_pairs(n: int, d: int, min_eigenvalue: float) -> float:
+    return min(limit(m, d, min_eigenvalue) for m in (n - 1, n))
 
 
-def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    one = rdp_one_output(orders, event.records, event.dimension, event.min_eigenvalue)
-    return np.asarray(event.outputs * one)
-
-
-def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    d, sigma = event.dimension, event.min_eigenvalue
-    first, second = (ball_of_pair(order, m, d, sigma) for m in _shared(event))
-    with ctx.workprec(_START):
-        return first.max(second) * int(event.outputs)
+def arguments(event: Any, adjacency: Adjacency) -> tuple[int, int, float]:
+    """Number of records n, number of coordinates d, and smallest eigenvalue sigma."""
+    return event.records, event.dimension, event.min_eigenvalue
 
 
 BOUND = RdpBound(
-    id=ID,
+    id="synthesis-exact",
     title="mean-and-covariance synthesis, unbounded neighbours, maximised over the record",
     source=SOURCE,
     kind=Kind.UPPER,
     event_type=GaussianSynthesis,
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
-    order_range=_range,
-    rdp=_rdp,
-    ball=_ball,
+    order_range=orders_below(_limit_for_both_pairs, arguments),
+    rdp=of_event(rdp_one_output, arguments, attrgetter("outputs")),
+    ball=of_event(_ball_one_output, arguments, attrgetter("outputs")),
 )

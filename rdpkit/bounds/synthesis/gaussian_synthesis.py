@@ -30,17 +30,17 @@ def gaussian_synthesis_rdp(
     Guarantee
     ---------
     Drawing one record is (order, r)-RDP under ``adjacency`` with the r returned; k records are
-    (order, k r)-RDP. With a theorem's name, the formula exactly as printed. With "direct", the
-    library's own bound, without the steps in which the printed ones lose; with "best", the smallest
-    sound bound, order by order. Both are valid for data sets of ``n`` records and all their
-    neighbours (as printed Theorem 3.1 covers n and n + 1 records, not n and n - 1).
+    (order, k r)-RDP. With a theorem's name, r is the formula exactly as printed. With "direct" it
+    is the library's own, tighter bound, and with "best" the smallest sound bound at each order.
+    These two are valid for data sets of ``n`` records and all their neighbours, whereas the printed
+    Theorem 3.1 covers n and n + 1 records, but not n and n - 1.
 
     Assumes
     -------
     Records in [-1, 1]^d, and covariances (of the data set and of every neighbour) with no
-    eigenvalue below ``min_eigenvalue``. Corollary 3.2, and with it "best" under replace-one at
-    orders at which it is the smallest, assumes it also of the data set that holds both versions of
-    the record.
+    eigenvalue below ``min_eigenvalue``. Corollary 3.2 assumes this also of the data set that holds
+    both versions of the record, and so does "best" under replace-one at orders at which the
+    corollary gives the smallest bound.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def gaussian_synthesis_rdp(
     adjacency : Adjacency or str
         The neighbouring relation.
     theorem : {"best", "direct", "miura2023-thm3.1", "miura2023-cor3.2"}
-        Theorem 3.1 is for add-or-remove-one, Corollary 3.2 for replace-one; the others for both.
+        Theorem 3.1 is for add-or-remove-one, Corollary 3.2 for replace-one, the others for both.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def gaussian_synthesis_rdp(
     >>> f"{1e7 * r[0]:.6f}"
     '0.576462'
 
-    Corollary 3.2 gives 2.307 for the same where a record is replaced. Directly:
+    If a record is replaced, Corollary 3.2 gives 2.307, and the direct bound gives less:
 
     >>> r = rdpkit.gaussian_synthesis_rdp(
     ...     [4.0], n=10**7, d=6, min_eigenvalue=0.01, adjacency="replace_one", theorem="direct")
@@ -104,11 +104,6 @@ def gaussian_synthesis_rdp(
         ]
         return np.asarray(np.minimum.reduce(found))
     bound = _PUBLISHED[theorem]
-    if relation not in bound.adjacencies:
-        raise _validate.fail(
-            "adjacency",
-            f"to be {bound.adjacencies[0].value!r}, the one that theorem {theorem!r} is for",
-            relation.value,
-        )
+    bound.check_adjacency(relation)
     bound.order_range(event, relation).check("orders", checked, theorem)
     return bound.values(event, checked, relation)

@@ -2,10 +2,11 @@ r"""Mean-and-covariance synthesis under add-or-remove-one: Theorem 3.1 of Miura 
 
 Guarantee
 ---------
-One record drawn from N(mu, Sigma) of a data set of n records, against one of n + 1 records, is
-(a, max(e1, e2))-RDP with e1 (a record added) and e2 (a record removed) as printed, for orders
-a < min(n + 1, n^2 / (tau (n+1) - n)), tau = 4 d / sigma. At the far end of its range e2 is attained
-up to the cube's geometry.
+Drawing one record from the normal distribution with a data set's mean and covariance is
+(a, max(e1, e2))-RDP for neighbours of n and n + 1 records, where e1 (a record added) and e2 (a
+record removed) are as printed. This holds at orders a < min(n + 1, n^2 / (tau (n+1) - n)) with
+tau = 4 d / sigma. e2 would be attained by a record at the squared Mahalanobis distance tau from the
+mean, which is slightly more than the cube allows.
 
 Assumes
 -------
@@ -19,22 +20,17 @@ statistics-based synthetic data generation", 2023, Theorem 3.1.
 
 from __future__ import annotations
 
-from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
+from rdpkit.bounds.base import Array, Kind, RdpBound, of_event, orders_below
+from rdpkit.bounds.synthesis.exact import arguments
 from rdpkit.events import GaussianSynthesis
-from rdpkit.numerics.balls import to_relative_accuracy
-
-ID = "miura2023-thm3.1"
-SOURCE = "Miura et al. 2023, Theorem 3.1"
-
-_BITS = 60
-_START = 128
+from rdpkit.numerics.balls import rational, to_relative_accuracy
 
 
 def tau_of(d: int, min_eigenvalue: float) -> float:
@@ -42,7 +38,7 @@ def tau_of(d: int, min_eigenvalue: float) -> float:
     return 4.0 * d / min_eigenvalue
 
 
-def orders_below(n: int, d: int, min_eigenvalue: float) -> float:
+def limit(n: int, d: int, min_eigenvalue: float) -> float:
     """The limit c on orders: condition (1) of the theorem, for the pair (n, n + 1)."""
     tau = tau_of(d, min_eigenvalue)
     return min(n + 1.0, n * float(n) / (tau * (n + 1.0) - n))
@@ -51,8 +47,8 @@ def orders_below(n: int, d: int, min_eigenvalue: float) -> float:
 def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Array:
     """The theorem's epsilon at orders in its range, for one synthetic record.
 
-    The logarithms are differences of nearly equal numbers when n is large; each pair is written
-    with log1p of small arguments, and what remains is accurate to about 1e-16 n / tau.
+    If n is large, the logarithms are differences of nearly equal numbers. Each pair is written with
+    log1p of small arguments, so that the result is accurate to about 1e-16 n / tau.
     """
     a = orders
     t = tau_of(d, min_eigenvalue)
@@ -75,14 +71,13 @@ def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Arra
 
 def exact_tau(d: int, min_eigenvalue: float) -> fmpq:
     """The paper's tau for an eigenvalue that is taken as an exact number."""
-    sigma = Fraction(min_eigenvalue)
-    return fmpq(4 * d * sigma.denominator, sigma.numerator)
+    return 4 * d / rational(min_eigenvalue)
 
 
 def formula(a: arb, n: int, d: int, tau: fmpq) -> arb:
-    """The theorem's epsilon at the working precision in force, as printed.
+    """The theorem's epsilon as printed, at the working precision in force.
 
-    A ball that is not finite where ``a`` is not certainly in the theorem's range.
+    The ball is not finite if ``a`` is not certainly in the theorem's range.
     """
     scale = 2 * (a - 1)
     zero = arb(0)
@@ -103,48 +98,19 @@ def formula(a: arb, n: int, d: int, tau: fmpq) -> arb:
 
 
 def ball_one_output(order: float, n: int, d: int, min_eigenvalue: float) -> arb:
-    """A ball that contains the theorem's epsilon for one synthetic record; inf out of its range.
+    """A ball that contains the theorem's epsilon for one record; inf outside of its range.
 
     The order and the eigenvalue are taken as exact numbers.
     """
     tau = exact_tau(d, min_eigenvalue)
-    limit = min(fmpq(n + 1), fmpq(n * n) / (tau * (n + 1) - n))
-    a = Fraction(order)
-    if fmpq(a.numerator, a.denominator) >= limit:
+    highest = min(fmpq(n + 1), fmpq(n * n) / (tau * (n + 1) - n))
+    if rational(order) >= highest:
         return arb("inf")
-    return to_relative_accuracy(lambda: formula(arb(order), n, d, tau), bits=_BITS, start=_START)
+    return to_relative_accuracy(lambda: formula(arb(order), n, d, tau))
 
 
-def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    one = ball_one_output(order, event.records, event.dimension, event.min_eigenvalue)
-    with ctx.workprec(_START):
-        return one * int(event.outputs)
-
-
-def _every_pair_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    one = ball_one_output(order, event.records - 1, event.dimension, event.min_eigenvalue)
-    with ctx.workprec(_START):
-        return one * int(event.outputs)
-
-
-def _range(event: Any, adjacency: Adjacency) -> OrderRange:
-    return OrderRange(highest=orders_below(event.records, event.dimension, event.min_eigenvalue))
-
-
-def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    one = rdp_one_output(orders, event.records, event.dimension, event.min_eigenvalue)
-    return np.asarray(event.outputs * one)
-
-
-def _every_pair_range(event: Any, adjacency: Adjacency) -> OrderRange:
-    return OrderRange(
-        highest=orders_below(event.records - 1, event.dimension, event.min_eigenvalue)
-    )
-
-
-def _every_pair(event: Any, orders: Array, adjacency: Adjacency) -> Array:
-    one = rdp_one_output(orders, event.records - 1, event.dimension, event.min_eigenvalue)
-    return np.asarray(event.outputs * one)
+def _smaller_pair(event: Any, adjacency: Adjacency) -> tuple[int, int, float]:
+    return event.records - 1, event.dimension, event.min_eigenvalue
 
 
 def _assumptions(event: Any) -> tuple[str, ...]:
@@ -152,27 +118,27 @@ def _assumptions(event: Any) -> tuple[str, ...]:
 
 
 PUBLISHED = RdpBound(
-    id=ID,
+    id="miura2023-thm3.1",
     title="mean-and-covariance synthesis, unbounded neighbours, as printed",
-    source=SOURCE,
+    source="Miura et al. 2023, Theorem 3.1",
     kind=Kind.PUBLISHED,
     event_type=GaussianSynthesis,
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
-    order_range=_range,
-    rdp=_rdp,
-    ball=_ball,
+    order_range=orders_below(limit, arguments),
+    rdp=of_event(rdp_one_output, arguments, attrgetter("outputs")),
+    ball=of_event(ball_one_output, arguments, attrgetter("outputs")),
     conversion="mironov2017",
     assumptions=_assumptions,
 )
 
 UPPER = RdpBound(
-    id=ID + "-every-pair",
+    id="miura2023-thm3.1-every-pair",
     title="mean-and-covariance synthesis, unbounded neighbours, removal from n included",
-    source=SOURCE + ", at n - 1: the larger of the pairs (n - 1, n) and (n, n + 1)",
+    source=PUBLISHED.source + ", at n - 1: the larger of the pairs (n - 1, n) and (n, n + 1)",
     kind=Kind.UPPER,
     event_type=GaussianSynthesis,
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
-    order_range=_every_pair_range,
-    rdp=_every_pair,
-    ball=_every_pair_ball,
+    order_range=orders_below(limit, _smaller_pair),
+    rdp=of_event(rdp_one_output, _smaller_pair, attrgetter("outputs")),
+    ball=of_event(ball_one_output, _smaller_pair, attrgetter("outputs")),
 )

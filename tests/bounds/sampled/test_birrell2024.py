@@ -266,7 +266,7 @@ def test_a_larger_sample_leaks_more_and_more_noise_less():
 def test_four_times_below_theorem_27_at_high_noise():
     orders = np.array([2.0, 8.0, 32.0])
     ratio = birrell2024.rdp(orders, 20.0, 60, 60000) / wang2019.rdp(
-        orders, 20.0, 60 / 60000, terms="theorem27"
+        orders, 20.0, 60, 60000, terms="theorem27"
     )
     np.testing.assert_allclose(ratio, 0.25, rtol=0.02)
 

@@ -118,7 +118,7 @@ def test_corollary_oracle_is_the_minimum_over_p():
     """So that the comparison above is with what it says: other p give more."""
     n, d, sigma, a = 10**5, 6, 0.01, 4.0
     best = float(gaussian_synthesis.entry(n, d, sigma, a)["corollary32"])
-    c = miura2023_thm31.orders_below(n, d, sigma)
+    c = miura2023_thm31.limit(n, d, sigma)
     for p in (1.2, 1.9, 2.3, 4.0):
         assert p * a < c
         one = miura2023_thm31.rdp_one_output(single(p * a), n, d, sigma)
@@ -180,7 +180,7 @@ def test_below_the_corrected_corollary(n, d, sigma):
 
 @pytest.mark.parametrize(("n", "d", "sigma"), SETTINGS)
 def test_below_theorem_31_at_the_same_pair(n, d, sigma):
-    c = miura2023_thm31.orders_below(n, d, sigma)
+    c = miura2023_thm31.limit(n, d, sigma)
     orders = ORDERS[c > ORDERS]
     if not orders.size:
         return
@@ -220,8 +220,8 @@ def test_few_records_leave_no_order():
 @pytest.mark.parametrize(("n", "d", "sigma"), SETTINGS)
 def test_finite_up_to_the_limit_on_orders_and_infinite_beyond(n, d, sigma):
     for rdp, limit in (
-        (synthesis_direct.rdp_one_output, synthesis_direct.orders_below(n, d, sigma)),
-        (synthesis_exact.rdp_of_pair, synthesis_exact.orders_below(n, d, sigma)),
+        (synthesis_direct.rdp_one_output, synthesis_direct.limit(n, d, sigma)),
+        (synthesis_exact.rdp_of_pair, synthesis_exact.limit(n, d, sigma)),
     ):
         around = 1.0 + (limit - 1.0) * np.array([0.999999, 1.000001])
         if limit > 1.0:
@@ -236,7 +236,7 @@ def test_the_divergence_is_infinite_at_the_limit():
     In one dimension, with the smaller variance sigma.
     """
     spread = synthesis_direct.spread(50, 1, 0.5)
-    limit = synthesis_direct.orders_below(50, 1, 0.5)
+    limit = synthesis_direct.limit(50, 1, 0.5)
     for factor, finite in ((0.999, True), (1.001, False)):
         found = rdpkit.gaussian_renyi_divergence(
             1.0 + (limit - 1.0) * factor,

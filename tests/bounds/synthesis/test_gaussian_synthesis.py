@@ -170,10 +170,10 @@ def test_best_is_infinite_where_nothing_holds(adjacency):
 
 def test_limits_on_orders():
     """Condition (1) and condition (2), and that too few records leave no order."""
-    c = miura2023_thm31.orders_below(10**5, 6, 0.01)
+    c = miura2023_thm31.limit(10**5, 6, 0.01)
     assert c == pytest.approx(1e10 / (2400.0 * 100001 - 1e5), rel=1e-14)
-    assert miura2023_cor32.orders_below(10**5, 6, 0.01) == pytest.approx(c * c / (2 * c - 1))
-    assert miura2023_cor32.orders_below(3, 6, 0.01) == 1.0
+    assert miura2023_cor32.limit(10**5, 6, 0.01) == pytest.approx(c * c / (2 * c - 1))
+    assert miura2023_cor32.limit(3, 6, 0.01) == 1.0
 
 
 GOOD = {"n": 10**5, "d": 6, "min_eigenvalue": 0.01}
