@@ -48,7 +48,6 @@ class CombinedTest:
         # A part that rejects at this rate makes the whole capital large enough on its own.
         alone = self._rate / len(self._names)
         self._tests = [SequentialTest(claim, false_alarm_rate=alone) for _ in self._names]
-        self._claim = claim
         self._runs = 0
         self._highest = 0.0
         self._stop: Stop | None = None
@@ -74,7 +73,7 @@ class CombinedTest:
         Parameters
         ----------
         p_scores, q_scores : ndarray, shape (n, k) each
-            One column for each score, and one row for each output; as many rows on either side.
+            One column for each score, and one row for each output; both have the same shape.
 
         Returns
         -------
@@ -119,7 +118,8 @@ class CombinedTest:
     def _diagnostics(self) -> tuple[Diagnostic, ...]:
         """Diagnostics of the leading score, if all scores have one of that kind.
 
-        A diagnostic that one score does not have is no explanation: that score could see enough.
+        If one score lacks a diagnostic, then that score could see enough, and the diagnostic does
+        not explain why the claim survived.
         """
         found = [test.outcome().diagnostics for test in self._tests]
         kinds = [{diagnostic.kind for diagnostic in one} for one in found]

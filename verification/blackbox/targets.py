@@ -1,7 +1,7 @@
 """Targets of a verification: a mechanism of the zoo or of this library, or a ``module:callable``.
 
-A ``module:callable`` is code that the user names, and naming it is what runs it: it is imported
-from the current directory or wherever Python finds it, and called. No other code of the user is
+A ``module:callable`` is code of the user. It is imported from the current directory, or from
+wherever Python finds it, and called, because the user named it. No other code of the user is
 imported or executed, and data sets are read without pickle.
 
 A target may say what it claims, and on which data sets that is to be tested
@@ -67,9 +67,10 @@ class TargetReference:
     Parameters
     ----------
     name : str
-        As the user gave it; for a callable that was handed in, its own name.
+        A name of the zoo or of a mechanism, ``module:callable``, or the name of a callable that was
+        handed in.
     directory : str or None
-        Where modules are looked for before Python's path; None for nowhere.
+        A folder in which modules are looked for before Python's path, if there is one.
     handed_in : callable or None
         The mechanism itself, if it was handed in and has no name that could be looked up.
     """
@@ -182,8 +183,8 @@ def target(what: str | Mechanism | TargetReference) -> TargetReference:
     Parameters
     ----------
     what : str, callable or TargetReference
-        A name of the zoo or of a mechanism, ``module:callable``, or the mechanism itself, called as
-        ``mechanism(dataset, rng)``.
+        A name of the zoo or of a mechanism, with dashes or underscores, ``module:callable``, or the
+        mechanism itself, called as ``mechanism(dataset, rng)``.
 
     Raises
     ------
@@ -193,7 +194,9 @@ def target(what: str | Mechanism | TargetReference) -> TargetReference:
     if isinstance(what, TargetReference):
         return what
     if isinstance(what, str):
-        found = TargetReference(name=what, directory=None if ":" not in what else os.getcwd())
+        dashed = what.replace("_", "-")
+        name = dashed if dashed in (*names(), *mechanism_names()) else what
+        found = TargetReference(name=name, directory=None if ":" not in what else os.getcwd())
         found.mechanism()
         return found
     if not callable(what):
@@ -229,8 +232,8 @@ def _imported(name: str, directory: str | None) -> Mechanism:
 
 
 def _of_library(name: str) -> Mechanism:
-    """The small instance of a mechanism of this library that is there to be verified."""
-    if name.replace("_", "-") not in mechanism_names():
+    """The small instance of a mechanism of this library that its specification offers for tests."""
+    if name not in mechanism_names():
         accepted = (*names(), *mechanism_names())
         raise ValueError(
             f"Expected TARGET to be module:callable, or one of {', '.join(accepted)}, got {name!r}."

@@ -86,18 +86,17 @@ def verify(
         default the target's own (:class:`rdpkit.verification.blackbox.targets.TargetDescription`),
         which every mechanism of the zoo has.
     neighbours : Neighbours or sequence of Neighbours, optional
-        The data sets. Of several pairs the one on which the mechanism differs most, in runs made
-        for this choice, is tested. By default the target's own.
+        The data sets. If there are several pairs, some runs are made to find the one on which the
+        outputs differ most, and only that pair is tested. By default the target's own.
     options : VerificationOptions, optional
-        The error rate, the seed, and how many runs to make. Those about data sets have no effect
-        here: :func:`rdpkit.verification.blackbox.candidate_pairs.pairs_to_test` reads them.
+        The error rate, the seed, and how many runs to make. The options about data sets have no
+        effect here: :func:`rdpkit.verification.blackbox.candidate_pairs.pairs_to_test` reads them.
     jobs : int, optional
-        Processes, as in joblib: -1 for all cores. By default what joblib's context says
-        (``joblib.parallel_config``, with which a Dask or Ray cluster takes over), and a single
-        process without one.
+        Processes, as in joblib: -1 for all cores. By default what ``joblib.parallel_config`` says,
+        with which a Dask or Ray cluster takes over, and otherwise a single process.
     score : callable, optional
         Turns outputs, shape (n, d), into scores, shape (n,). It is tested together with a linear
-        score and what exact structure suggests; sums of rows are left out then. By default the
+        score and with scores made from exact structure, but not with sums of rows. By default the
         target's own, if it has one.
     fresh_processes : bool, optional
         Whether to run the target in two new processes as well, which finds a generator that is
@@ -138,36 +137,30 @@ def verify(
 
     report("probing")
     notes = _probe(runner, pairs[0], batched=hasattr(subject.mechanism(), "many"))
-    mistakes: list[Mistake] = []
+    repeated = None
     if fresh_processes or (fresh_processes is None and subject.entry is None and subject.has_name):
-        found = find_repeated_noise(subject, pairs[0].first, seed=chosen.seed)
-        mistakes += [] if found is None else [found]
+        repeated = find_repeated_noise(subject, pairs[0].first, seed=chosen.seed)
     runner.runs = 0
     if chosen.time_budget is not None:
         deadline = began + chosen.time_budget
         most = min(most, runner.affordable(deadline - time.perf_counter()))
     training = _training_runs(chosen.training, most, len(pairs))
-    pair = pairs[0]
-    if len(pairs) > 1:
-        pair = _clearest(runner, pairs, min(_SEARCH_RUNS, training), report)
+    pair = _clearest(runner, pairs, min(_SEARCH_RUNS, training), report)
     report("learning")
     scores, named, more = _learn(runner, pair, training, own=own_score, models=chosen.scores)
-    test = CombinedTest(
-        tested.part,
-        names=[one.name for one in scores],
-        false_alarm_rate=chosen.false_alarm_rate,
-    )
+    names = tuple(one.name for one in scores)
+    test = CombinedTest(tested.part, names=names, false_alarm_rate=chosen.false_alarm_rate)
     _run_test(test, runner, pair, scores, most=most, deadline=deadline, report=report)
     assert runner.shape is not None
     return VerificationResult(
         target=subject.name,
         claim=tested,
         outcome=test.outcome(tested.describe()),
-        mistakes=(*mistakes, *named),
+        mistakes=named if repeated is None else (repeated, *named),
         notes=(*notes, *more),
         pair=pair.describe(),
         shape=runner.shape.describe(),
-        scores=tuple(one.name for one in scores),
+        scores=names,
         score=test.leading,
         runs=runner.runs,
         training=training,
@@ -237,6 +230,8 @@ def _clearest(
     runner: MechanismRunner, pairs: list[Neighbours], runs: int, report: Report
 ) -> Neighbours:
     """The pair on which the outputs differ most, along the best linear score."""
+    if len(pairs) == 1:
+        return pairs[0]
     best, most = pairs[0], -math.inf
     half = runs // 2
     for index, pair in enumerate(pairs):
@@ -260,7 +255,7 @@ def _learn(
     own: NamedScore | None,
     models: tuple[str, ...],
 ) -> tuple[list[NamedScore], tuple[Mistake, ...], list[str]]:
-    """Scores, mistakes that have a name, and notes, from training runs."""
+    """The scores, the mistakes that the outputs show, and notes, from training runs."""
     p, q = runner.draw(pair, key=(_TRAINING,), start=0, count=runs)
     assert runner.shape is not None
     structure, notes = structure_of(p, q), []
@@ -301,7 +296,8 @@ def _run_test(
         if time.perf_counter() + runner.seconds_for(2 * count) > deadline:
             if done:
                 break
-            # One run on each side is the least that a replay can ask for: it counts runs, not time.
+            # A replay asks for a number of runs and not for a time, and it needs at least one run
+            # on each side.
             count = 1
         report("testing", test.log_e_value)
         p, q = runner.draw(pair, key=(_TEST,), start=done, count=count, scores=scores)

@@ -9,14 +9,16 @@ import numpy as np
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.verification.figures.model import (
+    BUDGET,
     Curve,
     Figure,
     Panel,
     Point,
+    Task,
     Track,
-    checked_curves,
+    budget_point,
+    checked_integers,
     checked_limits,
     checked_points,
     checked_releases,
@@ -32,6 +34,16 @@ ADJACENCY = "replace_one"
 LOWER_UP_TO = 20.0
 _Y_HIGHEST = 1000.0
 
+_NOTES = (
+    "T, delta and c are not printed in the paper and are chosen here.",
+    "Published: Theorem 1 with p = l/N at orders 3 and 4, the only ones at which it is "
+    "defined as printed.",
+    "Upper and lower: the best sound bound and a pair of neighbours, for features scaled "
+    "with public constants and samples drawn within a class, as Algorithm 1 draws them.",
+    f"No lower bound is computed where the upper one is above {LOWER_UP_TO:g}.",
+    "Where the published curve is below the lower one, it is refuted.",
+)
+
 
 def figure(
     *,
@@ -45,29 +57,15 @@ def figure(
 ) -> Figure:
     """Figure 3 of DP-CDA, with the bounds that hold beside the published one.
 
-    Parameters
-    ----------
-    orders_of_mixture : sequence of int
-        l of the paper, one panel each.
-    releases : int
-        T of the paper: synthetic records of all ten classes together; a multiple of ten.
-    delta : float
-        In (0, 1).
-    clip_norm : float
-        c of the paper.
-    points : int
-        Points on each curve, at least 2.
-    noise : pair of float
-        The smallest and the largest sigma_x = sigma_y.
-    track : callable
-        Shows progress.
+    The parameters are described in :mod:`rdpkit.verification.figures.catalogue`; ``track`` shows
+    progress.
 
     Raises
     ------
     ValueError
         If a parameter is outside of its range.
     """
-    orders = checked_curves("orders_of_mixture", orders_of_mixture)
+    orders = checked_integers("orders_of_mixture", orders_of_mixture)
     total = checked_releases(releases, classes=CLASSES)
     target = _validate.open_probability("delta", delta)
     low, high = checked_limits("noise", noise)
@@ -83,12 +81,19 @@ def figure(
             label_noise=sigma,
         )
 
+    def task(order_of_mixture: int, sigma: float) -> Task:
+        return functools.partial(
+            budget_point,
+            event(order_of_mixture, sigma),
+            x=sigma,
+            delta=target,
+            adjacency=ADJACENCY,
+            published="dpcda-theorem1",
+            lower_up_to=LOWER_UP_TO,
+        )
+
     # All events are built first, so that a wrong parameter is reported before the work begins.
-    tasks = [
-        [functools.partial(_point, event(order, sigma), target) for sigma in places]
-        for order in orders
-    ]
-    found = computed(tasks, track)
+    found = computed([[task(order, sigma) for sigma in places] for order in orders], track)
     return Figure(
         id="dpcda-figure3",
         title="DP-CDA: privacy budget against noise",
@@ -101,45 +106,22 @@ def figure(
             "c": float(clip_norm),
             "adjacency": ADJACENCY,
         },
-        notes=(
-            "T, delta and c are not printed in the paper and are chosen here.",
-            "Published: Theorem 1 with p = l/N at orders 3 and 4, the only ones at which it is "
-            "defined as printed.",
-            "Upper and lower: the best sound bound and a pair of neighbours, for features scaled "
-            "with public constants and samples drawn within a class, as Algorithm 1 draws them.",
-            f"No lower bound is computed where the upper one is above {LOWER_UP_TO:g}.",
-            "Where the published curve is below the lower one, it is refuted.",
-        ),
+        notes=_NOTES,
         panels=tuple(
-            Panel(
-                name=f"l={order}",
-                title=f"order of mixture l = {order}",
-                x_label="noise \N{GREEK SMALL LETTER SIGMA}x = \N{GREEK SMALL LETTER SIGMA}y "
-                "(standard deviation, in units of the features)",
-                y_label="privacy budget \N{GREEK SMALL LETTER EPSILON} (nats)",
-                x_logarithmic=True,
-                y_logarithmic=True,
-                y_highest=_Y_HIGHEST,
-                curves=(Curve(label=f"l = {order}", parameters={"l": order}, points=curve_points),),
-            )
-            for order, curve_points in zip(orders, found, strict=True)
+            _panel(order, curve_points) for order, curve_points in zip(orders, found, strict=True)
         ),
     )
 
 
-def _point(event: rdpkit.DPCDA, delta: float) -> Point:
-    # Certified numbers would differ by less than the width of a line, and take longer.
-    ask = functools.partial(rdpkit.epsilon, event, delta=delta, adjacency=ADJACENCY, certify=False)
-    upper = ask(bound="best").epsilon
-    lower = None
-    if upper <= LOWER_UP_TO:
-        try:
-            lower = ask(bound="pair-lower").epsilon
-        except NoLossDistributionError:
-            lower = None
-    return Point(
-        x=event.feature_noise,
-        published=ask(bound="dpcda-theorem1").epsilon,
-        upper=upper,
-        lower=lower,
+def _panel(order: int, points: tuple[Point, ...]) -> Panel:
+    return Panel(
+        name=f"l={order}",
+        title=f"order of mixture l = {order}",
+        x_label="noise \N{GREEK SMALL LETTER SIGMA}x = \N{GREEK SMALL LETTER SIGMA}y "
+        "(standard deviation, in units of the features)",
+        y_label=BUDGET,
+        x_logarithmic=True,
+        y_logarithmic=True,
+        y_highest=_Y_HIGHEST,
+        curves=(Curve(label=f"l = {order}", parameters={"l": order}, points=points),),
     )

@@ -20,6 +20,7 @@ from rdpkit.verification.figures.model import (
     Panel,
     Point,
     Track,
+    checked_integers,
     checked_releases,
     computed,
 )
@@ -46,20 +47,8 @@ def figure(
 ) -> Figure:
     """The least noise for a budget, and the noise-to-signal ratio, against the order of mixture.
 
-    Parameters
-    ----------
-    epsilons : sequence of float
-        The budgets, a curve each.
-    orders_of_mixture : sequence of int
-        l of the paper.
-    releases : int
-        T of the paper: synthetic records of all ten classes together; a multiple of ten.
-    delta : float
-        In (0, 1).
-    clip_norm : float
-        c of the paper.
-    track : callable
-        Shows progress.
+    The parameters are described in :mod:`rdpkit.verification.figures.catalogue`; ``track`` shows
+    progress.
 
     Raises
     ------
@@ -71,9 +60,8 @@ def figure(
     total = checked_releases(releases, classes=classes)
     target = _validate.open_probability("delta", delta)
     # All events are built first, so that a wrong parameter is reported before the work begins.
-    events = [
-        _event(order, total // classes, clip_norm) for order in sorted(_orders(orders_of_mixture))
-    ]
+    orders = checked_integers("orders_of_mixture", orders_of_mixture, most=_MOST_ORDERS)
+    events = [_event(order, total // classes, clip_norm) for order in sorted(orders)]
     tasks = [
         [functools.partial(_point, event, budget, target) for event in events] for budget in budgets
     ]
@@ -147,15 +135,6 @@ def _budgets(epsilons: Sequence[float]) -> tuple[float, ...]:
     found = tuple(_validate.positive("epsilons", epsilon) for epsilon in epsilons)
     if not found or len(set(found)) < len(found) or len(found) > MOST_CURVES:
         raise _validate.fail("epsilons", f"to be 1 to {MOST_CURVES} different numbers", epsilons)
-    return found
-
-
-def _orders(values: Sequence[int]) -> tuple[int, ...]:
-    found = _validate.integers("orders_of_mixture", values)
-    if len(set(found)) < len(found) or len(found) > _MOST_ORDERS:
-        raise _validate.fail(
-            "orders_of_mixture", f"to be at most {_MOST_ORDERS} different integers", values
-        )
     return found
 
 
@@ -256,7 +235,7 @@ def _mapped(point: Point, function: Callable[[float], float]) -> Point:
 
 
 def _best(budgets: Sequence[float], found: Sequence[Sequence[Point]]) -> tuple[str, ...]:
-    """A sentence about the best of the orders."""
+    """A note on the order with the smallest noise-to-signal ratio, for each budget."""
     best = []
     for budget, points in zip(budgets, found, strict=True):
         ratios = [p for p in _ratios(points, 1.0) if p.upper is not None and p.upper < math.inf]

@@ -109,8 +109,10 @@ def _panels(canvas: Canvas, panels: Sequence[Panel], rows: int, columns: int) ->
         axes.set_axis_off()
     for index, (axes, panel) in enumerate(used):
         _panel(axes, panel, offset=index if len(panel.curves) == 1 else 0)
+    # matplotlib warns of a logarithmic axis on which nothing is positive, so all panels that share
+    # an axis are drawn before it is scaled.
+    for index, (axes, panel) in enumerate(used):
         if _heights(panels if same else (panel,)):
-            # matplotlib warns of a logarithmic axis on which there is nothing.
             _scale(axes, panel)
         # Where all panels have the same axes, only those at the edge get labels.
         if not same or index + columns >= len(used):
@@ -213,8 +215,11 @@ def _darker(colour: str) -> tuple[float, float, float]:
 
 
 def _limit(axes: Axes, panels: Sequence[Panel]) -> None:
-    """Set the shared vertical axis: from zero, or cut at the top where a bound grows too fast."""
-    if not panels[0].y_logarithmic:
+    """Set the shared vertical axis: from zero, or cut at the top where a bound grows too fast.
+
+    Panels that share the axis share its scale, so it is logarithmic if one of them asks for that.
+    """
+    if not any(panel.y_logarithmic for panel in panels):
         axes.set_ylim(bottom=0.0)
         return
     highest = panels[0].y_highest

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import functools
 import io
 import math
 import statistics
@@ -10,7 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rdpkit import _validate
+import rdpkit
+from rdpkit import Event, _validate
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.text import rounded_up
 
@@ -22,6 +26,9 @@ Parameter = int | float | str
 Task = Callable[[], "Point"]
 Track = Callable[[Sequence[Task]], Iterator[Task]]
 """Returns the tasks one by one, and may show how many are done."""
+
+BUDGET = "privacy budget \N{GREEK SMALL LETTER EPSILON} (nats)"
+"""The label of an axis of epsilons."""
 
 MOST_POINTS = 1000
 MOST_CURVES = 8
@@ -72,7 +79,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """All of a figure.
+    """A figure: its panels, and the words around them.
 
     Parameters
     ----------
@@ -181,13 +188,49 @@ def computed(tasks: Sequence[Sequence[Task]], track: Track) -> list[tuple[Point,
     return [tuple(next(points) for _ in curve) for curve in tasks]
 
 
+def budget_point(
+    event: Event,
+    *,
+    x: float,
+    delta: float,
+    adjacency: str,
+    published: str,
+    lower_up_to: float = math.inf,
+) -> Point:
+    """The published, the upper and the lower epsilon of an event.
+
+    Parameters
+    ----------
+    event : Event
+        What is released.
+    x : float
+        Its place on the axis.
+    delta : float
+        In (0, 1).
+    adjacency : str
+        The neighbouring relation.
+    published : str
+        The id of the published bound.
+    lower_up_to : float
+        No lower bound is computed where the upper one is above this.
+    """
+    # Certified numbers would differ by less than the width of a line, and take longer.
+    ask = functools.partial(rdpkit.epsilon, event, delta=delta, adjacency=adjacency, certify=False)
+    upper = ask(bound="best").epsilon
+    lower = None
+    if upper <= lower_up_to:
+        with contextlib.suppress(NoLossDistributionError):
+            lower = ask(bound="pair-lower").epsilon
+    return Point(x=x, published=ask(bound=published).epsilon, upper=upper, lower=lower)
+
+
 def checked_points(value: int) -> int:
     """How many points a curve has."""
     return _validate.integer("points", value, minimum=2, maximum=MOST_POINTS)
 
 
 def checked_releases(value: int, *, classes: int) -> int:
-    """How many synthetic records there are: as many of each class."""
+    """How many synthetic records there are, if each class has the same number of them."""
     total = _validate.integer("releases", value, minimum=classes)
     if total % classes:
         raise _validate.fail("releases", f"to be a multiple of {classes} (classes)", value)
@@ -202,11 +245,13 @@ def checked_limits(name: str, limits: Sequence[float]) -> tuple[float, float]:
     return low, high
 
 
-def checked_curves(name: str, values: Sequence[int], *, minimum: int = 1) -> tuple[int, ...]:
-    """Different integers, one for each curve, and not too many."""
+def checked_integers(
+    name: str, values: Sequence[int], *, minimum: int = 1, most: int = MOST_CURVES
+) -> tuple[int, ...]:
+    """Different integers, at most ``most`` of them; by default as many as there may be curves."""
     found = _validate.integers(name, values, minimum=minimum)
-    if len(set(found)) < len(found) or len(found) > MOST_CURVES:
-        raise _validate.fail(name, f"to be at most {MOST_CURVES} different integers", values)
+    if len(set(found)) < len(found) or len(found) > most:
+        raise _validate.fail(name, f"to be at most {most} different integers", values)
     return found
 
 

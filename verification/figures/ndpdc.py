@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.verification.figures.model import (
+    BUDGET,
     Curve,
     Figure,
     Panel,
     Point,
+    Task,
     Track,
+    budget_point,
     checked_points,
     computed,
     rounded,
@@ -39,6 +41,7 @@ _LABELS = {
     "group_size": "group size L (records)",
     "iterations": "iterations I",
 }
+_SYMBOLS = {"noise_std": "\N{GREEK SMALL LETTER SIGMA}", "group_size": "L", "iterations": "I"}
 
 
 def figure(
@@ -52,16 +55,8 @@ def figure(
 ) -> Figure:
     """Figure 1 of the paper, with the bounds that hold beside the published one.
 
-    Parameters
-    ----------
-    noise_std, group_size, iterations
-        sigma, L and I of the paper in the two panels in which they are not on the axis.
-    delta : float
-        In (0, 1).
-    points : int or None
-        Points on each curve; None for enough to have the paper's values among them.
-    track : callable
-        Shows progress.
+    The parameters are described in :mod:`rdpkit.verification.figures.catalogue`; ``track`` shows
+    progress.
 
     Raises
     ------
@@ -74,19 +69,11 @@ def figure(
         "group_size": _validate.positive("group_size", group_size),
         "iterations": _validate.integer("iterations", iterations),
     }
-    tasks = []
-    for name, (low, high, usual) in _RANGES.items():
-        count = usual if points is None else checked_points(points)
-        places = [rounded(x) for x in np.linspace(low, high, count)]
-        if name == "iterations":
-            places = [float(round(x)) for x in places]
-        for size in SMALLEST_CLASS.values():
-            tasks.append(
-                [
-                    functools.partial(_point, _event(size, {**fixed, name: x}), target, x)
-                    for x in places
-                ]
-            )
+    tasks = [
+        _tasks(name, size, fixed, points=points, delta=target)
+        for name in _RANGES
+        for size in SMALLEST_CLASS.values()
+    ]
     found = iter(computed(tasks, track))
     return Figure(
         id="ndpdc-figure1",
@@ -103,36 +90,51 @@ def figure(
             + ", ".join(f"{name} {size}" for name, size in SMALLEST_CLASS.items())
             + "; the others leak less.",
         ),
-        panels=tuple(
-            Panel(
-                name=name,
-                title=_title(name, fixed),
-                x_label=label,
-                y_label="privacy budget \N{GREEK SMALL LETTER EPSILON} (nats)",
-                x_logarithmic=False,
-                y_logarithmic=False,
-                curves=tuple(
-                    Curve(
-                        label=data_set,
-                        parameters={
-                            "data_set": data_set,
-                            "smallest_class": size,
-                            # The panel's own parameter is x.
-                            **{key: value for key, value in fixed.items() if key != name},
-                        },
-                        points=next(found),
-                    )
-                    for data_set, size in SMALLEST_CLASS.items()
-                ),
-            )
-            for name, label in _LABELS.items()
-        ),
+        panels=tuple(_panel(name, fixed, found) for name in _RANGES),
     )
 
 
-def _title(name: str, fixed: Mapping[str, float]) -> str:
-    symbols = {"noise_std": "\N{GREEK SMALL LETTER SIGMA}", "group_size": "L", "iterations": "I"}
-    return ", ".join(f"{symbols[key]} = {value:g}" for key, value in fixed.items() if key != name)
+def _tasks(
+    name: str, size: int, fixed: Mapping[str, float], *, points: int | None, delta: float
+) -> list[Task]:
+    """The points of one curve, along the parameter with this name."""
+    low, high, usual = _RANGES[name]
+    count = usual if points is None else checked_points(points)
+    places = [rounded(x) for x in np.linspace(low, high, count)]
+    if name == "iterations":
+        places = [float(round(x)) for x in places]
+    return [
+        functools.partial(
+            budget_point,
+            _event(size, {**fixed, name: x}),
+            x=x,
+            delta=delta,
+            adjacency=ADJACENCY,
+            published="ndpdc-thm3.2",
+        )
+        for x in places
+    ]
+
+
+def _panel(name: str, fixed: Mapping[str, float], found: Iterator[tuple[Point, ...]]) -> Panel:
+    # The panel's own parameter is on the axis.
+    others = {key: value for key, value in fixed.items() if key != name}
+    return Panel(
+        name=name,
+        title=", ".join(f"{_SYMBOLS[key]} = {value:g}" for key, value in others.items()),
+        x_label=_LABELS[name],
+        y_label=BUDGET,
+        x_logarithmic=False,
+        y_logarithmic=False,
+        curves=tuple(
+            Curve(
+                label=data_set,
+                parameters={"data_set": data_set, "smallest_class": size, **others},
+                points=next(found),
+            )
+            for data_set, size in SMALLEST_CLASS.items()
+        ),
+    )
 
 
 def _event(size: int, parameters: Mapping[str, float]) -> rdpkit.NDPDC:
@@ -142,19 +144,4 @@ def _event(size: int, parameters: Mapping[str, float]) -> rdpkit.NDPDC:
         iterations=int(parameters["iterations"]),
         noise_std=parameters["noise_std"],
         clip_norm=CLIP_NORM,
-    )
-
-
-def _point(event: rdpkit.NDPDC, delta: float, x: float) -> Point:
-    # Certified numbers would differ by less than the width of a line, and take longer.
-    ask = functools.partial(rdpkit.epsilon, event, delta=delta, adjacency=ADJACENCY, certify=False)
-    try:
-        lower = ask(bound="pair-lower").epsilon
-    except NoLossDistributionError:
-        lower = None
-    return Point(
-        x=x,
-        published=ask(bound="ndpdc-thm3.2").epsilon,
-        upper=ask(bound="best").epsilon,
-        lower=lower,
     )

@@ -19,7 +19,7 @@ from rdpkit.verification.figures.model import (
     Point,
     Task,
     Track,
-    checked_curves,
+    checked_integers,
     checked_limits,
     checked_points,
     computed,
@@ -46,27 +46,15 @@ def figure(
 ) -> Figure:
     """Figure 3 of the paper, with the bounds that hold beside the published one.
 
-    Parameters
-    ----------
-    records : sequence of int
-        n of the paper, one curve each; n records are put out.
-    dimension : int
-        d of the paper.
-    min_eigenvalue : float
-        sigma of the paper.
-    orders : pair of float
-        The lowest and the highest order; the lowest must be above 1.
-    points : int
-        Points on each curve, at least 2; two more are added where a curve ends.
-    track : callable
-        Shows progress.
+    The parameters are described in :mod:`rdpkit.verification.figures.catalogue`; ``track`` shows
+    progress.
 
     Raises
     ------
     ValueError
         If a parameter is outside of its range.
     """
-    sizes = checked_curves("records", records, minimum=2)
+    sizes = checked_integers("records", records, minimum=2)
     low, high = checked_limits("orders", orders)
     _validate.order("orders", low)
     places = [rounded(x) for x in np.geomspace(low, high, checked_points(points))]

@@ -171,3 +171,10 @@ def test_mechanisms_of_the_zoo():
     assert pair.adjacency is own.adjacency
     assert own.score.name.startswith("log-likelihood ratio")
     assert target("noise-reused").own.score is None
+
+
+@pytest.mark.parametrize(
+    "name", ["clip-after-averaging-fixed", "noise-divided-by-l", "class-wise-dpmix"]
+)
+def test_names_may_have_underscores(name):
+    assert target(name.replace("-", "_")).name == name

@@ -124,7 +124,7 @@ def test_the_default_axes_of_ndpdc_hold_the_papers_values():
     seen = {}
 
     def only_count(tasks):
-        seen["x"] = {task.args[2] for task in tasks}
+        seen["x"] = {task.keywords["x"] for task in tasks}
         raise StopIteration
 
     with pytest.raises(StopIteration):
@@ -232,3 +232,32 @@ def test_a_figure_with_nothing_finite_or_many_panels_is_drawn_all_the_same():
         )
         figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
         assert drawing.draw(figure, "png").startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("labels", [("x", "x"), ("x", "z")])
+@pytest.mark.parametrize("upper", [0.0, math.inf])
+@pytest.mark.parametrize("logarithmic", [(True, True), (False, True), (True, False)])
+def test_a_panel_without_positive_numbers_beside_another_one_is_drawn_without_a_warning(
+    labels, upper, logarithmic
+):
+    # Every warning is an error in this suite.
+    panels = tuple(
+        Panel(
+            name=str(index),
+            title="t",
+            x_label=labels[index],
+            y_label="y",
+            x_logarithmic=True,
+            y_logarithmic=logarithmic[index],
+            curves=(
+                Curve(
+                    label="c",
+                    parameters={},
+                    points=(Point(x=2.0, published=value, upper=value, lower=None),),
+                ),
+            ),
+        )
+        for index, value in enumerate((upper, 3.0))
+    )
+    figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
+    assert drawing.draw(figure, "svg").startswith(b"<?xml")

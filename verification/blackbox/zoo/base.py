@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import Event, worst_pair
+from rdpkit import Event, PoissonSampledGaussian, worst_pair
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
@@ -76,6 +76,83 @@ class ZooEntry:
     statistic: str
     score: Callable[[], OutputScore] | None = None
     mistakes: tuple[MistakeKind, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisySum(ZooMechanism):
+    """The sum of the clipped records plus noise.
+
+    Parameters
+    ----------
+    clip_norm : float
+        The largest L2 norm of a clipped record.
+    noise : callable
+        Draws noise of a shape (count, d) from a random generator.
+    """
+
+    clip_norm: float
+    noise: Callable[[np.random.Generator, tuple[int, int]], Array]
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, d)."""
+        total = clipped(dataset.features, self.clip_norm).sum(axis=0)
+        return np.asarray(total + self.noise(rng, (count, dataset.dimension)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalNoise:
+    """Independent normal noise of one standard deviation.
+
+    Parameters
+    ----------
+    std : float
+        The standard deviation.
+    """
+
+    std: float
+
+    def __call__(self, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        """Noise of this shape."""
+        return rng.normal(0.0, self.std, shape)
+
+
+def poisson_samples(
+    shape: tuple[int, int, int], probability: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Whether each record joins each sum, independently with this probability."""
+    return rng.random(shape) < probability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledSums(ZooMechanism):
+    """Noisy sums over samples of the clipped records.
+
+    Parameters
+    ----------
+    step : PoissonSampledGaussian
+        What each sum is claimed to be.
+    steps : int
+        The number of sums.
+    samples : callable
+        Draws which records join which sum: booleans of a shape (count, steps, records), given that
+        shape, the sampling probability and a random generator.
+    """
+
+    step: PoissonSampledGaussian
+    steps: int
+    samples: Callable[[tuple[int, int, int], float, np.random.Generator], NDArray[np.bool_]]
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, steps, d)."""
+        records = clipped(dataset.features, self.step.record_norm)
+
+        def sums(size: int) -> Array:
+            shape = (size, self.steps, len(records))
+            joined = self.samples(shape, self.step.sampling_probability, rng)
+            return np.asarray(joined @ records)
+
+        total = in_pieces(count, self.steps * len(records), sums)
+        return np.asarray(total + rng.normal(0.0, self.step.noise_std, total.shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +232,17 @@ def subset_indicators(
     return found
 
 
+def subset_sums(
+    records: Array, size: int, *, draws: int, count: int, rng: np.random.Generator
+) -> Array:
+    """Sums over uniform subsets of ``size`` records, shape (count, draws, d)."""
+
+    def sums(part: int) -> Array:
+        return np.asarray(subset_indicators((part, draws), size, len(records), rng) @ records)
+
+    return in_pieces(count, draws * len(records), sums)
+
+
 def in_pieces(count: int, entries_each: int, one_piece: Callable[[int], Array]) -> Array:
     """Call ``one_piece`` on parts of ``count``, so that no intermediate array is too large."""
     step = max(1, _ROOM // max(1, entries_each))
@@ -164,11 +252,16 @@ def in_pieces(count: int, entries_each: int, one_piece: Callable[[int], Array]) 
 
 __all__ = [
     "Array",
+    "NoisySum",
+    "NormalNoise",
+    "SampledSums",
     "SummedLogRatio",
     "ZooEntry",
     "ZooMechanism",
     "clipped",
     "in_pieces",
+    "poisson_samples",
     "subset_indicators",
+    "subset_sums",
     "worst_pair_of",
 ]

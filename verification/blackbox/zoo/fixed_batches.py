@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from numpy.typing import NDArray
 
 from rdpkit import PoissonSampledGaussian, Repeated
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
-    Array,
+    SampledSums,
     SummedLogRatio,
     ZooEntry,
-    ZooMechanism,
-    clipped,
-    in_pieces,
+    poisson_samples,
     subset_indicators,
 )
 
@@ -27,39 +24,12 @@ _EVENT = Repeated(event=_STEP, count=_STEPS)
 _ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampledSums(ZooMechanism):
-    """Noisy sums over samples of the clipped records.
-
-    Parameters
-    ----------
-    step : PoissonSampledGaussian
-        What each sum is claimed to be.
-    steps : int
-        The number of sums.
-    batch : int or None
-        Records of each sample, drawn without replacement; None if every record joins independently.
-    """
-
-    step: PoissonSampledGaussian
-    steps: int
-    batch: int | None
-
-    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
-        """Releases, shape (count, steps, d)."""
-        records = clipped(dataset.features, self.step.record_norm)
-
-        def sums(size: int) -> Array:
-            shape = (size, self.steps)
-            joined = (
-                rng.random((*shape, len(records))) < self.step.sampling_probability
-                if self.batch is None
-                else subset_indicators(shape, self.batch, len(records), rng)
-            )
-            return np.asarray(joined @ records)
-
-        total = in_pieces(count, self.steps * len(records), sums)
-        return np.asarray(total + rng.normal(0.0, self.step.noise_std, total.shape))
+def _fixed_batches(
+    shape: tuple[int, int, int], _: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Batches of a fixed size, drawn without replacement."""
+    count, steps, records = shape
+    return subset_indicators((count, steps), _BATCH, records, rng)
 
 
 def _neighbours() -> Neighbours:
@@ -96,8 +66,8 @@ ENTRY = ZooEntry(
     "issue 483 asks about it",
     event=_EVENT,
     adjacency=_ADJACENCY,
-    broken=SampledSums(step=_STEP, steps=_STEPS, batch=_BATCH),
-    fixed=SampledSums(step=_STEP, steps=_STEPS, batch=None),
+    broken=SampledSums(step=_STEP, steps=_STEPS, samples=_fixed_batches),
+    fixed=SampledSums(step=_STEP, steps=_STEPS, samples=poisson_samples),
     neighbours=_neighbours,
     statistic="log-likelihood ratio of batches of fixed size, summed over steps",
     score=_score,

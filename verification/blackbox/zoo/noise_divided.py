@@ -1,4 +1,4 @@
-"""Noise that is meant for the mean is added to the sum, and then divided by l with it."""
+"""Noise for a mean of l records is added to their sum, so that it is divided by l as well."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from rdpkit.verification.blackbox.zoo.base import (
     ZooEntry,
     ZooMechanism,
     clipped,
-    in_pieces,
-    subset_indicators,
+    subset_sums,
     worst_pair_of,
 )
 
@@ -46,13 +45,7 @@ class NoisyMean(ZooMechanism):
         """Releases, shape (count, d)."""
         event = self.event
         records = clipped(dataset.features, event.record_norm)
-
-        def sums(size: int) -> Array:
-            return np.asarray(
-                subset_indicators((size,), event.sample_size, len(records), rng) @ records
-            )
-
-        total = in_pieces(count, len(records), sums)
+        total = subset_sums(records, event.sample_size, draws=1, count=count, rng=rng)[:, 0]
         noise = rng.normal(0.0, event.noise_std, total.shape)
         if self.before_dividing:
             return np.asarray((total + noise) / event.sample_size)

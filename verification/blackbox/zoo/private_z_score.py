@@ -14,8 +14,7 @@ from rdpkit.verification.blackbox.zoo.base import (
     ZooEntry,
     ZooMechanism,
     clipped,
-    in_pieces,
-    subset_indicators,
+    subset_sums,
 )
 
 _EVENT = DPCDA(
@@ -55,15 +54,11 @@ class ClassCentricMixing(ZooMechanism):
         parts = []
         for label, releases in enumerate(event.samples):
             records = scaled[dataset.labels == label]
-
-            def means(size: int, records: Array = records, releases: int = releases) -> Array:
-                chosen = subset_indicators(
-                    (size, releases), event.order_of_mixture, len(records), rng
-                )
-                return np.asarray(chosen @ records / event.order_of_mixture)
-
-            mixed = in_pieces(count, releases * len(records), means)
-            parts.append(mixed + rng.normal(0.0, event.feature_noise, mixed.shape))
+            sums = subset_sums(
+                records, event.order_of_mixture, draws=releases, count=count, rng=rng
+            )
+            noise = rng.normal(0.0, event.feature_noise, sums.shape)
+            parts.append(sums / event.order_of_mixture + noise)
         return np.stack(parts, axis=1)
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
+    NoisySum,
+    NormalNoise,
     ZooEntry,
-    ZooMechanism,
-    clipped,
     worst_pair_of,
 )
 
@@ -23,29 +20,11 @@ _ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
 _DIMENSION = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeededSum(ZooMechanism):
-    """A noisy sum of clipped records.
-
-    Parameters
-    ----------
-    event : Gaussian
-        The parameters.
-    seed : int or None
-        The seed of a generator that every run makes; None to use the one that is passed in.
-    """
-
-    event: Gaussian
-    seed: int | None
-
-    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
-        """Releases, shape (count, d)."""
-        total = clipped(dataset.features, self.event.record_norm).sum(axis=0)
-        std, d = self.event.noise_std, dataset.dimension
-        if self.seed is None:
-            return np.asarray(total + rng.normal(0.0, std, (count, d)))
-        noise = [np.random.default_rng(self.seed).normal(0.0, std, d) for _ in range(count)]
-        return np.asarray(total + np.array(noise))
+def _seeded_noise(_: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """The noise of runs that each make a generator with the same seed."""
+    rows, columns = shape
+    noise = [np.random.default_rng(0).normal(0.0, _EVENT.noise_std, columns) for _ in range(rows)]
+    return np.array(noise)
 
 
 ENTRY = ZooEntry(
@@ -57,8 +36,8 @@ ENTRY = ZooEntry(
     "(alan-turing-institute/tapas issue 101)",
     event=_EVENT,
     adjacency=_ADJACENCY,
-    broken=SeededSum(event=_EVENT, seed=0),
-    fixed=SeededSum(event=_EVENT, seed=None),
+    broken=NoisySum(clip_norm=_EVENT.record_norm, noise=_seeded_noise),
+    fixed=NoisySum(clip_norm=_EVENT.record_norm, noise=NormalNoise(std=_EVENT.noise_std)),
     neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION, records=8),
     statistic="any score: outputs do not vary, and a check names the mistake",
     mistakes=(MistakeKind.FIXED_SEED,),

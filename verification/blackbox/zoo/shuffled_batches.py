@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from numpy.typing import NDArray
 
 from rdpkit import PoissonSampledGaussian, Repeated
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.blackbox.neighbours import LabelledData
 from rdpkit.verification.blackbox.zoo.base import (
-    Array,
+    SampledSums,
     SummedLogRatio,
     ZooEntry,
-    ZooMechanism,
-    clipped,
-    in_pieces,
+    poisson_samples,
     worst_pair_of,
 )
 
@@ -25,42 +21,15 @@ _EVENT = Repeated(event=_STEP, count=_BATCHES)
 _ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneEpoch(ZooMechanism):
-    """A noisy sum of clipped records for each batch of an epoch.
-
-    Parameters
-    ----------
-    step : PoissonSampledGaussian
-        What each sum is claimed to be.
-    batches : int
-        The number of batches.
-    shuffled : bool
-        Whether the records are shuffled and dealt out; otherwise each joins each batch
-        independently.
-    """
-
-    step: PoissonSampledGaussian
-    batches: int
-    shuffled: bool
-
-    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
-        """Releases, shape (count, batches, d)."""
-        records = clipped(dataset.features, self.step.record_norm)
-        n = len(records)
-
-        def sums(size: int) -> Array:
-            if not self.shuffled:
-                joined = rng.random((size, self.batches, n)) < self.step.sampling_probability
-                return np.asarray(joined @ records)
-            places = np.argsort(rng.random((size, n)), axis=1)
-            # Batches have equal sizes, except that the last one may be smaller.
-            batch_of = places // -(-n // self.batches)
-            dealt = batch_of[:, None, :] == np.arange(self.batches)[None, :, None]
-            return np.asarray(dealt @ records)
-
-        total = in_pieces(count, self.batches * n, sums)
-        return np.asarray(total + rng.normal(0.0, self.step.noise_std, total.shape))
+def _shuffled_batches(
+    shape: tuple[int, int, int], _: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """The batches of an epoch: the records are shuffled and dealt out."""
+    count, batches, records = shape
+    places = np.argsort(rng.random((count, records)), axis=1)
+    # Batches have equal sizes, except that the last one may be smaller.
+    batch_of = places // -(-records // batches)
+    return np.asarray(batch_of[:, None, :] == np.arange(batches)[None, :, None])
 
 
 def _score() -> SummedLogRatio:
@@ -85,8 +54,8 @@ ENTRY = ZooEntry(
     "483)",
     event=_EVENT,
     adjacency=_ADJACENCY,
-    broken=OneEpoch(step=_STEP, batches=_BATCHES, shuffled=True),
-    fixed=OneEpoch(step=_STEP, batches=_BATCHES, shuffled=False),
+    broken=SampledSums(step=_STEP, steps=_BATCHES, samples=_shuffled_batches),
+    fixed=SampledSums(step=_STEP, steps=_BATCHES, samples=poisson_samples),
     neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION, records=_RECORDS),
     statistic="log-likelihood ratio of Poisson sampling, summed over batches",
     score=_score,

@@ -15,8 +15,7 @@ from rdpkit.verification.blackbox.zoo.base import (
     SummedLogRatio,
     ZooEntry,
     ZooMechanism,
-    in_pieces,
-    subset_indicators,
+    subset_sums,
     worst_pair_of,
 )
 
@@ -41,7 +40,7 @@ class ClassWiseMixing(ZooMechanism):
     event : ClassWiseDPMix
         The parameters.
     fresh : bool
-        Whether every release draws its own subset; otherwise one subset of a class serves all.
+        Whether every release draws its own subset; otherwise all releases of a class share one.
     """
 
     event: ClassWiseDPMix
@@ -54,14 +53,9 @@ class ClassWiseMixing(ZooMechanism):
         for label, releases in enumerate(event.samples):
             records = dataset.features[dataset.labels == label]
             draws = releases if self.fresh else 1
-
-            def means(size: int, records: Array = records, draws: int = draws) -> Array:
-                chosen = subset_indicators((size, draws), event.order_of_mixture, len(records), rng)
-                return np.asarray(chosen @ records / event.order_of_mixture)
-
-            mixed = in_pieces(count, draws * len(records), means)
+            sums = subset_sums(records, event.order_of_mixture, draws=draws, count=count, rng=rng)
             noise = rng.normal(0.0, event.feature_noise, (count, releases, dataset.dimension))
-            parts.append(mixed + noise)
+            parts.append(sums / event.order_of_mixture + noise)
         return np.stack(parts, axis=1)
 
 
