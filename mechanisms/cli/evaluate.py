@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from rdpkit.formats.text import as_json, printable
-from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
+from rdpkit.mechanisms.cli.experiment_options import (
+    chosen_experiment,
+    experiment_options,
+    file_option,
+    running,
+)
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell
@@ -37,24 +42,23 @@ if TYPE_CHECKING:
     metavar="KEY=VALUE",
     help="Run only settings whose varied KEY has this VALUE; may be given several times.",
 )
-@click.option(
+@file_option(
     "--release",
     "release_file",
-    type=click.Path(path_type=Path),
     metavar="FILE.json",
-    help="Evaluate this release with the experiment's data, model and training; nothing is kept.",
+    text="Evaluate this release with the experiment's data, model and training; nothing is kept.",
 )
-@click.option(
+@file_option(
     "--output",
-    type=click.Path(path_type=Path),
+    "output",
     metavar="FILE.csv",
-    help="Also write all rows to a CSV or Parquet file.",
+    text="Also write all rows to a CSV or Parquet file.",
 )
-@click.option(
+@file_option(
     "--plot",
-    type=click.Path(path_type=Path),
+    "plot",
     metavar="FILE.svg",
-    help="Also draw accuracy against what the experiment varies, to an SVG or PNG file.",
+    text="Also draw accuracy against what the experiment varies, to an SVG or PNG file.",
 )
 @experiment_options
 def evaluate(

@@ -33,6 +33,12 @@ _OPTIONS = (
 )
 
 
+def file_option(name: str, variable: str, *, metavar: str, text: str) -> Callable[..., Any]:
+    """An option that takes the path of a file and hands it over as ``variable``."""
+    kind = click.Path(path_type=Path)
+    return click.option(name, variable, type=kind, metavar=metavar, help=text)
+
+
 def experiment_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """A decorator for EXPERIMENT and the shared options; it must be the last one."""
     for option in reversed(_OPTIONS):

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.formats.text import as_json, guarantee_lines, printable
-from rdpkit.mechanisms.cli.experiment_options import chosen_experiment, experiment_options, running
+from rdpkit.mechanisms.cli.experiment_options import (
+    chosen_experiment,
+    experiment_options,
+    file_option,
+    running,
+)
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
@@ -18,11 +23,11 @@ _COLUMNS = 10
 
 
 @click.command()
-@click.option(
+@file_option(
     "--output",
-    type=click.Path(path_type=Path),
+    "output",
     metavar="FILE.npz",
-    help="Where to save the release: .npz or .safetensors, and its manifest beside it as .json.",
+    text="Where to save the release: .npz or .safetensors, and its manifest beside it as .json.",
 )
 @click.option(
     "--setting",
@@ -35,11 +40,11 @@ _COLUMNS = 10
     help="Instead of what the file says: system entropy, or a seed, which is not private.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="[default: the experiment's first]")
-@click.option(
+@file_option(
     "--grid",
-    type=click.Path(path_type=Path),
+    "grid",
     metavar="FILE.svg",
-    help="Also draw images of every setting beside originals, to an SVG or PNG file.",
+    text="Also draw images of every setting beside originals, to an SVG or PNG file.",
 )
 @experiment_options
 def synthesize(

@@ -83,7 +83,7 @@ class Cell:
     privacy : PrivacyTarget
         What is promised.
     model : str
-        A key of :data:`rdpkit.mechanisms.models.MODELS`.
+        One of :data:`rdpkit.mechanisms.models.MODELS`.
     inputs : {"as-released", "standardised"}
         "standardised": every record, released or of the test, is centred and divided by its own
         standard deviation before the model sees it.

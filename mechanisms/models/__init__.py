@@ -1,10 +1,7 @@
-"""Classifiers for small images, one architecture a file. They do not depend on privacy."""
+"""Classifiers for small images. They do not depend on privacy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rdpkit import _validate
@@ -12,21 +9,19 @@ from rdpkit import _validate
 if TYPE_CHECKING:
     from torch import nn
 
-    from rdpkit.mechanisms.models.shapes import Size
+    from rdpkit.mechanisms.models.image_classifier import Size
 
-MODELS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "dpcda-cnn": ("dpcda_cnn", "DPCDACNN"),
-        "thesis-cnn": ("thesis_cnn", "ThesisCNN"),
-        "convnet": ("convnet", "ConvNet"),
-        "mlp": ("mlp", "MLP"),
-        "lenet": ("lenet", "LeNet"),
-        "alexnet": ("alexnet", "AlexNet"),
-        "vgg11": ("vgg11", "VGG11"),
-        "resnet18": ("resnet18", "ResNet18"),
-    }
+MODELS = (
+    "dpcda-cnn",
+    "thesis-cnn",
+    "convnet",
+    "mlp",
+    "lenet",
+    "alexnet",
+    "vgg11",
+    "resnet18",
 )
-"""Every model by the name that experiments use: its module here, and its class."""
+"""Names of all models, as experiments use them."""
 
 
 def build_model(name: str, channels: int, size: Size, classes: int) -> nn.Module:
@@ -35,10 +30,10 @@ def build_model(name: str, channels: int, size: Size, classes: int) -> nn.Module
     Parameters
     ----------
     name : str
-        A key of :data:`MODELS`.
+        One of :data:`MODELS`.
     channels : int
-        Channels of an image. Records that are no images are ``channels`` numbers of size 1, which
-        only "mlp" takes.
+        Channels of an image. A row of a table is an image of one pixel with a channel for each
+        column, which only "mlp" takes.
     size : int or (int, int)
         Height and width in pixels; one number for square images.
     classes : int
@@ -54,11 +49,15 @@ def build_model(name: str, channels: int, size: Size, classes: int) -> nn.Module
     ValueError
         For an unknown name, an argument out of range, or an image too small for the model.
     """
-    module, kind = MODELS[_validate.choice("model", name, MODELS)]
+    _validate.choice("model", name, MODELS)
     # Imported here, because a command that only lists the names does not need torch.
-    build = getattr(import_module(f"rdpkit.mechanisms.models.{module}"), kind)
-    model: nn.Module = build(channels=channels, size=size, classes=classes)
-    return model
+    if name == "convnet":
+        from rdpkit.mechanisms.models.convnet import ConvNet  # noqa: PLC0415
+
+        return ConvNet(channels=channels, size=size, classes=classes)
+    from rdpkit.mechanisms.models.architectures import ARCHITECTURES  # noqa: PLC0415
+
+    return ARCHITECTURES[name].build(name, channels=channels, size=size, classes=classes)
 
 
 __all__ = ["MODELS", "build_model"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import torch
 from torch import nn
 
 from rdpkit import _validate
-from rdpkit.mechanisms.models.shapes import Size, check_images, flat_width, normalise_each_channel
+from rdpkit.mechanisms.models.image_classifier import ImageClassifier, Size, normalise_each_channel
 
 
-class ConvNet(nn.Module):
+class ConvNet(ImageClassifier):
     """Blocks of 3x3 convolution, group normalisation, ReLU and average pooling; one linear layer.
 
     Normalisation is within one image and one channel, so that the representation of a record does
@@ -43,38 +42,21 @@ class ConvNet(nn.Module):
     def __init__(
         self, *, channels: int, size: Size, classes: int, width: int = 128, depth: int = 3
     ) -> None:
-        super().__init__()
         _validate.integer("width", width)
         _validate.integer("depth", depth, maximum=16)
-        shape = check_images(channels, size, classes, model="convnet", smallest=2**depth)
-        blocks: list[nn.Module] = []
-        for block in range(depth):
-            padding = 3 if channels == 1 and block == 0 else 1
-            blocks += [
-                nn.Conv2d(channels if block == 0 else width, width, 3, padding=padding),
-                normalise_each_channel(width),
-                nn.ReLU(inplace=True),  # the normalisation keeps its input, not its output
-                nn.AvgPool2d(2),
-            ]
-        self.features = nn.Sequential(*blocks)
-        self.embedding_size = flat_width(self.features, channels, shape)
-        self.classifier = nn.Linear(self.embedding_size, classes)
 
-    def embed(self, images: torch.Tensor) -> torch.Tensor:
-        """Representations before the last layer.
+        def layers() -> list[nn.Module]:
+            found: list[nn.Module] = []
+            for block in range(depth):
+                padding = 3 if channels == 1 and block == 0 else 1
+                found += [
+                    nn.Conv2d(channels if block == 0 else width, width, 3, padding=padding),
+                    normalise_each_channel(width),
+                    nn.ReLU(inplace=True),  # the normalisation keeps its input, not its output
+                    nn.AvgPool2d(2),
+                ]
+            return found
 
-        Parameters
-        ----------
-        images : tensor of shape (n, channels, height, width)
-
-        Returns
-        -------
-        tensor of shape (n, embedding_size)
-        """
-        representations: torch.Tensor = self.features(images).flatten(1)
-        return representations
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Logits, of shape (n, classes)."""
-        logits: torch.Tensor = self.classifier(self.embed(images))
-        return logits
+        super().__init__(
+            "convnet", layers, smallest=2**depth, channels=channels, size=size, classes=classes
+        )
