@@ -18,18 +18,18 @@ from rdpkit import _validate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaiSaranadasa:
-    """What the test found.
+    """The outcome of the test.
 
     Parameters
     ----------
     statistic : float
         Z; standard normal in the limit where the means are equal and the samples independent.
     p_value : float
-        Of the test that its authors define, one-sided: unequal means make Z large.
+        P-value of the one-sided test that the authors define, because unequal means make Z large.
     p_value_two_sided : float
-        Twice the smaller tail. A Z far *below* 0 is no sign of different means: it says that the
-        means are nearer than those of two independent samples could be, as when both samples
-        began with the same random numbers.
+        Twice the smaller tail. A Z far *below* 0 is no sign of different means. It says that the
+        means are nearer than those of two independent samples could be, for example because both
+        samples began with the same random numbers.
     """
 
     statistic: float

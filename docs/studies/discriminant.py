@@ -1,13 +1,13 @@
-r"""A classifier for mixtures: Gaussian discriminant analysis with the noise taken out again.
+r"""A classifier for mixtures: Gaussian discriminant analysis, corrected for mixing and noise.
 
-A release of DP-CDA is the mean of l records of a class, plus noise of known strength, so that the
-law of the records shows through:
+A release of DP-CDA is the mean of l records of a class, plus noise of known strength. So the
+moments of the releases tell those of the records:
 
     E[release] = mean of the class,    Cov[release] = Cov[class] (N - l) / (l (N - 1)) + s^2 I.
 
-Mixing makes a class look far narrower than it is, and a model trained on the releases as if they
-were records never sees its width. Here the covariance of the releases is corrected for mixing and
-noise before it is used. All of it is post-processing of the release: it costs no privacy.
+Mixing makes a class look far narrower than it is, and a model that is trained on the releases as if
+they were records never sees its width. Here the covariance of the releases is corrected for mixing
+and noise before it is used. This is post-processing of the release, so it costs no privacy.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def fit_discriminant(
     rank: int = 80,
     own_share: float = 0.9,
 ) -> Discriminant:
-    """Estimate the classes' laws from releases of DP-CDA, with mixing and noise taken out.
+    """Estimate the classes' laws from releases of DP-CDA, corrected for mixing and noise.
 
     Guarantee
     ---------
@@ -119,8 +119,8 @@ def fit_discriminant(
     rank : int
         Dimension of the subspace in which covariances are estimated; at most d.
     own_share : float
-        In [0, 1]: how far a class keeps its own covariance; at 0 all share one (linear
-        discriminant analysis).
+        In [0, 1]: the weight of a class's own covariance. With 0 all classes share one covariance
+        (linear discriminant analysis).
 
     Raises
     ------
@@ -148,7 +148,7 @@ def fit_discriminant(
     means = np.array([rows[classes == k].mean(axis=0) for k in range(count)])
     away = rows - means[classes]
     noise = event.feature_noise**2
-    # What a record's variance is to that of a mean without replacement.
+    # The ratio of the variance of a record to that of a mean without replacement.
     order = event.order_of_mixture
     grown = [order * (n - 1) / max(n - order, 1) for n in event.class_sizes]
     pooled = _within(away, classes, grown)
@@ -156,7 +156,7 @@ def fit_discriminant(
     spread, directions = np.linalg.eigh(pooled)
     basis = directions[:, dimension - width :]
     left = spread[: dimension - width] - average_noise
-    # Not of what is left after the correction: with much noise that may be nothing.
+    # The share is taken before the correction: with much noise, nothing may be left after it.
     least = _LEAST_SHARE * float(spread.mean())
     rest = max(float(left.mean()) if left.size else least, least)
 

@@ -1,4 +1,4 @@
-"""Synthetic records as a minimiser of distribution matching with *linear* extractors has them.
+"""Synthetic records that minimise distribution matching with *linear* extractors.
 
 They are the class mean plus standard normal coordinates in an orthogonal basis whose first vectors
 span the class. "Condensation is private for free" is derived for this construction. Learnt records
@@ -33,8 +33,9 @@ Array = NDArray[np.float64]
 def spanning_basis(records: ArrayLike) -> Array:
     """An orthogonal matrix whose first columns span the records.
 
-    Appendix C of the source prints X_c = Q_c R with records as rows, by which Q_c would have one
-    row a *record* and could not be applied to a vector of pixels. Meant are columns: X_c' = Q_c R.
+    Appendix C of the source prints X_c = Q_c R with records as rows. Then Q_c would have a row for
+    each *record* and could not be applied to a vector of pixels. The formula holds with records as
+    columns: X_c' = Q_c R.
 
     Parameters
     ----------
@@ -48,14 +49,14 @@ def spanning_basis(records: ArrayLike) -> Array:
     rows = np.asarray(records, dtype=np.float64)
     if rows.ndim != 2 or not np.isfinite(rows).all():
         raise _validate.fail("records", "to be finite numbers of shape (n, d)", rows.shape)
-    # Beyond d rows the triangular factor's Q is square already.
+    # With d rows or more, the reduced factor Q is square already.
     return np.linalg.qr(rows.T, mode="complete" if len(rows) < rows.shape[1] else "reduced")[0]
 
 
 def mean_event(
     class_sizes: Sequence[int], *, samples_per_class: int, dimension: int
 ) -> rdpkit.Event:
-    """What records made from fresh coordinates release: noisy class means, with noise 1.
+    """The event of records that are made from fresh coordinates: noisy class means, with noise 1.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def synthesize(
     initial: ArrayLike | None = None,
     image_shape: tuple[int, int, int] | None = None,
 ) -> Release:
-    """Per class, s = Q s~ + mean, with s~ ~ N(0, I) and Q an orthogonal basis of the class's span.
+    """Make records Q s~ + mean for each class, with s~ ~ N(0, I) and Q a basis of the class's span.
 
     Guarantee
     ---------
@@ -98,15 +99,15 @@ def synthesize(
     in [-1, 1] moves the mean of a class by at most 2 sqrt(d) / n_c, with n_c the larger of the two
     sizes: replaced within the class by |x - x'| / n_c, added or removed by |x - mean| / n_c.
 
-    With ``initial`` given: none. Whoever has the initial records too sees the mean itself, and if
-    they span the space, Q.
+    With ``initial`` given, there is none: whoever has the initial records, too, can compute the
+    mean and, if the initial records span the space, Q.
 
     Assumes
     -------
     Class c of the larger neighbour has at least the n_c records that it has here. Class sizes are
     public: the manifest states them.
-    Noise that was turned by Q counts as noise: in floating-point numbers the product with Q is not
-    hardened as the source's own numbers are.
+    Noise that is multiplied by Q still counts as noise, although the product in floating-point
+    numbers is not hardened as the numbers of the source are.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def synthesize(
     samples_per_class : int
         Synthetic records per class.
     initial : array of shape (classes, samples_per_class, d), optional
-        The coordinates s~: to compare with another method from the same initial records.
+        The coordinates s~, for a comparison with another method from the same initial records.
     image_shape : (int, int, int), optional
         Channels, height and width of flat records.
 
@@ -179,7 +180,7 @@ def synthesize(
 
 
 def _against_the_rest() -> DataPair:
-    """A record at the other end of the box than the rest of its class."""
+    """One record at the opposite end of the box from the rest of its class."""
     rows = np.full((8, 2), -1.0)
     rows[3] = 1.0
     labels = np.repeat(np.arange(2), 4)

@@ -1,15 +1,15 @@
-r"""What the classes of mixed records look like on average, from noisy mixtures of all classes.
+r"""The mean record of each class, estimated from noisy mixtures of all classes.
 
 A release of DPMix is the mean of l records' features and of their one-hot labels, plus noise. A
-mixture with more of a class than usual has, on average, features that lie towards this class's
-mean, and that is a linear matter:
+mixture with more records of a class than usual has, on average, features that are nearer to the
+mean of this class. The relation is linear:
 
     Cov[features, share of class c] = p_c (m_c - m) (N - l) / (l (N - 1)),
 
 where p_c is the share of class c among all N records, m_c its mean and m the mean of all. Features
-and labels have independent noise, which leaves covariances between the two as they are. So the
-means of the classes can be solved for, although no release shows a class by itself. All of it is
-post-processing of the release: it costs no privacy.
+and labels have independent noise, which does not change covariances between the two. So one can
+solve for the means of the classes, although no release shows a class by itself. This is
+post-processing of the release, so it costs no privacy.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def mixture_means(features: NDArray[Any], labels: NDArray[Any], *, event: DPMix)
 
     Source
     ------
-    Our own; covariances of means that are drawn without replacement are Cochran's (1977,
+    rdpkit; the covariance of means that are drawn without replacement is that of Cochran (1977,
     Theorem 2.3).
     """
     _validate.one_of_a_kind("event", event, DPMix)
@@ -77,7 +77,7 @@ def mixture_means(features: NDArray[Any], labels: NDArray[Any], *, event: DPMix)
     rows = found.reshape(count, -1).astype(np.float64)
     mean = rows.mean(axis=0)
     rows -= mean
-    # True shares sum to 1, so what the sum is off by is noise.
+    # True shares sum to 1, so the difference of the sum from 1 is noise.
     shares = shares - (shares.sum(axis=1, keepdims=True) - 1.0) / classes
     sizes = shares.mean(axis=0)
     shares -= sizes

@@ -3,12 +3,11 @@ r"""How far a small epsilon reaches: releases that are read by classifiers witho
     python docs/studies/reach.py --dataset mnist
     python docs/studies/reach.py --mechanism dpmix --noise 0.0711 --order-of-mixture 256
 
-The classifiers look at the releases alone, and have nothing to tune on real records. Those of sound
-DP-CDA go to the nearest of the classes' mean releases, and to Gaussian discriminant analysis with
-mixing and noise taken out (``discriminant.py``). Mixtures of all
-classes, which DPMix releases, are solved for the classes' means first
-(``mixture_means.py``). Noise is given, or calibrated to targets with
-the best bound.
+The classifiers see the releases alone and tune nothing on real records. For the sound variant of
+DP-CDA they are the nearest of the classes' mean releases, and Gaussian discriminant analysis that
+is corrected for mixing and noise (``discriminant.py``). For DPMix, which releases mixtures of all
+classes, the classes' means are computed first (``mixture_means.py``). The noise is given, or it is
+calibrated to targets with the best bound.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def nearest_mean(
 
 
 def read(release: Release, tested: NDArray[Any]) -> Predictions:
-    """What the classifiers make of test records, knowing a release of DP-CDA or DPMix alone."""
+    """The classes of test records by each classifier, from a release of DP-CDA or DPMix alone."""
     features, labels, event = release.features, release.labels, release.manifest.event
     if isinstance(event, rdpkit.DPMix):
         return {"nearest_mean": nearest(mixture_means(features, labels, event=event), tested)}
@@ -80,7 +79,7 @@ def rows(
     releases: int,
     center: float,
 ) -> Iterator[dict[str, Any]]:
-    """One row for each noise: accuracy of the classifiers, mean and standard deviation."""
+    """One row for each noise: mean and standard deviation of each classifier's accuracy."""
     data = load_dataset(dataset, directory)
     low, high = data.value_range
     wanted = find_mechanism(mechanism)
@@ -144,20 +143,29 @@ def rows(
     "--mechanism", type=click.Choice(["dpcda", "dpmix"]), default="dpcda", show_default=True
 )
 @click.option(
-    "--data-dir", "directory", type=click.Path(path_type=Path), help="As RDPKIT_DATA_DIR."
+    "--data-dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    help="The data directory.  [default: RDPKIT_DATA_DIR]",
 )
 @click.option("--noise", "noise_std", type=float, help="Standard deviation, instead of targets.")
 @click.option("--epsilon", "epsilons", multiple=True, type=float, default=_EPSILONS)
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--delta", type=float, default=1e-5, show_default=True)
 @click.option("--order-of-mixture", type=int, default=128, show_default=True)
-@click.option("--releases", type=int, default=10_000, show_default=True, help="Of all classes.")
+@click.option(
+    "--releases",
+    type=int,
+    default=10_000,
+    show_default=True,
+    help="All classes together.",
+)
 @click.option(
     "--center",
     type=float,
     default=0.2,
     show_default=True,
-    help="Grey that becomes the origin; of dpcda.",
+    help="Grey value that becomes the origin, for dpcda.",
 )
 def main(**options: Any) -> None:
     """Print one JSON line for each epsilon."""

@@ -79,8 +79,8 @@ def synthesize(
 ) -> Release:
     """Release means of records of one class each, a fresh subset for every release.
 
-    The listing of the DPMix thesis draws one subset a class, outside of its loop. No account of
-    sampled subsets is true then. Here every release has its own subset.
+    The listing of the DPMix thesis draws one subset for each class, before its loop. An account of
+    freshly sampled subsets is wrong for that program. Here every release has its own subset.
 
     Guarantee
     ---------
@@ -171,7 +171,7 @@ def batches(
 
 
 def _as_listed(records: Records, noise: NoiseSource) -> list[Batch]:
-    """The thesis's listing B.1: one subset a class for all of its releases."""
+    """The thesis's listing B.1: all releases of a class are means of one and the same subset."""
     made: list[Batch] = []
     mixer = Mixer(records)
     for label, releases in enumerate(_SMALL.samples):
@@ -194,7 +194,7 @@ _SMALL = ClassWiseDPMix(
 )
 verify_target = target_of_records(_SMALL, partial(batches, event=_SMALL), box=UNIT_BOX)
 as_listed = target_of_records(_SMALL, _as_listed, box=UNIT_BOX)
-"""The listing B.1 of the DPMix thesis with the claim of fresh subsets. It must be rejected."""
+"""The listing B.1 of the DPMix thesis, tested against the claim that subsets are fresh: false."""
 
 SPEC = Mechanism(
     name="class-wise-dpmix",

@@ -1,4 +1,4 @@
-"""Distribution matching: NDPDC's non-private ancestor, to compare with."""
+"""Distribution matching, which NDPDC makes private: a baseline without privacy."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class DistributionMatchingOptions(CondensationOptions):
     Parameters
     ----------
     batch_size : int
-        Real records per class and step, drawn without replacement; the whole class if it is less.
+        Real records per class and step, drawn without replacement; at most the whole class.
     momentum : float
-        Of the step on the synthetic records.
+        Momentum of the step on the synthetic records.
     """
 
     batch_size: int = 256
@@ -71,11 +71,11 @@ def synthesize(
     options : DistributionMatchingOptions
         Batches, extractors and steps.
     noise : NoiseSource
-        For the manifest, which every release has. No noise is drawn.
+        The source that the manifest states. No noise is drawn from it.
     seed : int
-        Decides initial records, extractors, augmentations and batches.
+        Seed of the initial records, extractors, augmentations and batches.
     initial : array of shape (classes, samples_per_class, d), optional
-        Where the synthetic records start; otherwise at standard normal numbers.
+        Initial synthetic records. By default they are standard normal numbers.
 
     Returns
     -------

@@ -29,14 +29,14 @@ def hermite_features(values: torch.Tensor, *, order: int, rho: float) -> torch.T
     """First ``order + 1`` features of Mehler's kernel exp(-rho/(1-rho^2) (x-y)^2) of each number.
 
     phi_k(x) = sqrt(lambda_k / N_k) H_k(x) exp(-rho x^2 / (1 + rho)) with lambda_k = (1-rho) rho^k
-    and N_k = 2^k k! sqrt((1-rho)/(1+rho)). Polynomials of degree 100 overflow, so these are made by
-    their own three-term recursion,
+    and N_k = 2^k k! sqrt((1-rho)/(1+rho)). Polynomials of degree 100 overflow, so the features are
+    computed by a recursion of their own,
 
         phi_0 = (1 - rho^2)^(1/4) exp(-rho x^2 / (1 + rho)),
         phi_{k+1} = x sqrt(2 rho / (k+1)) phi_k - rho sqrt(k / (k+1)) phi_{k-1}.
 
-    By Mehler's formula the squares of all of them add up to the kernel at (x, x), which is 1: any
-    number of them has norm at most 1.
+    By Mehler's formula the squares of all features add up to the kernel at (x, x), which is 1. So
+    the norm of the first features is at most 1, however many are taken.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def hermite_features(values: torch.Tensor, *, order: int, rho: float) -> torch.T
 class HermiteKernel:
     """A sum kernel over all pixels, and product kernels over a few pixels each.
 
-    Choose them without looking at the data.
+    The kernels must be chosen without looking at the data.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ class HermiteFeatures:
     The sum kernel averages Mehler's kernel over the pixels; a product kernel multiplies it over
     ``product_pixels`` pixels chosen at random, once for each of ``products`` choices, and these are
     averaged. The features of both are joined with weights whose squares are 1 - product_weight and
-    product_weight, so that their norm is at most 1 together. (The paper releases the two
-    separately, each with noise of its own; one vector of norm 1 costs one release.)
+    product_weight, so that the joint vector has norm at most 1. The paper releases the two parts
+    separately, each with its own noise. The joint vector costs one release instead of two.
 
     Parameters
     ----------
@@ -207,8 +207,8 @@ def synthesize(
 
     Guarantee
     ---------
-    As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`, whose features have norm at most
-    1, too.
+    That of :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`. It needs features of norm at
+    most 1, as Hermite features are.
 
     Assumes
     -------
@@ -221,7 +221,7 @@ def synthesize(
     options : DPHPOptions
         Noise, counts, features and generator.
     seed : int
-        Decides the products' pixels, the generator's weights and codes; public.
+        Public seed of the products' pixels and of the generator's weights and codes.
 
     Returns
     -------
@@ -238,8 +238,8 @@ def synthesize(
     Source
     ------
     Vinaroz, Charusaie, Harder, Adamczewski and Park, Hermite Polynomial Features for Private Data
-    Generation (ICML 2022), Sections 3 and 4; features of both kernels in one release, and the
-    sensitivities derived here.
+    Generation (ICML 2022), Sections 3 and 4. The release of both kernels' features in one vector,
+    and the sensitivities, are derived here.
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
     return release_embedding(

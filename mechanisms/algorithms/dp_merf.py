@@ -23,11 +23,11 @@ from rdpkit.mechanisms.releases.release import Release
 
 
 class RandomFourierFeatures:
-    """cos and sin of random projections: inner products near a Gaussian kernel, every norm 1.
+    """Cosines and sines of random projections, whose inner products are near a Gaussian kernel.
 
     phi(x) = (cos(w_j . p), sin(w_j . p)) / sqrt(size / 2), with p the pixels moved to [0, 1] and
-    w_j ~ N(0, I / squared_length_scale); so phi(x) . phi(x') is near
-    exp(-|p - p'|^2 / (2 squared_length_scale)), and |phi(x)| = 1 exactly.
+    w_j ~ N(0, I / squared_length_scale). So phi(x) . phi(x') is near
+    exp(-|p - p'|^2 / (2 squared_length_scale)), and the norm |phi(x)| is exactly 1.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class RandomFourierFeatures:
     dimension : int
         Number of pixels of an image, in all channels.
     squared_length_scale : float
-        Of the kernel, for pixels in [0, 1]. It must be a constant, because a scale that is computed
-        from the data (such as a median of distances) is a private statistic.
+        Squared length scale of the kernel, for pixels in [0, 1]. It must be a constant, because a
+        scale that is computed from the data (such as a median of distances) is a private statistic.
     generator : torch.Generator
         Public randomness for the projections.
     device : str
@@ -78,8 +78,8 @@ class DPMerfOptions(EmbeddingOptions):
     features_size : int
         Number of random features.
     squared_length_scale : float
-        Squared length scale of the kernel, for pixels in [0, 1]: 105 for digits, 127 for fashion
-        in the public code, which divides frequencies by its root.
+        Squared length scale of the kernel, for pixels in [0, 1]. The public code takes 105 for
+        digits and 127 for fashion.
     """
 
     features_size: int = 10000
@@ -125,7 +125,7 @@ def synthesize(
     privacy : Privacy
         Delta and adjacency of the guarantee, and the source of the noise.
     seed : int
-        Decides the features, the generator's weights and codes; public.
+        Public seed of the features and of the generator's weights and codes.
     image_shape : (int, int, int), optional
         Channels, height and width of flat records.
     computation : Computation
@@ -145,8 +145,8 @@ def synthesize(
 
     Source
     ------
-    Harder, Adamczewski and Park, DP-MERF (AISTATS 2021), Algorithm 1, class-conditional form; the
-    sensitivities are derived here.
+    Harder, Adamczewski and Park, DP-MERF (AISTATS 2021), Algorithm 1, in its class-conditional
+    form. The sensitivities are derived here.
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
     return release_embedding(

@@ -34,7 +34,8 @@ from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch
 
-_MARGIN = 1e-9  # of the clip norm, for rounding; everything is in double precision
+# Share of the clip norm that is kept free for rounding. Everything is in double precision.
+_MARGIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class Transport:
         Steps towards the transport plan.
     l1_weight, label_weight : float
         Weights in :func:`transport_cost`. The public code appends one-hot labels times 15 to the
-        pixels and squares the distance: 225 in the units of half the squared distance.
+        pixels. Half the squared distance of two such labels is 225.
     """
 
     regularisation: float = 0.05
@@ -86,13 +87,13 @@ class DPSinkhornOptions:
     generated : int
         Generated images a step, at least 2.
     learning_rate : float
-        Of Adam.
+        Learning rate of Adam.
     debiasing : float
-        Weight of the self term, in [0, 1].
+        Weight of the self term, in [0, 1]; see :func:`synthesize`.
     code_size : int
         Length of the generator's code.
     transport : Transport
-        Cost and plan.
+        Cost of the transport, and how its plan is found.
     """
 
     batch_size: float
@@ -116,7 +117,7 @@ class DPSinkhornOptions:
 
 
 def sinkhorn_event(options: DPSinkhornOptions, class_sizes: Sizes, dimension: int = 0) -> Repeated:
-    """The account of :func:`synthesize` for this many records, in all classes together."""
+    """The account of :func:`synthesize` for as many records as the classes have together."""
     reach = 2.0 * float(options.clip_norm)
     return Repeated(
         event=PoissonSampledGaussian(
@@ -188,8 +189,8 @@ def transport_gradient(
 ) -> torch.Tensor:
     """Gradient of the transport cost with respect to ``images``, the plan held fixed.
 
-    Where Sinkhorn's steps have converged that is the gradient of the entropic transport cost (the
-    envelope theorem); elsewhere it is near it. The guarantee needs neither.
+    If Sinkhorn's steps have converged, this is the gradient of the entropic transport cost, by the
+    envelope theorem; otherwise it is an approximation. The guarantee holds in both cases.
     """
     leaf = images.detach().double().requires_grad_()
     cost = transport_cost(
@@ -210,12 +211,12 @@ def transport_gradient(
 
 
 def clipped_gradient(gradient: torch.Tensor, *, clip_norm: float) -> NDArray[np.float64]:
-    """Scale the *whole* gradient, over all generated images, to an L2 norm of at most a number.
+    """Scale the *whole* gradient, over all generated images, to a norm of at most ``clip_norm``.
 
     Raises
     ------
     ArithmeticError
-        If it is not finite.
+        If the gradient is not finite.
     """
     values: NDArray[np.float64] = gradient.detach().double().cpu().numpy()
     norm = float(np.linalg.norm(values))
@@ -239,7 +240,7 @@ def noisy_gradient(
 ) -> NDArray[np.float64]:
     """Clipped gradient of the transport to a sample, plus N(0, noise_std^2 I).
 
-    All that the generator sees of the records.
+    The generator sees nothing else of the records.
 
     Parameters
     ----------
@@ -253,8 +254,8 @@ def noisy_gradient(
     transport : Transport
         The transport whose cost the gradient is of.
     self_term : tensor of the shape of ``images``, optional
-        Subtracted from the gradient before it is clipped. It may depend on what was released
-        before, and on nothing else about the records.
+        Subtracted from the gradient before it is clipped. Of the records, it may depend only on
+        what was released before.
 
     Returns
     -------
@@ -285,20 +286,20 @@ def synthesize(
     images. The gradient of the semi-debiased divergence with respect to the *generated images* is
     clipped as a whole, noise is added, and only the result is carried back into the generator's
     weights. The divergence is the cost of transport to the records less a share, ``debiasing``, of
-    half the cost of transport to other generated images. Its two terms are clipped together:
-    a self term that is not clipped outweighs a clipped other one.
+    half the cost of transport to other generated images. The gradients of both terms are clipped
+    together, because an unclipped self term would outweigh a clipped data term.
 
     Guarantee
     ---------
     That of ``iterations`` Poisson-sampled Gaussians with sampling probability ``batch_size / n``
     and record norm ``2 * clip_norm``.
 
-    The gradient is no sum over records: one record changes the transport of all others. All that
-    is known is that it has norm at most ``clip_norm`` with the record and without it, whatever it
-    is the gradient of. So adding one record may move it by 2 ``clip_norm``, and replacing one by
-    2 ``clip_norm`` too. The sampled Gaussian's theorems hold for any function of the sample with
-    such a bound: conditional on the rest of the sample, both neighbours are mixtures of two
-    Gaussians around the same point.
+    The gradient is not a sum over records, because one record changes the transport of all others.
+    But the clipped gradient has norm at most ``clip_norm`` both with a record and without it. So
+    adding or replacing one record moves it by at most 2 ``clip_norm``. The theorems about the
+    sampled Gaussian hold for any function of the sample with such a bound: given the rest of the
+    sample, both neighbours are mixtures of two Gaussians, and have the one without the record in
+    common.
 
     The public code multiplies its noise multiplier by twice the clip norm for the same reason: its
     multiplier 1.1 at clip norm 0.5 is ``noise_std=1.1`` here.
@@ -315,10 +316,10 @@ def synthesize(
     options : DPSinkhornOptions
         Samples, noise, transport and generator.
     seed : int
-        Decides the generator's weights, codes and labels; public.
+        Public seed of the generator's weights, codes and labels.
     population_size : int, optional
         A public number: records join with probability ``batch_size / population_size``. By default
-        the data's own count, which is noted.
+        it is the data's own number of records, and the manifest notes that.
 
     Returns
     -------
@@ -461,7 +462,7 @@ def _one_gradient(data: LabelledImages, noise: NoiseSource) -> list[Batch]:
 
 
 def _turning_record() -> DataPair:
-    """A second record turns the gradient around."""
+    """One record, and the same with a second one that reverses the gradient."""
     rows, labels = np.array([[-0.2], [1.0]]), np.zeros(2, dtype=np.int64)
     return (rows, labels), (rows[:-1], labels[:-1])
 

@@ -73,8 +73,8 @@ def synthesize(
 ) -> Release:
     """Release means of records of one class each, plus noise.
 
-    With ``scaling=exact_z_score(...)`` and ``label_noise > 0`` it is Algorithm 1 as printed, which
-    no sound bound covers. **The sound variant** scales with public constants, or with noisy
+    With ``scaling=exact_z_score(...)`` and ``label_noise > 0``, this is Algorithm 1 as printed. No
+    sound bound covers it. **The sound variant** scales with public constants, or with noisy
     statistics, and sets ``label_noise`` to 0. How many samples a class has is fixed in advance, so
     the labels reveal nothing and the budget goes to the features.
 
@@ -120,11 +120,12 @@ def synthesize(
 
     Source
     ------
-    DP-CDA, Algorithm 1; the account is not its Theorem 1 but :class:`rdpkit.DPCDA`'s.
+    DP-CDA, Algorithm 1. The account is that of :class:`rdpkit.DPCDA`, not the paper's Theorem 1.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from rdpkit.mechanisms.parts.preprocessing import public_scaling
     >>> features = np.linspace(0, 1, 400).reshape(100, 4)
     >>> made = synthesize(
     ...     features,

@@ -23,7 +23,7 @@ from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
 
 UNIT_BOX = (0.0, 1.0)
-"""Every coordinate of a record is cut to these limits, which the account is for."""
+"""Every coordinate of a record is cut to these limits; the account assumes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +150,8 @@ def batches(
     ):
         soft = np.zeros((len(chosen), records.classes))
         rows = np.repeat(np.arange(len(chosen)), chosen.shape[1])
-        # Records are counted before they are divided: sums of equal shares would be rounded
-        # differently for neighbouring data sets.
+        # Records are counted first and the counts are divided, because sums of equal shares would
+        # be rounded differently for neighbouring data sets.
         np.add.at(soft, (rows, records.labels[chosen].reshape(-1)), 1.0)
         soft /= event.order_of_mixture
         noise.add_normal(means, std=event.feature_noise)

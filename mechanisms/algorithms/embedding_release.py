@@ -1,4 +1,4 @@
-"""Releases of noisy mean embeddings: what DP-MERF and DP-HP share apart from their features."""
+"""Releases of noisy mean embeddings, which DP-MERF and DP-HP make with different features."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class EmbeddingOptions:
     noise_std : float
         Standard deviation of the noise on each coordinate of the sums.
     public_counts : sequence of int, optional
-        Class counts, where they are known anyway; the manifest says so.
+        Class counts that are public already; the manifest says that they were given.
     count_noise_std : float, optional
         Noise on each class count. Exactly one of this and ``public_counts`` is given.
     samples_per_class : int
@@ -71,7 +71,7 @@ class EmbeddingOptions:
 
 
 def embedding_event(options: EmbeddingOptions, class_sizes: Sizes, dimension: int) -> Event:
-    """What is released: the noisy sums, and the noisy counts if they are."""
+    """The event of the noisy sums, and of the noisy counts where there are any."""
     return options.counts(len(class_sizes)).event(noise_std=options.noise_std)
 
 
@@ -94,13 +94,13 @@ def release_embedding(
     draw_features : callable
         Makes the feature map from public randomness.
     options : EmbeddingOptions
-        Of the mechanism.
+        Options of the mechanism.
     privacy : Privacy
         Delta and adjacency of the guarantee, and the source of the noise.
     seed : int
-        Of the public randomness.
+        Seed of the public randomness.
     mechanism : str
-        Its name.
+        Name of the mechanism.
     computation : Computation
         Device and progress.
     """

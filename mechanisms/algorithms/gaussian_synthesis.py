@@ -67,9 +67,9 @@ def synthesize(
     Assumes
     -------
     The covariance of every class, in the data *and in every neighbour*, has no eigenvalue below
-    ``min_eigenvalue``. For the data themselves this is checked. A refusal is then an answer about
-    the data, too, which the guarantee does not cover. The class sizes are public and exact: the
-    event is for one number of records, not for that number or more.
+    ``min_eigenvalue``. For the data themselves this is checked. If the check refuses the data, the
+    refusal says something about them that the guarantee does not cover. The class sizes are public
+    and exact, because the event is for one number of records, not for that number or more.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def batches(
     ------
     ValueError
         If the records are not cut to [-1, 1], or a covariance has a smaller eigenvalue. All
-        classes are looked at before the first batch.
+        classes are checked before the first batch is made.
     """
     if records.box != BOX:
         raise ValueError(f"Expected records cut to {BOX}, got {records.box}.")

@@ -76,7 +76,7 @@ def synthesize(
 ) -> Release:
     """Release, for each synthetic record, a noisy sum over a Poisson sample, divided by its size.
 
-    It is divided by the *expected* size of the sample, which is public.
+    The divisor is the *expected* size of the sample, which is public.
 
     Guarantee
     ---------
@@ -102,7 +102,8 @@ def synthesize(
         Takes features to [-value_bound, value_bound].
     class_sizes : sequence of int, optional
         Public lower bounds on the class sizes: records of class c join with probability
-        ``group_size / class_sizes[c]``. By default the data's own counts, which is noted.
+        ``group_size / class_sizes[c]``. By default they are the data's own counts, and the manifest
+        notes that.
 
     Returns
     -------

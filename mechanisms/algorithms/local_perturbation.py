@@ -45,14 +45,14 @@ class LocalPerturbationOptions:
 
 
 def record_event(*, clip_norm: float, feature_noise: float, label_noise: float) -> Gaussian:
-    """One record's features and one-hot label, each divided by its noise: unit noise on both.
+    """The event of one record: its features and one-hot label, in units of their noise.
 
     Guarantee
     ---------
-    Under replace-one, neighbours differ in one released row, whose vector (features / feature
-    noise, one-hot label / label noise) moves by at most sqrt(4 clip^2 / feature_noise^2 +
-    2 / label_noise^2). Under add-or-remove-one the number of rows differs, and no noise hides
-    that. The event is not for that adjacency, and :func:`synthesize` refuses it.
+    Under replace-one, neighbours differ in one released row. Its vector (features / feature noise,
+    one-hot label / label noise) moves by at most sqrt(4 clip^2 / feature_noise^2 +
+    2 / label_noise^2). Under add-or-remove-one the number of rows differs, and no noise hides that.
+    So the event does not hold for that adjacency, and :func:`synthesize` refuses it.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def batches(
 def event_of_one_record(
     options: LocalPerturbationOptions, class_sizes: Sizes, dimension: int
 ) -> Gaussian:
-    """:func:`record_event` of options: the same for data sets of every size."""
+    """The :func:`record_event` of some options, which is the same for all data sets."""
     return record_event(
         clip_norm=options.clip_norm,
         feature_noise=options.feature_noise,
@@ -246,7 +246,7 @@ def event_of_one_record(
 
 
 def equal_shares(options: Mapping[str, Any]) -> dict[str, float]:
-    """Noises at which a record's features and its label leak as much as each other."""
+    """Noise with which a record's features and its label reveal equally much."""
     return {"feature_noise": math.sqrt(2.0) * float(options["clip_norm"]), "label_noise": 1.0}
 
 

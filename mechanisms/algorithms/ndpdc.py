@@ -37,11 +37,12 @@ from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch
 
 _MARGIN = 1e-4
-"""Part of the clip norm that is kept free for rounding.
+"""Share of the clip norm that is kept free for rounding.
 
-Representations are single-precision numbers, and the library that convolves may choose another
-order of summation for another size of the batch, so one record more may change the last digits of
-all the others' representations: about 1e-7 of the norm each, for some hundreds of records.
+Representations are computed in single precision, and the order of summation inside of a convolution
+may depend on the size of the batch. So one additional record may change the last digits of the
+representations of all other records. The change is about 1e-7 of the norm for each record, and a
+sample has some hundreds of them.
 """
 
 
@@ -67,7 +68,8 @@ def clip_representations(representations: torch.Tensor, *, clip_norm: float) -> 
     if not bool(torch.isfinite(rows).all()):
         raise ArithmeticError("A representation is not a finite number; its norm has no bound.")
     bound = clip_norm * (1.0 - _MARGIN)
-    # The scale is part of the gradient, and is differentiable at a row of zeros as well.
+    # The gradient passes through the scale. The clamp makes the scale differentiable at a row of
+    # zeros, too.
     scale = bound / rows.square().sum(dim=1, keepdim=True).clamp(min=bound**2).sqrt()
     return rows * scale
 
@@ -151,17 +153,17 @@ def noisy_sum(
 class NDPDCOptions(CondensationOptions):
     """Options of NDPDC, besides those of every such method, with the letters of the paper.
 
-    Its number of iterations is I (10000 in the paper), its samples per class M, its learning rate
-    eta; the paper's algorithm has no momentum.
+    In the paper, ``iterations`` is I (10000), ``samples_per_class`` is M, and ``learning_rate`` is
+    eta. The paper's algorithm has no momentum.
 
     Parameters
     ----------
     group_size : float
-        Expected size of a Poisson sample (L, where it is 50).
+        Expected size of a Poisson sample (L; 50 in the paper).
     noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma; 1).
+        Standard deviation of the noise on each coordinate of the sum (sigma; 1 in the paper).
     clip_norm : float
-        Largest L2 norm of a representation (G; 1).
+        Largest L2 norm of a representation (G; 1 in the paper).
     """
 
     group_size: float
@@ -194,25 +196,26 @@ def synthesize(
 ) -> Release:
     """Learn synthetic records from noisy sums of clipped representations.
 
-    In each iteration a fresh ConvNet with random weights is drawn; per class, an augmentation and
-    a Poisson sample of the records. The sum of the sample's clipped representations plus Gaussian
-    noise is all that is ever seen of the data. The synthetic records take a gradient step that
-    brings their own clipped representations, times ``group_size / samples_per_class``, nearer.
+    Each iteration draws a ConvNet with random weights and, for each class, an augmentation and a
+    Poisson sample of the records. Only the sum of the sample's clipped representations, plus
+    Gaussian noise, is ever seen of the data. The synthetic records then take a gradient step that
+    brings the sum of their own clipped representations, times ``group_size / samples_per_class``,
+    nearer to the noisy sum.
 
     Guarantee
     ---------
     That of :class:`rdpkit.NDPDC` with these parameters: per class and iteration one Poisson-sampled
     Gaussian with sampling probability ``group_size / class size`` and sensitivity ``clip_norm``
     under add-or-remove-one, ``2 * clip_norm`` under replace-one (where a changed label touches two
-    classes). Extractors, augmentations and steps are drawn from public randomness and from earlier
-    noisy sums: adaptive composition and post-processing.
+    classes). Extractors, augmentations and steps depend on public randomness and on earlier noisy
+    sums only, so adaptive composition and post-processing cover them.
 
     Assumes
     -------
     The class sizes from which the sampling probabilities are computed are public, and the manifest
     states them. With ``class_sizes`` the probabilities are truly the same for neighbours.
-    Rounding inside of the extractor moves no sum by more than 1e-4 of ``clip_norm``. That margin
-    is kept free for it.
+    Rounding inside of the extractor moves no sum by more than 1e-4 of ``clip_norm``, the margin
+    that is kept free for it.
 
     Parameters
     ----------
@@ -221,15 +224,15 @@ def synthesize(
     options : NDPDCOptions
         Samples, noise, extractors and steps.
     seed : int
-        Decides the initial records, extractors and augmentations; public.
+        Public seed of the initial records, extractors and augmentations.
     class_sizes : sequence of int, optional
         Public numbers: records of class c join with probability ``group_size / class_sizes[c]``. By
-        default the data's own counts, which is noted.
+        default they are the data's own counts, and the manifest notes that.
     computation : Computation
         Device, and progress after each iteration. A checkpoint holds the synthetic records of some
-        iteration, which the guarantee covers. With seeded noise the release is the same, bit for
-        bit, as without an interruption. With secret noise, what is left is drawn afresh. The file
-        is not removed.
+        iteration, which the guarantee covers. With seeded noise an interrupted run ends with the
+        same release, bit for bit. With secret noise, the remaining iterations draw fresh noise. The
+        file is not removed.
 
     Returns
     -------
@@ -267,21 +270,7 @@ def synthesize(
 
 
 class _Learning:
-    """Synthetic records, and all else that changes from iteration to iteration.
-
-    Parameters
-    ----------
-    data : LabelledImages
-        The private records.
-    event : NDPDC
-        What is accounted for.
-    options : NDPDCOptions
-        Of the mechanism.
-    noise : NoiseSource
-        Draws samples and noise.
-    seed : int
-        Of the public randomness.
-    """
+    """The synthetic records and everything else that changes from iteration to iteration."""
 
     def __init__(
         self,
@@ -386,7 +375,7 @@ class _Learning:
             if self._noise.reproducible:
                 self._noise.advance(int(arrays["position"].item()))
             done = arrays["iteration"].item()
-            # With a number below 0, more noisy sums would be taken than are accounted for.
+            # A negative number would let the run take more noisy sums than it accounts for.
             last = self._options.iterations
             return int(_validate.integer("iteration", done, minimum=1, maximum=last))
         except (KeyError, ValueError, TypeError, RuntimeError) as error:

@@ -55,7 +55,8 @@ def synthesize(
 
     Guarantee
     ---------
-    None: the manifest says ``private: false``. With one record a mean these are the records.
+    None: the manifest says ``private: false``. With ``order_of_mixture=1`` the release consists of
+    private records.
 
     Parameters
     ----------
@@ -68,11 +69,11 @@ def synthesize(
     options : NoiselessMixingOptions
         How records are mixed.
     seed : int
-        Of the draws.
+        Seed of the draws.
     scaling : Scaling
         Applied before clipping; Algorithm 1 takes the exact z-score.
     noise : NoiseSource
-        For the manifest, which every release has. No noise is drawn.
+        The source that the manifest states. No noise is drawn from it.
 
     Returns
     -------

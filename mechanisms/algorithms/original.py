@@ -1,4 +1,4 @@
-"""The private records themselves: no privacy, and the accuracy that a release is measured by."""
+"""The private records themselves: a baseline without privacy, for the accuracy of releases."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSour
     labels : array of int, shape (n,)
         Their labels.
     noise : NoiseSource
-        For the manifest, which every release has. No noise is drawn.
+        The source that the manifest states. No noise is drawn from it.
 
     Returns
     -------

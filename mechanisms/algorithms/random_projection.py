@@ -49,8 +49,8 @@ class RandomProjectionOptions(LocalPerturbationOptions):
 def projection_matrix(features: int, dimension: int, *, seed: int) -> Array:
     """A public matrix with independent N(0, 1 / dimension) entries, shape (features, dimension).
 
-    It does not depend on the data and is applied to test records as well, so it is drawn from a
-    public seed. It protects nothing.
+    The matrix does not depend on the data and is applied to test records as well, so it is drawn
+    from a public seed. It adds no protection.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def synthesize(
 ) -> Release:
     """Release the random projection of every record, with noise, and its noisy label.
 
-    The norm is clipped *after* the projection, which may stretch a vector. So the guarantee needs
-    no bound on the matrix, neither a certain one nor one that holds with a probability.
+    Vectors are clipped *after* the projection, which may stretch them. So the guarantee needs no
+    bound on the matrix.
 
     Guarantee
     ---------
@@ -106,7 +106,7 @@ def synthesize(
     Source
     ------
     A baseline of DP-CDA's Table 3 and of Lee et al. 2019, after Xu et al. 2017 (DPPro, IEEE TIFS
-    12(12)), whose account of the projection's stretch the clipping replaces.
+    12(12)). Clipping replaces their account of how far the projection stretches vectors.
     """
     records = Records(features=features, labels=labels, classes=classes, scaling=scaling)
     matrix = projection_matrix(records.dimension, options.dimension, seed=options.projection_seed)

@@ -21,10 +21,10 @@ Sizes = tuple[int, ...]
 """Public numbers of records, one for each class."""
 
 PLAN = "plan"
-"""What a file says instead of an order of mixture that :func:`rdpkit.plan` is to find."""
+"""The order of mixture in a file that asks for the order that :func:`rdpkit.plan` finds."""
 
 SCALING = "preprocessing"
-"""Option of mechanisms that take a scaling: "public", or by name "exact-z-score"."""
+"""Name of the option that chooses a scaling. Its values are :data:`SCALINGS`."""
 SCALINGS = ("public", "exact-z-score")
 
 
@@ -96,9 +96,9 @@ class Mechanism:
     name : str
         What people call it, with dashes.
     synthesize : callable
-        Makes a release: ``synthesize(features, labels, ...)``. Of the keyword arguments
-        ``classes``, ``options``, ``privacy``, ``noise``, ``scaling``, ``seed``, ``image_shape``
-        and ``computation`` it is given those that it takes.
+        Makes a release: ``synthesize(features, labels, ...)``. It is called with those of the
+        keyword arguments ``classes``, ``options``, ``privacy``, ``noise``, ``scaling``, ``seed``,
+        ``image_shape`` and ``computation`` that it takes.
     options : dataclass
         What a file may set; ``synthesize`` takes it as ``options``.
     features : {"unit", "signed"}
@@ -109,18 +109,18 @@ class Mechanism:
         The options of noise that are calibrated for a target epsilon. All are multiplied by one
         number, the smallest with which the event meets the target.
     ratio : callable, optional
-        What the calibrated options are multiples of, from the other options. By default each is a
-        multiple of 1.
+        Computes from the other options the values of which the calibrated options are multiples.
+        By default all these values are 1.
     factor : str, optional
-        The event's parameter to which all calibrated options are proportional, where the event
-        does not have them under their own names.
+        The parameter of the event that is calibrated instead, where the event does not have the
+        calibrated options as parameters. All of them are proportional to it.
     fixed : mapping
         Options that a file cannot set, because the mechanism's name decides them.
     planned : str, optional
         The option that says how many records a release is made of, where it can be planned.
     prepare : callable, optional
-        What the mechanism does to each record after scaling, from rows and the options that
-        :meth:`check` returns. Test records are prepared in the same way.
+        Does to scaled rows what the mechanism does to each record before it releases anything. It
+        takes the rows and the options that :meth:`check` returns, and prepares test records, too.
     verify : VerifyTarget, optional
         The mechanism with small parameters, for ``rdpkit verify``.
     """
@@ -227,8 +227,8 @@ class Mechanism:
     ) -> dict[str, Any]:
         """Options with the least noise for which ``rdpkit.calibrate`` shows the target.
 
-        Where the order of mixture is to be planned, both are what ``rdpkit.plan`` finds, which
-        needs no data.
+        Where the order of mixture is to be planned, ``rdpkit.plan`` finds both the order and the
+        noise. It needs no data.
 
         Parameters
         ----------

@@ -5,8 +5,8 @@
 tests the very code that makes releases against what it claims. The source of noise is seeded from
 the test's generator; apart from its key it is the source that releases are made with.
 
-Mechanisms whose synthetic records are post-processing of noisy sums or gradients are tested on
-those, because they say most about the records.
+Some mechanisms compute synthetic records from noisy sums or gradients. They are tested on the noisy
+sums or gradients, which say more about the private records than the synthetic records do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Array = NDArray[np.float64]
 LabelledRows = tuple[Array, NDArray[np.int64]]
 DataPair = tuple[LabelledRows, LabelledRows]
 
-# Worst-case pairs are worst at this delta. At smaller ones, a test needs more runs than it has.
+# The delta at which the worst-case pair is searched. A smaller delta would need more runs than a
+# test has.
 _DELTA = 1e-3
 
 
@@ -53,17 +54,17 @@ class VerifyTarget:
     Parameters
     ----------
     event : Event
-        What it claims to be.
+        The event that the mechanism claims to be.
     adjacency : Adjacency
-        A relation under which it claims it.
+        The neighbouring relation for which the claim is tested.
     run : callable
         Runs the mechanism once, on a data set and a source of noise, and returns its batches.
     prepare : callable, optional
         Turns a data set into what ``run`` takes in its place, once for many runs.
     dimension : int
-        Number of features of the data sets it is made for.
+        Number of features of the data sets.
     pair : callable, optional
-        Makes the two data sets to test it on; by default they are the event's worst-case pair.
+        Makes the two data sets of the test. By default they are the event's worst-case pair.
     """
 
     event: Event
@@ -74,7 +75,7 @@ class VerifyTarget:
     pair: Callable[[], DataPair] | None = None
 
     def neighbours(self) -> DataPair:
-        """Two data sets, each features of shape (n, d) and labels of shape (n,), to test it on."""
+        """The two data sets of the test: features of shape (n, d) and labels of shape (n,)."""
         if self.pair is not None:
             return self.pair()
         return worst_pair(self.event, adjacency=self.adjacency, delta=_DELTA).datasets(
@@ -86,7 +87,7 @@ class VerifyTarget:
         return np.asarray(self.many(dataset, rng, 1)[0])
 
     def many(self, dataset: LabelledRecords, rng: np.random.Generator, count: int) -> Array:
-        """Independent releases, each by a run of its own, shape (count, records, columns)."""
+        """Independent releases, each from its own run, of shape (count, records, columns)."""
         noise = NoiseSource.of_generator(rng)
         prepared = self.prepare(dataset)
         return np.stack([_joined(self.run(prepared, noise)) for _ in range(count)])
@@ -157,7 +158,7 @@ def on_one_thread(
 
 
 def one_more_record() -> DataPair:
-    """Images of four pixels: a last record, alone in its class, that only the first set has."""
+    """Images of four pixels. Only the first data set has the last record, alone in its class."""
     rows = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 4))
     labels = np.array([1, 1, 0])
     return (rows, labels), (rows[:-1], labels[:-1])

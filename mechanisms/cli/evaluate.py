@@ -75,7 +75,7 @@ def evaluate(
     device: str | None,
     output_format: str,
 ) -> None:
-    """Run EXPERIMENT: release, train, test, for every setting and seed.
+    """Run EXPERIMENT: release, train and test for every setting and seed.
 
     EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). Every finished
     run is kept at once; run the same command again after an interruption, and it goes on.
@@ -127,7 +127,7 @@ def evaluate(
 def _one_release(
     runner: Runner, cell: Cell, path: Path, seeds: Sequence[int], output_format: str
 ) -> None:
-    """Train and test on a release that was saved before."""
+    """Train on a release from a file, and test."""
     from rdpkit.mechanisms.releases.release import load_release  # noqa: PLC0415
 
     made = load_release(path)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     "results", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False)
 )
 @click.option("--dataset", help="Only this data set.")
-@click.option("--epsilon", type=float, help="Only what is accounted at most this epsilon.")
+@click.option("--epsilon", type=float, help="Only settings with at most this epsilon.")
 @click.option(
     "--min-seeds",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Only settings with so many finished runs.",
+    help="Only settings with at least this many finished runs.",
 )
 @click.option("--markdown", is_flag=True, help="Print a Markdown table.")
 @format_option

@@ -37,7 +37,7 @@ _COLUMNS = 10
 @click.option(
     "--noise",
     type=click.Choice(["system", "seeded"]),
-    help="Instead of what the file says: system entropy, or a seed, which is not private.",
+    help="Noise from system entropy or from a seed (not private), instead of what the file says.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="[default: the experiment's first]")
 @file_option(
@@ -62,9 +62,9 @@ def synthesize(
 ) -> None:
     """Make the release that EXPERIMENT describes, with its guarantee.
 
-    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). What takes
-    hours is kept in FILE.unfinished.npz, and the same command goes on from there. The grid of
-    samples shows private records: it is for experiments on public data.
+    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). Work that takes
+    hours is saved in FILE.unfinished.npz, and the same command continues it. The grid shows private
+    records beside the released ones, so it is for experiments on public data.
     """
     found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
     if found is None:
@@ -120,9 +120,15 @@ def _with_noise(cell: Cell, noise: str | None) -> Cell:
     return replace(cell, privacy=replace(cell.privacy, noise=kind))
 
 
-def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None:
+def _one_of_each(labels: Any) -> list[int]:
+    """Numbers of the first records of the first classes; classes without records are left out."""
     import numpy as np  # noqa: PLC0415
 
+    found, firsts = np.unique(labels, return_index=True)
+    return [int(first) for label, first in zip(found, firsts, strict=True) if label < _COLUMNS]
+
+
+def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None:
     from rdpkit.mechanisms.experiments import plots  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.experiment import short  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.preparation import training_records  # noqa: PLC0415
@@ -136,22 +142,14 @@ def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None
             raise ValueError("Expected images for --grid, got records of a table.")
         name = cell.dataset["name"]
         if name not in shapes:
-            firsts = [
-                int(np.flatnonzero(scaled.data.train_labels == label)[0])
-                for label in range(min(len(scaled.data.classes), _COLUMNS))
-            ]
             shapes[name] = scaled.data.image_shape
-            rows[f"{name} original"] = scaled.train[firsts]
+            rows[f"{name} original"] = scaled.train[_one_of_each(scaled.data.train_labels)]
         made = runner.synthesize(cell, seed)
         records = training_records(cell, made)
         if records.shape[1] != scaled.train.shape[1]:
             raise ValueError(f"Expected images for --grid, but {cell.mechanism} releases none.")
         hard = made.labels if made.labels.ndim == 1 else made.labels.argmax(axis=1)
-        picks = [
-            int(np.flatnonzero(hard == label)[0])
-            for label in range(min(len(scaled.data.classes), _COLUMNS))
-            if (hard == label).any()
-        ]
+        picks = _one_of_each(hard)
         words = ", ".join(f"{k.split('.')[-1]} {short(v)}" for k, v in cell.varied.items())
         label = f"{name} {words or cell.mechanism}"
         rows[label if label not in rows else f"{label} ({number + 1})"] = records[picks]

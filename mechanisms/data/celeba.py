@@ -42,7 +42,7 @@ def load_celeba(
     Returns
     -------
     Dataset
-        The validation part is left out, so that it may serve for choices that cost no privacy.
+        The validation part is left out, so that it may be used for choices that cost no privacy.
 
     Raises
     ------

@@ -21,7 +21,7 @@ class Dataset:
     Parameters
     ----------
     name : str
-        What it is called.
+        Name of the data set.
     train_features, test_features : array of shape (n, d)
         Records, flat, as stored: images are uint8, channel by channel, row by row.
     train_labels, test_labels : array of int, shape (n,)
@@ -92,7 +92,7 @@ class Dataset:
         part : {"train", "test"}
             Which records.
         low, high : float
-            What the ends of ``value_range`` become.
+            The values to which the ends of ``value_range`` are mapped.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Dataset:
 
     @property
     def class_sizes(self) -> tuple[int, ...]:
-        """Training records of each class: a private statistic if labels are."""
+        """Number of training records of each class. It is private where the labels are."""
         counts = np.bincount(self.train_labels, minlength=len(self.classes))
         return tuple(int(count) for count in counts)
 

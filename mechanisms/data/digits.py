@@ -1,4 +1,4 @@
-"""The handwritten digits that scikit-learn ships: small, embedded, the default."""
+"""The handwritten digits that come with scikit-learn: a small data set that needs no files."""
 
 from __future__ import annotations
 

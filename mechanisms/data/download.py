@@ -53,8 +53,8 @@ def download(name: str, directory: str | Path, *, progress: bool = False) -> Pat
     Raises
     ------
     ValueError
-        If the data set is not one that can be downloaded, or a checksum differs: the file is
-        removed then.
+        If the data set cannot be downloaded, or a checksum differs. A file with a wrong checksum
+        is removed.
     ImportError
         If pooch is not installed.
     OSError
@@ -62,7 +62,7 @@ def download(name: str, directory: str | Path, *, progress: bool = False) -> Pat
     """
     base, files = SOURCES[_validate.choice("data set", name, SOURCES)]
     try:
-        pooch: Any = import_module("pooch")  # needed where something is downloaded, not before
+        pooch: Any = import_module("pooch")  # imported only where something is downloaded
     except ImportError:
         raise ImportError(
             "Downloading needs the package pooch: install it, or put the files into "

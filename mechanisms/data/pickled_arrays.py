@@ -1,8 +1,8 @@
-"""Pickles of dictionaries, lists, bytes and arrays, read as data: nothing in a file is ever called.
+"""A reader of pickles of dictionaries, lists, bytes and arrays that never calls anything.
 
 CIFAR-10's Python version is a pickle. Its instructions are listed by :mod:`pickletools`, which
-executes none of them, and the few that describe plain data are followed here. Whatever names a
-class or a function other than numpy's array and dtype is an error.
+executes none of them, and the few that describe plain data are followed here. A name of a class or
+function other than numpy's array and dtype is an error.
 
 A short file can describe much, because a pickle may refer to one object any number of times. So
 the depth, the number of instructions and the number of items are limited, shared objects stay

@@ -34,8 +34,8 @@ def load_dataset(name: str, directory: str | Path | None = None, *, fetch: bool 
         Which one; "digits" is embedded in scikit-learn and needs no files.
     directory : str or Path, optional
         The data directory, with one folder for each data set, such as
-        ``DIRECTORY/mnist/train-images-idx3-ubyte.gz``. If None, the environment variable
-        ``RDPKIT_DATA_DIR`` says it.
+        ``DIRECTORY/mnist/train-images-idx3-ubyte.gz``. By default the environment variable
+        ``RDPKIT_DATA_DIR`` names it.
     fetch : bool
         Whether files that are missing may be downloaded into the directory (checksummed; needs
         pooch and a network).

@@ -1,10 +1,10 @@
-"""Means of several records, spread out until they vary as much as the records do.
+"""Means of several records, moved apart until they vary as much as the records do.
 
 A mean of l records of a class varies around the class's mean with 1/l of the records' variance,
-and carries noise whose size the manifest states. Both are known, so a classifier need not be
-trained on the shrunken differences: the covariance that is left after the noise's is subtracted,
-times l, is an estimate of the records' own, and records are drawn from it. All of it uses the
-release and its manifest alone: it is post-processing, and costs no privacy.
+and carries noise whose size the manifest states. Subtracting the noise's variance and multiplying
+by l gives an estimate of the variance of the records. The means are moved apart until they have
+that variance. Only the release and its manifest are used, so this is post-processing and costs no
+privacy.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def spread(
     """Move each release away from its class's mean as far as a record would be.
 
     The releases' common covariance within classes is estimated and decomposed. Along a direction
-    with variance v, of which s^2 is noise, deviations are multiplied by
-    sqrt(l (v - s^2) / v) : they get the variance l (v - s^2) that records have there. Directions in
-    which nothing but noise is visible (v at or below the largest that noise alone gives) get none.
+    with variance v, of which s^2 is noise, deviations are multiplied by sqrt(l (v - s^2) / v). This
+    gives them the variance l (v - s^2) that records have there. Deviations along directions where
+    only noise is visible (v is at most the largest variance that noise alone gives) are removed.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def spread(
     labels : array of int, shape (n,)
         Their classes.
     manifest : Manifest
-        Of the release; its parameters state ``order_of_mixture`` and ``feature_noise``.
+        Its parameters state ``order_of_mixture`` and ``feature_noise``.
 
     Returns
     -------
@@ -44,8 +44,8 @@ def spread(
     Raises
     ------
     ValueError
-        If the release is no mean of records of one class with stated noise, or has fewer records
-        than two a class.
+        If the release does not consist of means of records of one class, or has fewer than two
+        records of a class.
 
     Source
     ------

@@ -1,7 +1,7 @@
 """Training a classifier on released records, and its accuracy on real ones.
 
-Everything here is post-processing of a release: no private record is touched, save the test
-records that an accuracy is measured on.
+Everything here is post-processing of a release. The only real records in use are the test records
+on which an accuracy is measured.
 """
 
 from __future__ import annotations
@@ -34,26 +34,24 @@ class Training:
     Parameters
     ----------
     epochs, batch_size : int
-        Passes over the records; records a step.
+        Passes over the records; records in one step.
     optimizer : {"adam", "sgd"}
         Adam with its usual moments, or stochastic gradient descent with ``momentum``.
     learning_rate : float
-        At the start.
+        Learning rate at the start.
     momentum, weight_decay : float
-        Of the optimizer; momentum of "sgd" alone.
+        Momentum of "sgd"; weight decay of either optimizer.
     schedule : {"constant", "step", "cosine"}
         "step" multiplies the learning rate by ``step_factor`` after every ``step_epochs`` epochs;
         "cosine" lets it fall to zero.
-    step_epochs : int
-        For "step".
-    step_factor : float
-        For "step".
+    step_epochs, step_factor : int, float
+        Parameters of the schedule "step".
     loss : {"cross-entropy", "kl"}
         "kl" takes soft labels: negative ones count as 0, and rows are divided by their sum.
     validation_fraction : float
         Share of the *released* records that is held back to choose the best epoch; 0 for none.
     patience : int, optional
-        Stop after so many epochs without a better validation accuracy.
+        Training stops after this many epochs without a better validation accuracy.
     keep : {"best", "last"}
         Whether the model has the weights of the epoch with the best validation accuracy, where
         records are held back, or of the last one.
@@ -138,12 +136,12 @@ def best_device() -> str:
 
 
 def soft_labels(labels: NDArray[Any], classes: int) -> NDArray[np.float32]:
-    """Labels as distributions: integers as one-hot rows, rows without negatives, summing to one.
+    """Labels as distributions: integers become one-hot rows, and rows become shares.
 
     Parameters
     ----------
     labels : array of int, shape (n,), or of float, shape (n, classes)
-        Noisy rows may be negative or sum to anything; one without any positive value becomes
+        Noisy rows may have negative values and any sum. A row without a positive value becomes
         uniform.
 
     Returns
@@ -189,14 +187,15 @@ def train(
     images : array of float32, shape (n, channels, height, width)
         Released records.
     labels : array of int, shape (n,), or of float, shape (n, classes)
-        With the loss "cross-entropy" rows are replaced by the place of their largest value.
+        With the loss "cross-entropy", a row counts as the label with its largest value.
     settings : Training
-        Everything that is chosen.
+        How to train.
     classes : int
         Number of labels.
     seed : int
-        Of the split, the order of records and augmentation; enclose the call and the model's
-        construction in :func:`seeded` for the rest.
+        Seed of the split, of the order of records and of the augmentation. The block
+        :func:`seeded` decides initial weights and dropout, and should enclose both the model's
+        construction and this call.
     device : str
         "cpu", "cuda" or "cuda:0" and the like.
     augment : callable, optional

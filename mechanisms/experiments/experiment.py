@@ -43,7 +43,7 @@ TABLE = "table"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyTarget:
-    """What is promised, and where noise comes from.
+    """The guarantee that an experiment asks for, and where its noise comes from.
 
     Parameters
     ----------
@@ -52,10 +52,12 @@ class PrivacyTarget:
     delta : float
         In (0, 1).
     target_epsilon : float or None
-        The noise is calibrated to it; None where the mechanism's options state the noise.
+        The epsilon for which the noise is calibrated; None where the mechanism's options state the
+        noise.
     bound : {"best-rdp", "best"}
-        What the noise is calibrated by: the best certified bound, or the best of all, which takes
-        less noise and is not certified. The manifest states the best of all either way.
+        The bound by which the noise is calibrated: the best certified one, or the best of all,
+        which needs less noise and is not certified. The manifest states the best of all in both
+        cases.
     noise : {"seeded", "system"}
         "seeded": reproducible from the run's seed, so that the release is *not* private; "system":
         from the operating system, private, and another result every time.
@@ -70,7 +72,7 @@ class PrivacyTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One setting of an experiment; each seed of it is a run and a row.
+    """One setting of an experiment. Each of its seeds is a run and gives a row of results.
 
     Parameters
     ----------
@@ -79,9 +81,9 @@ class Cell:
     mechanism : str
         A name of :func:`rdpkit.mechanisms.algorithms.mechanism_names`.
     options : mapping
-        The mechanism's.
+        Options of the mechanism.
     privacy : PrivacyTarget
-        What is promised.
+        The guarantee that is asked for.
     model : str
         One of :data:`rdpkit.mechanisms.models.MODELS`.
     inputs : {"as-released", "standardised"}
@@ -139,7 +141,7 @@ class Experiment:
     name : str
         The file's name without its ending.
     title, source : str
-        What it shows; the paper's table or figure that it redraws, or nothing.
+        A title; the table or figure of a paper that the experiment redraws, where there is one.
     seeds : tuple of int
         Each cell is run with each of them.
     cells : tuple of Cell
@@ -156,7 +158,7 @@ class Experiment:
     published: Mapping[str, float]
 
     def runs(self) -> Iterator[tuple[Cell, int]]:
-        """Every cell with every seed; all cells once before any a second time."""
+        """Every cell with every seed: all cells with the first seed, then with the next one."""
         for seed in self.seeds:
             for cell in self.cells:
                 yield cell, seed

@@ -48,20 +48,20 @@ def check_format(path: Path) -> str:
 
 
 def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> None:
-    """Accuracy against the varied key with most values; one line for each of the others.
+    """Draw accuracy against the varied key with most values; other varied keys give more lines.
 
     The bars are one standard deviation over seeds; hollow points are what the source printed.
-    Where the noise is stated, and not calibrated to a target, a second axis has epsilon, which
-    then depends on what was varied.
+    Where the noise is stated, and not calibrated to a target, epsilon depends on what was varied,
+    and a second axis shows it.
 
     Parameters
     ----------
     path : Path
         SVG or PNG, by its ending.
     summaries : sequence of Summary
-        Of one experiment; at least one key must have been varied, with numbers.
+        Summaries of one experiment that varies at least one number.
     title : str
-        Above the picture.
+        Title of the picture.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def draw_samples(
     image_shape : (int, int, int)
         Channels (1 or 3), height and width.
     title : str
-        Above the grid.
+        Title of the grid.
 
     Raises
     ------

@@ -93,8 +93,8 @@ def scaling_of(preprocessing: str, train: Floats) -> Scaling:
 def tested_records(cell: Cell, scaled: Scaled) -> Floats:
     """Test records as the mechanism would have prepared them, record by record.
 
-    A z-score uses the statistics of the training records, as the mechanism that was asked for it
-    did; a projection is the public one of the release.
+    A z-score uses the statistics of the training records, as in the release. A random projection
+    uses the public matrix of the release.
     """
     mechanism = find_mechanism(cell.mechanism)
     options = mechanism.check(cell.options, calibrated=cell.privacy.target_epsilon is not None)

@@ -1,4 +1,4 @@
-"""Running an experiment: synthesise, train, test and write the row of each run once."""
+"""Running an experiment: synthesise, train and test, and write a row for each run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Outcome:
     rows : tuple of mapping
         All rows, those of earlier runs among them.
     resumed : int
-        How many were there before.
+        Number of rows of earlier runs.
     """
 
     rows: tuple[Row, ...]
@@ -63,9 +63,9 @@ class Runner:
     directory : str or Path, optional
         The data directory; without it ``RDPKIT_DATA_DIR``.
     device : str
-        Where to train.
+        Torch device on which to synthesise and train.
     report : callable, optional
-        Told of progress.
+        Called with the progress.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class Runner:
         self._options: dict[str, dict[str, Any]] = {}
 
     def run(self, experiment: Experiment, results: Path) -> Outcome:
-        """Run what has not been run yet; each finished seed is written at once.
+        """Run what has not been run yet; each finished run is written at once.
 
-        Of a seed that is interrupted, mechanisms that take hours keep a checkpoint.
+        Mechanisms that take hours keep a checkpoint, from which an interrupted run continues.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Runner:
         Raises
         ------
         ValueError, ArithmeticError, OSError
-            As the data set, the calibration, the mechanism or the training do; the rows of
+            If the data set, the calibration, the mechanism or the training fails. The rows of
             finished runs are kept.
         """
         folder = results / experiment.name
@@ -117,7 +117,7 @@ class Runner:
             else:
                 resumed += 1
             rows.append(row)
-            # Until its last run, other models may be trained on the same release.
+            # Runs that train other models on the same release continue from the checkpoint, too.
             if number == last[key]:
                 checkpoint.clear()
         self.report("runs", total, total)
@@ -173,8 +173,8 @@ class Runner:
         cell : Cell
             What to release.
         seed : int
-            Of the noise where the cell asks for seeded noise, and of randomness that need not be
-            secret.
+            Seed of randomness that need not be secret, and of the noise where the cell asks for
+            seeded noise.
         checkpoint : Checkpoint, optional
             For mechanisms that keep one.
         """
@@ -235,7 +235,7 @@ class Runner:
         return {mechanism.planned: self.options(cell, self.data(cell).data)[mechanism.planned]}
 
     def evaluate(self, cell: Cell, release: Release, seed: int) -> dict[str, Any]:
-        """Train the cell's model on a release, and its accuracy on real test records."""
+        """Train the cell's model on a release, and measure its accuracy on real test records."""
         scaled = self.data(cell)
         data = scaled.data
         settings = cell.settings()
@@ -265,7 +265,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _augmentation(cell: Cell) -> Augment:
-    """One random operation a batch; digits are never mirrored."""
+    """One random operation for each batch; digits are never mirrored."""
     from rdpkit.mechanisms.parts.augmentation import OPERATIONS, augment_each  # noqa: PLC0415
 
     digits = cell.dataset["name"] in ("digits", "mnist")

@@ -15,7 +15,7 @@ COLUMNS = ("data set", "mechanism", "setting", "epsilon", "delta", "adjacency", 
 def cells(summary: Summary) -> tuple[str, ...]:
     """A text for each of :data:`COLUMNS`: epsilon rounded up, accuracy with its spread over seeds.
 
-    Nothing is escaped: the texts are those of files.
+    The texts come from files and are not escaped.
     """
     row = summary.row
     epsilon = row["epsilon"]

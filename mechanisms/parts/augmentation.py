@@ -1,4 +1,4 @@
-"""Differentiable siamese augmentation: one random operation, the same for real and synthetic."""
+"""Differentiable siamese augmentation: one random change of real and synthetic records."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from torch.nn import functional
 from rdpkit import _validate
 
 OPERATIONS = ("color", "crop", "cutout", "flip", "scale", "rotate")
-"""All operations. For digits leave out ``"flip"``: a mirrored digit is another sign."""
+"""All operations. Leave out ``"flip"`` for digits, which it turns into other signs."""
 
-_SHIFT = 0.125  # of a side, at most
-_HOLE = 0.5  # of a side
+_SHIFT = 0.125  # largest shift, as a share of the side
+_HOLE = 0.5  # side of the hole, as a share of the image's side
 _LARGEST_SCALE = 1.2
 _LARGEST_ANGLE = 15.0  # degrees
-_UNIFORMS = 3  # the most that one operation needs
+_UNIFORMS = 3  # random numbers that one operation needs at most
 
 
 def _per_record(uniform: torch.Tensor) -> torch.Tensor:
@@ -113,19 +113,19 @@ _APPLY: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = Map
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Augmentation:
-    """One operation with its parameters drawn: applied to a batch, it is deterministic.
+    """One operation whose random parameters have been drawn, so that it is deterministic.
 
-    Applied to two batches it does the same to both, which is what "siamese" means: real and
-    synthetic records of a class are compared after the same change. Each record is changed on its
-    own, whatever else the batch holds, so a clipped sum over records keeps its sensitivity.
+    It does the same to every batch ("siamese"): real and synthetic records of a class are compared
+    after the same change. Each record is changed independently of the rest of its batch, so a
+    clipped sum over records keeps its sensitivity.
 
     Parameters
     ----------
     operation : str
         One of :data:`OPERATIONS`.
     uniforms : tensor of shape (1, 3) or (n, 3)
-        Numbers in [0, 1) that the operation turns into its parameters; one row is for all
-        records, n rows are one for each of n records.
+        Numbers in [0, 1) that the operation turns into its parameters: one row for all records,
+        or a row for each record.
     """
 
     operation: str
@@ -183,9 +183,9 @@ def augment_each(
     *,
     operations: Sequence[str] = OPERATIONS,
 ) -> torch.Tensor:
-    """Apply one random operation to a batch, with parameters of its own for each record.
+    """Apply one random operation to a batch, with other random parameters for each record.
 
-    For training a classifier on released records.
+    Classifiers that are trained on released records use it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A small generator of images given a label; it is trained on released numbers only."""
+"""A small network that generates images of a class, trained on released numbers only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rdpkit.mechanisms.parts.labelled_images import Floats, balanced_labels
 
 
 class ConditionalGenerator(nn.Module):
-    """From a code and a one-hot label to an image in (-1, 1): two linear layers, two convolutions.
+    """A network that turns a code and a one-hot label into an image with pixels in (-1, 1).
 
     Batch normalisation is fine here: the network sees codes and labels, never private records.
 

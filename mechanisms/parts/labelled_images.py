@@ -1,4 +1,4 @@
-"""Images and labels as the heavier mechanisms take them: checked once, then split by class."""
+"""Images and labels for mechanisms that learn images: checked once, then split by class."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LabelledImages:
         Raises
         ------
         ValueError
-            If a class has none: no sampling probability is defined for it.
+            If a class has no record, because no sampling probability is defined for it.
         """
         sizes = np.bincount(self.labels, minlength=self.classes)
         if (sizes == 0).any():
@@ -81,12 +81,12 @@ class LabelledImages:
         Parameters
         ----------
         class_sizes : sequence of int, optional
-            Public numbers, one a class. By default the data's own.
+            A public number for each class. By default the data's own counts.
 
         Raises
         ------
         ValueError
-            If there are not as many as classes, or the data's own are wanted and a class is empty.
+            If there is not one number for each class, or none is given and a class is empty.
         """
         if class_sizes is None:
             return self.class_sizes(), (EXACT_SIZES,)
@@ -176,7 +176,7 @@ def labelled_images(
 
 
 def balanced_labels(classes: int, samples_per_class: int) -> Labels:
-    """Class 0 ``samples_per_class`` times, then class 1, and so on: nothing private in it."""
+    """Public labels: class 0 ``samples_per_class`` times, then class 1 as often, and so on."""
     return np.repeat(np.arange(classes, dtype=np.int64), samples_per_class)
 
 

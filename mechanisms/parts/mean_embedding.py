@@ -1,6 +1,6 @@
 """Noisy class-wise mean embeddings, released once, and a generator that is trained to match them.
 
-What DP-MERF and DP-HP have in common; they differ in the features.
+DP-MERF and DP-HP have this in common; they differ in the features.
 
 Sensitivity
 -----------
@@ -12,8 +12,9 @@ touches the row of its label only.
 * Replace (x, y) by (x', y') with y = y': one row moves by ||phi(x) - phi(x')|| <= 2.
 * Replace with y != y': two rows move, by at most sqrt(||phi(x)||^2 + ||phi(x')||^2) <= sqrt(2).
 
-So 1 and 2. Class counts, where they are released too, move by ||e_y|| = 1 under the first relation
-and by at most ||e_y - e_y'|| = sqrt(2) under the second.
+So the sensitivity is 1 under add-or-remove-one and 2 under replace-one. Class counts, where they
+are released too, move by ||e_y|| = 1 under add-or-remove-one and by at most
+||e_y - e_y'|| = sqrt(2) under replace-one.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ Embedding = NDArray[np.float64]
 FeatureMap = Callable[[torch.Tensor], torch.Tensor]
 """Images (n, channels, height, width) to features (n, size) with rows of norm at most 1."""
 
-# Norms are kept this far below 1. Rounding of a sum of 10^6 records in double precision is 10^-9 at
-# most, so it cannot use up the margin.
+# Norms are kept this far below 1. The rounding error of a sum of 10^6 records in double precision
+# is at most 10^-9, which is much less than this margin.
 _MARGIN = 1e-6
 _ROWS = 500
 
 
 def class_sums(data: LabelledImages, feature_map: FeatureMap, *, device: str) -> Embedding:
-    """Sum the features of each class in double precision; every record has norm at most 1.
+    """Sum the features of each class in double precision, with norm at most 1 for each record.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def noisy_sums(
     noise: NoiseSource,
     device: str,
 ) -> Embedding:
-    """:func:`class_sums` plus N(0, noise_std^2 I): what is released of the records.
+    """:func:`class_sums` plus N(0, noise_std^2 I), which may be released.
 
     Parameters
     ----------
@@ -119,12 +120,12 @@ def noisy_sums(
 class Counts:
     """Where class counts come from: they are public, or are released with their own noise.
 
-    Exactly one of the two is given. Counts decide nothing but what noisy sums are divided by.
+    Exactly one of the two is given. Noisy sums are divided by the counts, which have no other use.
 
     Parameters
     ----------
     public : sequence of int, optional
-        Class counts that are known anyway, the same for both neighbours.
+        Class counts that are public already, and the same for both neighbours.
     noise_std : float, optional
         Standard deviation of the noise on each count.
     """
@@ -134,7 +135,7 @@ class Counts:
 
     @classmethod
     def of(cls, public: Sequence[int] | None, noise_std: float | None, *, classes: int) -> Counts:
-        """Check what a user gave.
+        """Make counts of two options, exactly one of which is given.
 
         Raises
         ------
@@ -155,7 +156,7 @@ class Counts:
         return cls(public=counts, noise_std=None)
 
     def event(self, *, noise_std: float) -> rdpkit.Event:
-        """What is released: the noisy sums, and the noisy counts if they are."""
+        """The event of the noisy sums, and of the noisy counts where there are any."""
         sums = rdpkit.Gaussian(noise_std=noise_std, record_norm=1.0)
         if self.noise_std is None:
             return sums
@@ -193,7 +194,7 @@ class Fit:
     batch_size : int
         Generated images a step, divided evenly among the classes (rounded up).
     learning_rate : float
-        Of the first steps.
+        Learning rate of the first steps.
     decay, decay_every : float, int
         The learning rate is multiplied by ``decay`` every so many steps.
     code_size : int
@@ -227,21 +228,21 @@ def match_means(
 ) -> Floats:
     """Train a generator until its classes have the released means, and sample from it.
 
-    Post-processing of ``means``.
+    This is post-processing of ``means``.
 
     Parameters
     ----------
     means : array of shape (classes, size)
         Noisy mean features of each class.
     feature_map : callable
-        The one that made them.
+        The map with which the means were made.
     shape : (int, int, int)
-        Of an image.
+        Channels, height and width of an image.
     fit : Fit
     samples_per_class : int
         How many images of each class to return.
     generator : torch.Generator
-        Public randomness: weights, codes.
+        Public randomness for weights and codes.
     device : str
     progress : callable
         Called with (done, iterations).

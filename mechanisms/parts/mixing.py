@@ -19,7 +19,7 @@ from rdpkit.mechanisms.parts.sampling import Indices, subsets
 _DEVICE_BLOCK = 1 << 28
 # Bytes of means that are scaled together on the processor: they stay in the second-level cache.
 _BLOCK = 1 << 18
-# With this many numbers to read, threads are faster than one.
+# With at least this many numbers to read, several threads are faster than one.
 _WORTH_A_THREAD = 1 << 20
 # Bytes of means that one batch of releases holds.
 _BATCH = 1 << 24
@@ -30,21 +30,21 @@ _READ_AS_THEY_ARE = frozenset("bBhHiIlLqQfd")
 
 
 class Mixer:
-    """Means of subsets of records, of any number of subsets, without a copy of the data.
+    """Means of any number of subsets of records, without a copy of the data.
 
-    Sums are taken in double precision, or exactly in integers. In single precision the rounding of
-    two neighbouring means may differ by more than a record's share that the noise is made for.
-    Where records are only scaled and clipped, the mean of the *stored* records is taken, weighted
-    with each record's clipping factor, and scaled afterwards: bytes are read as bytes. Factors for
-    bytes are rounded down to 24 bits.
+    Sums are taken in double precision, or exactly in integers. In single precision, the rounding
+    errors of two neighbouring means could differ by more than the noise can hide. Where records are
+    only scaled and clipped, the *stored* records are averaged, each weighted with its clipping
+    factor, and the mean is scaled afterwards. So bytes are read as bytes. Clipping factors of bytes
+    are rounded down to 24 bits.
 
     Parameters
     ----------
     records : Records
         The data; may be memory-mapped.
     device : str, optional
-        A torch device such as "cuda": the stored records are moved there once, in their own type,
-        and means are taken there in double precision. None: the processor.
+        A torch device such as "cuda". The stored records are moved there once, in their own type,
+        and means are taken there in double precision. By default, means are taken on the processor.
     workers : int, optional
         Threads on the processor; by default as many as it has cores.
 
@@ -60,8 +60,8 @@ class Mixer:
         "_device",
         "_digits",
         "_factors",
-        "_gather",
         "_records",
+        "_row_sums",
         "_stored",
         "_torch",
         "_workers",
@@ -70,9 +70,9 @@ class Mixer:
     def __init__(
         self, records: Records, *, device: str | None = None, workers: int | None = None
     ) -> None:
-        from rdpkit.mechanisms.parts import row_sums as gather  # noqa: PLC0415 - a compiler, needed by few who import this
+        from rdpkit.mechanisms.parts import row_sums  # noqa: PLC0415 - it imports a compiler, which few users of this module need
 
-        self._gather = gather
+        self._row_sums = row_sums
         self._records = records
         self._workers = int(_validate.integer("workers", workers or os.cpu_count() or 1))
         self._affine = records.is_affine()
@@ -87,11 +87,11 @@ class Mixer:
             and records.smallest_factor() >= _SMALLEST_FACTOR
         )
         if self._bytes and self._factors is not None:
-            # Factors in 24 bits, rounded down so that no record becomes longer than its norm.
-            one = 2.0**gather.DIGITS
+            # Factors are rounded down, so that no clipped record becomes longer than the norm.
+            one = 2.0**row_sums.DIGITS
             whole = np.minimum(np.floor(self._factors * one), one - 1.0)
             self._factors = whole / one
-            self._digits = gather.split(whole.astype(np.uint32))
+            self._digits = row_sums.split(whole.astype(np.uint32))
         if device is not None:
             import torch  # noqa: PLC0415 - only where a device is asked for
 
@@ -131,10 +131,10 @@ class Mixer:
         return self._in_threads(chosen)
 
     def _in_threads(self, chosen: Indices) -> Array:
-        """Parts of the subsets in threads of their own: the compiled sums let go of the lock.
+        """Means in several threads, which the compiled sums allow by releasing Python's lock.
 
-        Each mean is computed in one thread, in the same order whatever the number of threads, so
-        the result does not depend on it.
+        Each mean is computed in one thread, and always in the same order. So the result does not
+        depend on the number of threads.
         """
         found = np.zeros((len(chosen), self._records.dimension))
         part = self._of_stored if self._affine else self._of_rows
@@ -167,21 +167,21 @@ class Mixer:
         if weights is None:
             weights = np.broadcast_to(1.0, len(flat))
         if flat.dtype.isnative and flat.dtype.char in _READ_AS_THEY_ARE:
-            self._gather.weighted_numbers(flat, chosen, weights, sums)
+            self._row_sums.weighted_numbers(flat, chosen, weights, sums)
             return
         here = np.arange(chosen.shape[1])[None, :]
         for row, indices in zip(sums, chosen, strict=True):
             cast = flat[indices].astype(np.float64)
-            self._gather.weighted_numbers(cast, here, weights[indices], row[None, :])
+            self._row_sums.weighted_numbers(cast, here, weights[indices], row[None, :])
 
     def _add_bytes(self, chosen: Indices, sums: Array) -> None:
-        """Sums of bytes, weighted or not: in whole numbers, so they are exact."""
+        """Exact sums of bytes, weighted or not, which are taken in whole numbers."""
         flat = np.asarray(self._records.flat)
         if self._digits is None:
-            self._gather.plain_bytes(flat, chosen, sums)
+            self._row_sums.plain_bytes(flat, chosen, sums)
         else:
-            self._gather.weighted_bytes(flat, chosen, self._digits, sums)
-            sums *= 2.0**-self._gather.DIGITS
+            self._row_sums.weighted_bytes(flat, chosen, self._digits, sums)
+            sums *= 2.0**-self._row_sums.DIGITS
 
     def _scale(self, means: Array, chosen: Indices) -> None:
         """Turn weighted means of stored records into means of scaled ones."""
@@ -244,7 +244,7 @@ def mixed(
     Yields
     ------
     means : ndarray of float64, shape (k, d)
-        Without noise: they must not be released as they are.
+        Means without noise, which must not be released as they are.
     chosen : ndarray of int64, shape (k, l)
         Numbers of the records in each mean.
     """
@@ -284,7 +284,7 @@ def mixed_by_class(
     label : int
         The class.
     means : ndarray of float64, shape (k, d)
-        Without noise: they must not be released as they are.
+        Means without noise, which must not be released as they are.
     """
     mixer = Mixer(records, device=device)
     for label, count in enumerate(releases):

@@ -1,4 +1,4 @@
-"""Where the randomness of a release comes from: a cryptographic stream, hardened Gaussian noise."""
+"""The randomness of a release: a cryptographic stream, and Gaussian noise made from it."""
 
 from __future__ import annotations
 
@@ -34,21 +34,22 @@ class NoiseSource:
     ---------
     The words of a system source are the key stream of AES-256 in counter mode, under a key and a
     starting point from the operating system's entropy: whoever tells them from uniform ones breaks
-    AES. Every Gaussian number is the sum, halved, of four numbers that Box and Muller's
-    method makes of independent words; then the search that recovers the words behind a number from
-    its last bits, and with them the number without noise, costs about 2^(53 * 3) instead of 2^53
-    steps (Holohan and Braghin 2021, Section 5.1, with n = 2, as Opacus reads it). After a fork the
-    child takes a key of its own.
+    AES. Every Gaussian number is half the sum of four numbers that Box and Muller's method makes of
+    independent words. An attacker could search for the words that explain the last bits of a noisy
+    number, and subtract the noise. With four summands, that search takes about 2^(53 * 3) steps
+    instead of 2^53 (Holohan and Braghin 2021, Section 5.1, with n = 2, as Opacus reads it). After a
+    fork, the child process takes a new key.
 
     Assumes
     -------
-    The theorems speak of real numbers, and the noise consists of floating-point numbers. That the
-    theorems hold for them is not proven: the law of the sums is discrete and ends near 17 standard
+    The theorems are about real numbers, and the noise consists of floating-point numbers, for which
+    the theorems are not proven: the distribution of the noise is discrete and ends near 17 standard
     deviations, and adding the noise to a number rounds. Timing is not hidden either. An exact
     discrete Gaussian would need a theorem of its own.
 
-    A source is for one thread at a time. The noise of a seeded source is no secret: whoever knows
-    the seed knows the noise. Its releases are marked ``reproducible_noise: true, private: false``.
+    Only one thread at a time uses a source. The noise of a seeded source is not secret, because
+    whoever knows the seed knows the noise. Its releases are marked
+    ``reproducible_noise: true, private: false``.
 
     Source
     ------
@@ -125,7 +126,8 @@ class NoiseSource:
         return f"<NoiseSource: {'reproducible' if self.reproducible else 'system entropy'}>"
 
     def __reduce__(self) -> NoReturn:
-        # A copy would repeat the noise, which can be removed from two releases that share it.
+        # A copy would repeat the noise, and the difference of two releases with the same noise has
+        # none.
         raise TypeError("A NoiseSource is not copied or pickled: make one in each process.")
 
     @property
@@ -139,14 +141,14 @@ class NoiseSource:
         Parameters
         ----------
         position : int
-            At least the present one.
+            Where to go on; at least the present position.
 
         Raises
         ------
         ValueError
             If the position has been passed.
         RuntimeError
-            If the source is not a seeded one: no two runs of another source share words.
+            If the source is not seeded, because only runs with the same seed draw the same words.
         """
         if not self.reproducible:
             raise RuntimeError("Only a seeded NoiseSource has positions to go on from.")
@@ -198,7 +200,7 @@ class NoiseSource:
         return found.reshape(size)
 
     def _some_integers(self, bound: int, count: int) -> NDArray[np.int64]:
-        """At most ``count`` of them: words that would make some values more likely are left out."""
+        """At most ``count`` uniform integers; words that would favour some values are left out."""
         if bound > 2**32:
             words = self.words(count)
             fair = np.uint64((2**64 // bound) * bound - 1)
@@ -217,7 +219,7 @@ class NoiseSource:
         Parameters
         ----------
         shape : int or tuple of int
-            Of the result.
+            Shape of the result.
         std : float
             Standard deviation, >= 0; 0 gives zeros.
 

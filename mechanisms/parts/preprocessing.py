@@ -31,9 +31,10 @@ class Scaling:
     factor, shift : ndarray of float64, shape (d,) or ()
         One for each feature, or one for all.
     origin : {"public", "exact-z-score", "noisy-statistics"}
-        Where they come from.
+        Where the constants come from.
     event : Event or None
-        What was released of the private data to find them; the mechanism's guarantee includes it.
+        What was released of the private data to find the constants. The mechanism's guarantee
+        includes it.
     """
 
     factor: Array
@@ -49,7 +50,7 @@ class Scaling:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for a manifest: the constants themselves only where they are public."""
+        """Plain values for a manifest, without the constants if these are exact statistics."""
         found: dict[str, Any] = {"origin": self.origin}
         if self.origin != "exact-z-score":
             for name in ("factor", "shift"):
@@ -73,7 +74,7 @@ class Scaling:
         return ()
 
     def check_accounted(self, mechanism: str) -> None:
-        """Refuse the exact statistics of private data for a mechanism whose event has no place.
+        """Refuse exact private statistics for a mechanism whose event cannot describe them.
 
         Raises
         ------
@@ -121,17 +122,17 @@ def exact_z_score(features: NDArray[Any], *, allow_private_statistics: bool = Fa
     features : ndarray, shape (n, ...)
         The private data.
     allow_private_statistics : bool
-        Must be True: nobody gets this by accident.
+        Must be True, so that nobody uses exact statistics by accident.
 
     Returns
     -------
     Scaling
-        Features that are constant are only shifted.
+        Constant features are shifted but not scaled.
 
     Raises
     ------
     ValueError
-        If it was not asked for by name.
+        If ``allow_private_statistics`` is not True.
 
     Source
     ------
@@ -172,11 +173,11 @@ def noisy_statistics(
     Guarantee
     ---------
     With u = 2 (x - lower) / (upper - lower) - 1, cut to [-1, 1], the sums of u and of u^2 over the
-    records are released once, each coordinate with N(0, noise_std^2). A record's vector (u, u^2)
-    has norm at most sqrt(2 d); two differ by at most 2 sqrt(d), since
-    (u-v)^2 (1 + (u+v)^2) <= 4 on [-1, 1]^2 (with s the size of u + v, that of u - v is at most
-    2 - s, and (2-s)^2 (1+s^2) falls in s). All else is computed from that and public numbers.
-    The event is in the result, and mechanisms compose it with their own.
+    records are released once, each coordinate with noise from N(0, noise_std^2). A record's vector
+    (u, u^2) has norm at most sqrt(2 d). The vectors of two records differ by at most 2 sqrt(d),
+    because (u-v)^2 (1 + (u+v)^2) <= 4 on [-1, 1]^2: if |u + v| = s, then |u - v| <= 2 - s, and
+    (2-s)^2 (1+s^2) decreases in s. Everything else is computed from the noisy sums and from public
+    numbers. The event is in the result, and mechanisms compose it with their own.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def noisy_statistics(
     noise_std : float
         Standard deviation of the noise on each coordinate of the sums.
     smallest_deviation : float
-        Estimated deviations below this, in units of ``(upper - lower) / 2``, are taken for it.
+        Smaller estimates of a deviation are replaced by this, in units of ``(upper - lower) / 2``.
     noise : NoiseSource
         Where the noise comes from.
 
@@ -231,7 +232,7 @@ def noisy_statistics(
 def clip_factors(rows: Array, norm: float) -> Array:
     """A factor for each row, shape (n, d), that makes its L2 norm at most ``norm``.
 
-    The norm becomes smaller than ``norm`` by 2^-40 of it, so that rounding cannot make it larger.
+    The norm is kept below ``norm`` by a share of 2^-40, so that rounding cannot exceed it.
     """
     bound = _validate.positive("norm", norm)
     largest = np.abs(rows).max(axis=1, initial=0.0)
@@ -271,7 +272,7 @@ def flat_rows(features: Any) -> NDArray[Any]:
 
 
 def pieces(rows: NDArray[Any]) -> list[NDArray[Any]]:
-    """Views of some rows each, so that temporaries stay small."""
+    """Views of a few rows each, so that temporary arrays stay small."""
     step = max(1, _STEP // rows.shape[1])
     return [rows[start : start + step] for start in range(0, len(rows), step)]
 

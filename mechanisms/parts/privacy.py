@@ -1,4 +1,4 @@
-"""What is promised of a release, and where its noise comes from: one value for every mechanism."""
+"""The privacy parameters that every mechanism takes: delta, adjacency and the source of noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Privacy:
-    """The question that a release's manifest answers, and the source of the release's noise.
+    """Delta and adjacency of the guarantee in a manifest, and the source of the release's noise.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Freshly drawn ConvNets as feature extractors: public randomness, frozen, record by record."""
+"""Untrained ConvNets as feature extractors, with weights drawn from public randomness."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def random_convnet(
 ) -> ConvNet:
     """Draw a ConvNet with untrained, frozen weights; torch's global generator stays as it was.
 
-    Its normalisation is within one record and one channel, so what it makes of a record does not
-    depend on the rest of the batch.
+    It normalises within one record and one channel, so the representation of a record does not
+    depend on the rest of its batch.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def random_convnet(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CondensationOptions:
-    """Options of every method that learns records by their representations in random ConvNets.
+    """Options of methods that learn records from their representations in random ConvNets.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class CondensationOptions:
     samples_per_class : int
         Synthetic records per class.
     learning_rate, momentum : float
-        Of the step on the synthetic records.
+        Learning rate and momentum of the step on the synthetic records.
     operations : sequence of str
         Augmentations to draw from; leave out "flip" for digits.
     extractor_width, extractor_depth : int
-        Of the ConvNets.
+        Width and depth of the ConvNets.
     """
 
     iterations: int

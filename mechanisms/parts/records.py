@@ -25,8 +25,8 @@ class Records:
     """Features with the transformation that bounds each record, applied where they are read.
 
     Each record x becomes s(x), then each coordinate is cut to ``box``, then the record is scaled
-    down to an L2 norm of at most ``norm``. All of it is record by record, so none of it needs an
-    account, apart from what the scaling's own constants need.
+    down to an L2 norm of at most ``norm``. Each step changes a record without looking at others, so
+    no step needs an account, except for what was released to find the scaling's constants.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Records:
     classes : int
         Number of classes, a public number.
     scaling : Scaling
-        s.
+        The function s.
     box : tuple of float, optional
         Limits of every coordinate.
     norm : float, optional
@@ -113,7 +113,7 @@ class Records:
         return found if self.norm is None else clip_rows(found, self.norm)
 
     def is_affine(self) -> bool:
-        """Whether no coordinate is ever cut, so that means can be taken before scaling."""
+        """Whether no coordinate is cut, so that means can be taken before scaling."""
         if self.box is None:
             return True
         lower, upper = self.box
@@ -143,7 +143,7 @@ class Records:
         return np.concatenate(parts)
 
     def smallest_factor(self) -> float:
-        """A lower bound on clipping factors of records of bytes, from public numbers alone."""
+        """A lower bound, from public numbers alone, on the clipping factors of records of bytes."""
         if self.norm is None:
             return 1.0
         ends = np.array([[0.0], [255.0]]) * self.scaling.factor + self.scaling.shift
@@ -164,7 +164,7 @@ EXACT_POPULATION = (
 def public_sizes(
     records: Records, class_sizes: Sequence[int] | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Class sizes for the event, and what the manifest has to say about them.
+    """Class sizes for the event, and the notes about them for the manifest.
 
     Parameters
     ----------

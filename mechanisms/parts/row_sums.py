@@ -1,4 +1,4 @@
-"""Sums of chosen rows, compiled: one pass over the data, without a copy of more than a few rows.
+"""Compiled sums of chosen rows: one pass over the data, and a copy of a few rows at most.
 
 The order of every sum is fixed by the number of rows alone. It depends neither on the machine nor
 on threads, so the same subsets always give the same bits. The functions release Python's global
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-# So many bytes add up to less than 2^16: 256 * 255 = 65280.
+# 256 bytes add up to at most 256 * 255 = 65280, which is less than 2^16.
 _SIXTEEN_BITS = 256
-# So many products of a byte and a digit add up to less than 2^24, below which single precision
-# holds every whole number: 16 * 255 * (2^12 - 1) = 16707600.
+# 16 products of a byte and a digit add up to at most 16 * 255 * (2^12 - 1) = 16707600, which is
+# less than 2^24. Single precision holds every whole number up to there.
 _SINGLE = 16
 _DIGIT_BITS = 12
 
@@ -60,7 +60,7 @@ def weighted_numbers(flat: Any, chosen: Any, weights: Any, sums: Any) -> None:
 
 @njit(nogil=True)
 def plain_bytes(flat: Any, chosen: Any, sums: Any) -> None:
-    """Add to each row of ``sums`` the sum of the rows of bytes that are chosen for it: exact.
+    """Add to each row of ``sums`` the exact sum of the rows of bytes that are chosen for it.
 
     Parameters
     ----------

@@ -21,8 +21,8 @@ def subsets(population: int, size: int, count: int, *, noise: NoiseSource) -> In
     ---------
     Every subset of ``size`` records is equally likely, up to what distinguishes the words of the
     source from uniform ones. Each row keeps drawing until it has ``size`` different records. The
-    procedure treats all records alike, so its outcome does too. Where more than half of the
-    records are wanted, those left out are drawn in this way.
+    procedure treats all records alike, so its outcome does too. If more than half of the records
+    are wanted, the records that are left out are drawn in this way.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def subsets(population: int, size: int, count: int, *, noise: NoiseSource) -> In
     Returns
     -------
     ndarray of int64, shape (count, size)
-        Each row in increasing order. Memory is that of the result, plus a few megabytes.
+        Each row in increasing order. The function needs memory for the result and a few megabytes.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def poisson_sample(population: int, probability: float, *, noise: NoiseSource) -
     population : int
         Records, numbered from 0; may be 0.
     probability : float
-        In [0, 1]; used to the nearest multiple of 2^-53 above it.
+        In [0, 1]; it is rounded up to a multiple of 2^-53.
     noise : NoiseSource
         Where the randomness comes from.
 

@@ -1,4 +1,4 @@
-"""The file of a release's arrays: ``.npz`` or ``.safetensors``, neither with a pickle in it."""
+"""The file of a release's arrays: ``.npz`` or ``.safetensors``, without any pickle."""
 
 from __future__ import annotations
 

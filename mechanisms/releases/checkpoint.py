@@ -21,8 +21,8 @@ class Checkpoint:
     """A file from which an unfinished synthesis goes on after an interruption.
 
     The file holds what a mechanism has computed from its noisy answers so far. That is
-    post-processing of the answers, and neither the key of the noise nor anything else about the
-    private data is in it. So the file is as public as the release will be. But whoever sees both a
+    post-processing of the answers. The file holds neither the key of the noise nor anything else
+    about the private data, so it is as public as the release will be. But whoever sees both a
     checkpoint and a release that was *not* continued from it has seen two releases.
 
     Parameters
@@ -30,7 +30,7 @@ class Checkpoint:
     path : str or Path
         The file to write, ending in ``.npz``; folders are made when they are needed.
     run : str
-        A name for what the mechanism's own parameters leave open, such as the data set.
+        A name for everything that the mechanism's own parameters do not say, such as the data set.
     every : float
         Seconds between two writings.
 
@@ -57,7 +57,7 @@ class Checkpoint:
         Parameters
         ----------
         **parameters
-            All that decides what the run does: values that JSON has.
+            Everything that decides what the run does, as plain JSON values.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Checkpoint:
         return found
 
     def wrong(self, why: str) -> ValueError:
-        """The error about a file that a run cannot be taken up from."""
+        """The error about a file from which a run cannot be continued."""
         return ValueError(f"{self.path}: the checkpoint {why}; remove it to begin anew.")
 
     def is_due(self) -> bool:

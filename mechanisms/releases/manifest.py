@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,21 +33,21 @@ class Manifest:
     mechanism : str
         What produced it; the event's name unless several mechanisms share an event.
     parameters : mapping
-        All that produced it, as plain JSON values, including what is not in the event.
+        Everything that produced it, as plain JSON values, including what is not in the event.
     event : Event or None
         What was released; None for a baseline without any privacy.
     guarantee : Guarantee or None
         What ``rdpkit.epsilon`` says of the event; None where there is none.
     reproducible_noise : bool
-        Whether the noise came from a seed: then whoever knows the seed can take it off.
+        Whether the noise came from a seed. Whoever knows the seed can subtract the noise.
     private : bool
         Whether the guarantee holds: it exists, is finite, and the noise is secret.
     notes : tuple of str
-        What a reader has to know, such as an unaccounted use of private statistics.
+        What a reader has to know, such as a use of private statistics that no account covers.
     versions : mapping of str to str
-        Of the program and of the libraries it used.
+        Versions of the program and of the libraries that it used.
     arrays : mapping of str to mapping
-        For every array ``shape``, ``dtype`` and ``sha256``, of its bytes in C order.
+        ``shape``, ``dtype`` and ``sha256`` of every array; the hash is of its bytes in C order.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class Manifest:
             _check_array_entry(name, array)
         if self.private and self.reproducible_noise:
             raise ValueError("Expected private to be false where the noise is reproducible.")
-        if self.private and not _says_something(self.guarantee):
+        if self.private and not _is_finite_bound(self.guarantee):
             raise ValueError("Expected private to be false without a finite guarantee.")
         if (self.event is None) != (self.guarantee is None):
             raise ValueError("Expected an event together with its guarantee, or neither.")
@@ -113,7 +113,7 @@ class Manifest:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Manifest:
-        """The manifest that :meth:`as_dict` made the table of.
+        """The manifest from a table that :meth:`as_dict` has made.
 
         Raises
         ------
@@ -127,18 +127,7 @@ class Manifest:
         check_keys(
             "the manifest",
             table,
-            required=(
-                "format",
-                "mechanism",
-                "private",
-                "reproducible_noise",
-                "guarantee",
-                "event",
-                "parameters",
-                "notes",
-                "versions",
-                "arrays",
-            ),
+            required=("format", *(one.name for one in fields(cls))),
         )
         for name in ("parameters", "versions", "arrays"):
             if not isinstance(table[name], Mapping):
@@ -169,8 +158,8 @@ def load_manifest(path: str | Path) -> Manifest:
     Returns
     -------
     Manifest
-        What the file says; see :func:`rdpkit.mechanisms.releases.release.check_arrays` for whether
-        it is true.
+        What the file says. :func:`rdpkit.mechanisms.releases.release.check_arrays` tells whether
+        the arrays are those that it describes.
 
     Raises
     ------
@@ -198,7 +187,7 @@ def _event(table: Any) -> Event | None:
         raise ValueError(f"In event: {error}") from None
 
 
-def _says_something(guarantee: Guarantee | None) -> bool:
+def _is_finite_bound(guarantee: Guarantee | None) -> bool:
     return (
         guarantee is not None
         and guarantee.kind is Kind.UPPER

@@ -45,12 +45,12 @@ class Release:
     labels : ndarray, shape (n,) or (n, classes)
         Integers, or soft labels.
     manifest : Manifest
-        What they are. Its hashes must be those of the arrays.
+        Their description. Its hashes must be those of the arrays.
 
     Raises
     ------
     ValueError
-        If the arrays do not hold numbers, or as many rows.
+        If the arrays do not hold numbers, or have different numbers of rows.
     """
 
     features: AnyArray
@@ -67,7 +67,7 @@ class Release:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What the manifest says that holds; None for a baseline without any privacy."""
+        """The guarantee in the manifest; None for a baseline without any privacy."""
         return self.manifest.guarantee
 
     def save(self, path: str | Path) -> None:
@@ -128,7 +128,7 @@ def release(
     mechanism: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> Release:
-    """Put arrays together with what ``rdpkit.epsilon`` says about the event that produced them.
+    """Put arrays together with the guarantee of the event that produced them.
 
     Guarantee
     ---------
@@ -147,7 +147,7 @@ def release(
     privacy : Privacy
         Delta and adjacency of the guarantee, and where the noise came from.
     parameters : mapping
-        All that produced the arrays, as plain JSON values.
+        Everything that produced the arrays, as plain JSON values.
     mechanism : str, optional
         The mechanism's name, by default the event's.
     notes : tuple of str
@@ -195,7 +195,7 @@ def release_without_guarantee(
     features, labels, mechanism, parameters, notes
         As for :func:`release`.
     noise : NoiseSource
-        Where noise would have come from, which every manifest states.
+        The source that the manifest states. No noise is drawn from it.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def check_arrays(path: str | Path) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        If the manifest itself is none.
+        If the file is no manifest.
     OSError
         If the manifest cannot be read.
     """

@@ -38,7 +38,7 @@ def release_batches(
     Parameters
     ----------
     batches : iterable of (features, labels)
-        As many records as ``shape`` says, in batches of shape (k, d).
+        Batches of shape (k, d), together as many records as ``shape`` says.
     records : Records
         The private records. Their scaling belongs to the event, the parameters and the notes.
     shape : tuple of int
@@ -46,11 +46,11 @@ def release_batches(
     event : Event
         What the batches release of scaled records.
     privacy : Privacy
-        The promise, and the source of the noise.
+        Delta and adjacency of the guarantee, and the source of the noise.
     mechanism : str
         Name of the mechanism.
     parameters : mapping
-        All that produced the batches, apart from the number of classes and the scaling.
+        Everything that produced the batches, apart from the number of classes and the scaling.
     computation : Computation
         Type of the features, file and progress.
     notes : tuple of str
