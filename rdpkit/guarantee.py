@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
+from rdpkit.formats.records import as_plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +25,8 @@ class Enclosure:
     lower: float
     upper: float
 
-    @property
-    def rigorous(self) -> bool:
-        """True: truncation, tails and rounding are all accounted for."""
-        return True
+    rigorous: ClassVar[bool] = True
+    """Truncation, tails and rounding are all accounted for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +44,8 @@ class UncertifiedEnclosure:
     lower: float
     upper: float
 
-    @property
-    def rigorous(self) -> bool:
-        """False: the rounding errors of the sums are not bounded."""
-        return False
+    rigorous: ClassVar[bool] = False
+    """The rounding errors of the sums are not bounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,16 +118,16 @@ class Guarantee:
         found: dict[str, Any] = {
             "bound": self.bound,
             "kind": self.kind.value,
-            "epsilon": plain(self.epsilon),
-            "delta": plain(self.delta),
+            "epsilon": as_plain(self.epsilon),
+            "delta": as_plain(self.delta),
             "adjacency": self.adjacency.value,
         }
         if self.order is not None:
-            found["order"] = plain(self.order)
+            found["order"] = as_plain(self.order)
         if self.conversion is not None:
             found["conversion"] = self.conversion
         if self.enclosure is not None:
-            found["enclosure"] = [plain(self.enclosure.lower), plain(self.enclosure.upper)]
+            found["enclosure"] = as_plain([self.enclosure.lower, self.enclosure.upper])
             found["rigorous"] = self.enclosure.rigorous
         found["assumptions"] = list(self.assumptions)
         found["notes"] = list(self.notes)
@@ -189,10 +186,3 @@ def _epsilon_of(value: Any) -> float | None:
     if isinstance(value, Guarantee):
         return value.epsilon
     return float(value) if isinstance(value, Real) else None
-
-
-def plain(value: float) -> float | str:
-    """A number that JSON can hold: infinities become the strings "inf" and "-inf"."""
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return float(value)

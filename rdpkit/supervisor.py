@@ -124,7 +124,7 @@ def as_finished(
     Exception
         What the function raises, as soon as it does; the other items are given up.
     """
-    if backend is None and _alone(jobs, len(items)):
+    if backend is None and (len(items) <= 1 or processes(jobs) == 1):
         yield from enumerate(map(function, items))
         return
     from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415 - only if it is needed
@@ -184,10 +184,6 @@ def processes(jobs: int | None) -> int:
     from joblib import effective_n_jobs  # noqa: PLC0415 - only if it is needed
 
     return int(effective_n_jobs(jobs))
-
-
-def _alone(jobs: int | None, items: int) -> bool:
-    return items <= 1 or processes(jobs) == 1
 
 
 def _begin_worker(supervisor: int) -> None:

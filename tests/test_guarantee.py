@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdpkit import Adjacency, Enclosure, Guarantee, Kind
-from rdpkit.guarantee import plain
+from rdpkit.formats.records import as_plain
 
 epsilons = st.floats(0, math.inf)
 
@@ -85,6 +85,6 @@ def test_every_guarantee_is_json(epsilon, order, ends):
 
 
 def test_infinities_are_words():
-    assert plain(math.inf) == "inf"
-    assert plain(-math.inf) == "-inf"
-    assert plain(1) == 1.0
+    assert as_plain(math.inf) == "inf"
+    assert as_plain(-math.inf) == "-inf"
+    assert as_plain(1) == 1.0

@@ -37,8 +37,8 @@ _SMALLEST_ERROR = 1e-11
 _FIRST_REACH = 0.05
 # Theorems that decided at orders within this factor, in distance from 1, are tried nearby.
 _NEARBY = 4.0
-# The smallest normal float.
-_TINY = 2.3e-308
+TINY = 2.3e-308
+"""Just above the smallest normal float."""
 
 
 def best_order(bound: DivergenceBound, target: Target, limits: tuple[float, float]) -> BestOrder:
@@ -77,7 +77,7 @@ def _objective(bound: DivergenceBound, target: Target, conversion: str) -> Order
         else:
             assert target.epsilon is not None
             # A delta that underflows is rounded up, because a delta of 0 would claim too much.
-            values = np.log(np.maximum(DELTA[conversion](orders, rdp, target.epsilon), _TINY))
+            values = np.log(np.maximum(DELTA[conversion](orders, rdp, target.epsilon), TINY))
         if np.isnan(values).any():
             raise ArithmeticError(f"The conversion {conversion!r} could not be computed.")
         return values
@@ -118,11 +118,11 @@ def _by_optimal_conversion(
 ) -> BestOrder | None:
     """The best order by the optimal conversion, without converting at every order.
 
-    At the smallest epsilon every order a has r(a) >= R(a), R the largest divergence that the
-    conversion turns into that epsilon (:mod:`rdpkit.conversions.largest_rdp`), and the best order
-    has equality. The order at which log(r / R) is lowest, R taken at some larger epsilon, has a
-    smaller epsilon than that, and so on: this converges as Newton's method does. None where Balle's
-    epsilon is 0 or too large to begin with.
+    Let r(a) be the divergence of the bound, and R(a) the largest divergence that the conversion
+    turns into a given epsilon (:mod:`rdpkit.conversions.largest_rdp`). Each round takes the order
+    at which log(r / R) is lowest: unless that is 0, this order has a smaller epsilon than the
+    given one, which the next round is given. This converges as fast as Newton's method. None where
+    Balle's epsilon, which the first round is given, is 0 or too large.
     """
     low, high = order_limits(bound.allowed, *limits)
     if low > high or bound.allowed.integers_only:
@@ -207,10 +207,10 @@ def _with_all_theorems(
 def _still_possible(places: Array, scores: Array) -> Array:
     """The places that may be best, or next to the best, at a smaller epsilon.
 
-    R falls with epsilon, so that every score rises, and the best one stays at or below 0: where a
-    score is above 0 already, it will not be the best. Nor will a place between two such places,
-    unless a minimum between them may be below 0: it is taken to be no deeper than the difference
-    between the lowest of the places and the next.
+    At a smaller epsilon R is smaller, so every score is larger, while the best one is still at or
+    below 0. A place whose score is above 0 already is therefore out. A minimum between two such
+    places may be below 0; it is assumed to lie no further below the lower one than the higher
+    neighbour of that one lies above it.
     """
     kept = scores <= 0.0
     padded = np.concatenate([scores[:1], scores, scores[-1:]])

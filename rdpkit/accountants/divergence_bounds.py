@@ -99,7 +99,7 @@ def find_published(event: Event, adjacency: Adjacency, identifier: str) -> RdpBo
 
 
 def only_theorem(event: Event, bound: str | None, adjacency: Adjacency) -> dict[type[Event], str]:
-    """The types of event for which a sound theorem is used alone: none if it is None."""
+    """The types of event for which one sound theorem is used alone, with its id."""
     return {
         type(leaf): bound
         for leaf in leaves(event)

@@ -85,6 +85,9 @@ class LossBound:
     step: float = 0.0
 
 
+_NOTHING = LossBound(value=0.0, other_end=0.0)
+
+
 def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
     """The largest number over all that a changed record may amount to, and whether it is exact.
 
@@ -221,7 +224,7 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     """
     releases, only = _merged(releases)
     if not releases:
-        return LossBound(value=0.0, other_end=0.0)
+        return _NOTHING
     if isinstance(only, Step) and only.is_gaussian and delta > 0.0:
         value = closed.epsilon(only, delta, above=True)
         return LossBound(value=value, other_end=_just_below(value))
@@ -230,7 +233,7 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
         finite = pure if delta == 0.0 and infinite == 0 else math.inf
         return LossBound(value=finite, other_end=finite)
     if pure == 0.0:
-        return LossBound(value=0.0, other_end=0.0)
+        return _NOTHING
     if only is not None:
         value = closed.epsilon(only, delta, above=True)
         return LossBound(value=min(value, pure), other_end=_just_below(min(value, pure)))
@@ -293,7 +296,7 @@ def delta_above(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
     """
     releases, only = _merged(releases)
     if not releases:
-        return LossBound(value=0.0, other_end=0.0)
+        return _NOTHING
     infinite = infinite_mass(releases)
     if epsilon >= largest_loss(releases):
         return LossBound(value=_up(infinite), other_end=_down(infinite))
@@ -312,11 +315,13 @@ def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> Loss
         try:
             layout = arrange(releases, delta=expected, epsilon=epsilon, accuracy=accuracy)
         except NoLossDistributionError:
-            if expected is None and _is_negligible(releases, epsilon, accuracy):
+            if expected is not None:
+                break
+            # A delta that is at most 1e-100 is returned as 1e-100.
+            least = epsilon_above(releases, delta=_LEAST_DELTA, accuracy=accuracy)
+            if least.value <= epsilon:
                 return LossBound(value=_LEAST_DELTA, other_end=0.0)
-            if expected is None:
-                raise
-            break
+            raise
         found = Above(layout)
         low, high = found.delta_at(epsilon)
         value = min(_up(high), 1.0)
@@ -332,11 +337,6 @@ def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> Loss
     return best
 
 
-def _is_negligible(releases: Releases, epsilon: float, accuracy: float) -> bool:
-    """Whether delta at an epsilon is at most 1e-100: nothing smaller is ever returned."""
-    return epsilon_above(releases, delta=_LEAST_DELTA, accuracy=accuracy).value <= epsilon
-
-
 def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURACY) -> LossBound:
     """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound.
 
@@ -349,7 +349,7 @@ def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     """
     releases, only = _merged(releases)
     if not releases:
-        return LossBound(value=0.0, other_end=0.0)
+        return _NOTHING
     if delta == 0.0:
         # Losses are unbounded, except for "added", where they go up to a finite sum.
         value = _largest_sum(releases)
@@ -432,7 +432,7 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
     """
     releases, only = _merged(releases)
     if not releases:
-        return LossBound(value=0.0, other_end=0.0)
+        return _NOTHING
     if only is not None:
         value = closed.delta(only, epsilon, above=False)
         return LossBound(value=value, other_end=_just_above(value))

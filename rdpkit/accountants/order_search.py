@@ -21,8 +21,8 @@ _FIRST_SPAN = (1e-2, 255.0)
 _POINTS = 60
 _GROWTH = 32.0
 _ZOOM_POINTS = 17
-# Points between a twelfth and three times the best order less 1, where the best order by the
-# slower conversion is.
+# Points at which the slower conversion is tried: its best order less 1 is between a twelfth and
+# three times that of the faster one.
 _NEAR_POINTS = 25
 # Logarithms of order - 1 this close give epsilons that differ by their square.
 _NARROW = 3e-6
@@ -31,7 +31,7 @@ _ALL_INTEGERS = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOrder:
-    """The result of a search: the value, the order it is at, and whether that is an edge."""
+    """The smallest value, the order at which it is, and a note if that order is an edge."""
 
     value: float
     order: float | None
@@ -112,7 +112,7 @@ def spread(
     span : tuple of float
         The ends of what is allowed.
     also : ndarray, optional
-        Places to look at besides.
+        More places to evaluate.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def proposals(points: Array, values: Array) -> tuple[Array, Array]:
         The lowest point of the parabola through the three, and the middles of both gaps, which
         help where the objective has a sharp bend.
     foretold : ndarray, shape (n,)
-        What the parabola says of the first.
+        The value of the parabola at its lowest point.
     """
     left, middle, right = points.T
     before, after = middle - left, right - middle
@@ -210,7 +210,7 @@ def proposals(points: Array, values: Array) -> tuple[Array, Array]:
     shift = np.where(np.isfinite(shift), shift, 0.0)
     shift = np.where(np.abs(shift) < least, np.copysign(least, shift), shift)
     shift = np.clip(shift, -0.98 * before, 0.98 * after)
-    # Nor may it be where another point is: two equal points define no parabola.
+    # The new point must not coincide with a middle of a gap: two equal points define no parabola.
     for gap in (-before, after):
         shift = np.where(np.abs(shift - gap / 2.0) < 1e-3 * np.abs(gap), 0.45 * gap, shift)
     with np.errstate(invalid="ignore"):  # where the objective is inf nearby nothing is foretold

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rdpkit.accountants.best_order import best_order
+from rdpkit.accountants.best_order import TINY, best_order
 from rdpkit.accountants.divergence_bounds import DivergenceBound, published_bound, upper_bound
 from rdpkit.accountants.order_search import (
     LARGEST_ORDER,
@@ -31,8 +31,6 @@ _DISAGREEMENT_OF_OPTIMAL = 1e-3
 _ROUNDING_OF_EPSILON = 1e-11
 # Epsilons below this are as good as 0.
 _HARDLY_ANY = 1e-12
-# The smallest normal float.
-_TINY = 2.3e-308
 
 ALL_ORDERS = (SMALLEST_ORDER, LARGEST_ORDER)
 
@@ -184,7 +182,7 @@ def _check_agreement(
     slack = _ROUNDING_OF_EPSILON if target.epsilon is None else 0.0
     above = _DISAGREEMENT_OF_OPTIMAL if bound.conversion == "optimal" else _DISAGREEMENT
     if (
-        value > enclosure.upper * (1.0 + above) + slack + _TINY
+        value > enclosure.upper * (1.0 + above) + slack + TINY
         or value < enclosure.lower * (1.0 - _DISAGREEMENT) - slack
     ):
         raise ArithmeticError(
@@ -202,7 +200,7 @@ def _guarantee(
 ) -> Guarantee:
     """The guarantee: the safe end of the enclosure where there is one, else the float."""
     if enclosure is not None:
-        value = enclosure.upper if target.epsilon is None else max(enclosure.upper, _TINY)
+        value = enclosure.upper if target.epsilon is None else max(enclosure.upper, TINY)
     return target.answer(
         value,
         bound=bound.name(best.order),

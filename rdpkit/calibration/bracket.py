@@ -15,8 +15,8 @@ Scoring = Callable[[float], float]
 
 _STEPS = 400
 _FIRST_SLOPE = -3.0
-# How far a step goes beyond the expected zero, relative to its length; and after how many slow
-# steps the bracket is halved.
+# A step ends this part of its length beyond the expected zero, and after this many slow steps the
+# bracket is halved.
 _BEYOND = 0.1
 _PATIENCE = 5
 _SHORTEST, _LONGEST = 0.01, 3.0
@@ -57,7 +57,7 @@ def numbers(
     Parameters
     ----------
     score : callable
-        As above; it should fall towards more privacy, and the search is safe if it does not.
+        It should fall towards more privacy; if it does not, the result is still a valid bracket.
     start : float
         Where to begin.
     lowest, highest : float

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rdpkit.calibration.parameters import Value
 from rdpkit.events import Event
-from rdpkit.guarantee import Guarantee, plain
+from rdpkit.formats.records import as_plain
+from rdpkit.guarantee import Guarantee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,21 +75,13 @@ class Calibration:
         """Plain values for JSON."""
         return {
             "mechanism": self.event.mechanism,
-            "values": {path: _plain(value) for path, value in self.values.items()},
+            "values": as_plain(self.values),
             "target_epsilon": self.target_epsilon,
             "slack": self.slack,
             "relative_slack": self.relative_slack,
             "certified": self.certified,
-            "misses": None
-            if self.misses is None
-            else {path: _plain(value) for path, value in self.misses.items()},
+            "misses": as_plain(self.misses),
             "evaluations": self.evaluations,
             "guarantee": self.guarantee.as_dict(),
             "notes": list(self.notes),
         }
-
-
-def _plain(value: Value) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    return value if isinstance(value, int) else plain(value) if math.isfinite(value) else value

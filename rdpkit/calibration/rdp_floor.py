@@ -28,7 +28,7 @@ from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Step
 
 
 def rdp_floor(event: Event, orders: Array, adjacency: Adjacency) -> Array:
-    """The divergence at each order that some two neighbours have, or less.
+    """A lower bound, at each order, on the divergence between some two neighbours.
 
     Parameters
     ----------

@@ -123,8 +123,11 @@ class Score:
 
     @property
     def guess(self) -> float:
-        """The settled value, on the side of 0 on which the value is."""
+        """The settled value; ``value`` itself where only interpolation meets the target."""
         return self.settled if self.meets or self.settled > 0.0 else self.value
+
+
+_NOTHING_KNOWN = Score(value=math.inf, order=None, settled=math.inf)
 
 
 @dataclass(slots=True)
@@ -157,7 +160,7 @@ class Scorer:
             return self._from_afar(event) or self.score_everywhere(event)
         span = self._span(self.requirement.bound_on(event))
         if span is None:
-            return Score(value=math.inf, order=None, settled=math.inf)
+            return _NOTHING_KNOWN
         function = self._scores(self._curve(event, focused=True))
         return self._keep(settle(function, self._last, span, self._accepted, _certain))
 
@@ -185,12 +188,12 @@ class Scorer:
             return self._among(fixed, self._counted(bound.curve))
         span = self._span(bound)
         if span is None:
-            return Score(value=math.inf, order=None, settled=math.inf)
+            return _NOTHING_KNOWN
         also = None if self._anchor is None else self._anchor.vertex + _AROUND * WINDOW
         grid, values = spread(self._scores(self._counted(bound.traced_curve)), span, also=also)
         pick = int(np.argmin(values))
         if values[pick] == math.inf:
-            return Score(value=math.inf, order=None, settled=math.inf)
+            return _NOTHING_KNOWN
         # From here on only the theorems that decided near the best order are evaluated.
         place = math.exp(grid[pick])
         self._focus = focus or bound.focus_near(place / _NEARBY, place * _NEARBY)
@@ -278,7 +281,7 @@ class Scorer:
 
     def _among(self, orders: Array, curve: Callable[[Array], Array]) -> Score:
         if orders.size == 0:
-            return Score(value=math.inf, order=None, settled=math.inf)
+            return _NOTHING_KNOWN
         values = self._at(orders, curve)
         pick = int(np.argmin(values))
         value = float(values[pick])

@@ -18,6 +18,7 @@ from rdpkit.calibration.scores import Requirement, Score, Scorer
 from rdpkit.calibration.search_variable import SearchVariable
 from rdpkit.events.free_parameters import LARGEST, SMALLEST
 from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.formats.text import rounded_up
 from rdpkit.guarantee import Guarantee
 
 # The score aimed at is this far below 0: curves that are found by minimisation have errors of
@@ -30,7 +31,8 @@ _POLISHING = 4
 _HARDLY = 1e-3
 _NEAR_BY, _FAR_AWAY = (0.5, 2.0), 2.0**20
 _RESTARTS = 6
-# The bracket is this part of the tolerance, so that its end that misses may be moved outwards.
+# The bracket is narrowed to this part of the tolerance. Its end that misses may then be moved
+# outwards, by this part of the tolerance in each of so many steps.
 _TIGHTER, _BEYOND, _STEPS_BEYOND = 0.5, 0.2, 2
 _ROUGHLY = 2e-7
 # Subset sizes that are tried to say how far the target is out of reach.
@@ -258,7 +260,7 @@ def _nudged(search: Search, t: float, count: int, nudge: float) -> float:
 
 
 def _subset_size(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
-    """A subset size, all others on the preferred side ruled out."""
+    """The first subset size, from the preferred end, that meets the target."""
     variable = search.variable
     scores: dict[int, Score] = {}
 
@@ -293,8 +295,8 @@ def _no_subset_size(search: Search, scorer: Scorer) -> UnreachableTargetError:
     return UnreachableTargetError(
         f"target_epsilon {requirement.epsilon:g} cannot be reached by {variable.names}: every "
         f"value from {int(variable.lowest)} to {int(variable.highest)} was checked and misses it; "
-        f"epsilon is {_up(limit)} at {best}, about the least. It takes more noise, fewer releases "
-        "or more records.",
+        f"epsilon is {rounded_up(limit)} at {best}, about the least. It takes more noise, fewer "
+        "releases or more records.",
         limit=limit,
     )
 
@@ -311,11 +313,10 @@ def _unreachable(search: Search, t: float) -> UnreachableTargetError:
             f"{begin}the bound is infinite however {extreme} it is.{because}", limit=limit
         )
     if t in (SMALLEST, LARGEST):
-        where = f"however {extreme} it is, epsilon stays at {_up(limit)} or more"
+        where = f"however {extreme} it is, epsilon stays at {rounded_up(limit)} or more"
     else:
-        where = (
-            f"epsilon is still {_up(limit)} at {_shown(variable.values(t))}, the end of its range"
-        )
+        end = _shown(variable.values(t))
+        where = f"epsilon is still {rounded_up(limit)} at {end}, the end of its range"
     return UnreachableTargetError(
         f"{begin}{where}; the rest is due to the other parameters, or to the conversion.",
         limit=limit,
@@ -329,8 +330,8 @@ def _no_effect(search: Search, tried: Iterable[float]) -> NoEffectError:
     verdict = "meets" if limit <= epsilon else "misses"
     where = " and ".join(dict.fromkeys(_shown(variable.values(t)) for t in ends))
     return NoEffectError(
-        f"The bound does not depend on {variable.names}: epsilon is {_up(limit)} whatever it is, "
-        f"which {verdict} target_epsilon {epsilon:g} (tried: {where}).",
+        f"The bound does not depend on {variable.names}: epsilon is {rounded_up(limit)} whatever "
+        f"it is, which {verdict} target_epsilon {epsilon:g} (tried: {where}).",
         limit=limit,
     )
 
@@ -342,14 +343,6 @@ def _epsilon(search: Search, t: float) -> float:
     if requirement.published is not None:
         return renyi.published(event, requirement.published, target, options).epsilon
     return renyi.upper(event, target, options, theorem=requirement.theorem).epsilon
-
-
-def _up(value: float) -> str:
-    """Four digits, rounded up."""
-    if value == 0.0 or math.isinf(value):
-        return f"{value:g}"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
-    return f"{math.ceil(value / unit) * unit:.4g}"
 
 
 def _shown(values: dict[str, Any]) -> str:
@@ -464,6 +457,6 @@ def _out_of_reach(
     reason = f" {reasons[-1]}" if reasons else ""
     where = _shown(variable.values(best))
     return UnreachableTargetError(
-        f"{begin}the smallest epsilon found is {_up(limit)}, at {where}.{reason}",
+        f"{begin}the smallest epsilon found is {rounded_up(limit)}, at {where}.{reason}",
         limit=limit,
     )

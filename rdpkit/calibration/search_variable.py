@@ -66,9 +66,9 @@ class SearchVariable:
     lowest, highest : float
         The ends of its range.
     start : float
-        The t that the event has, or about.
+        A t to begin with: about the event's own value.
     scaled : tuple of str
-        For no fixed direction: paths of noises, see
+        Where privacy has no fixed direction, the paths of the noises of a mean; see
         :class:`rdpkit.events.free_parameters.FreeParameter`.
     """
 

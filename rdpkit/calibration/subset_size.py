@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 IntervalScore = Callable[[int, int], float]
-"""Maps l and h to the score of the release that is above none of [l, h]; at l = h of l itself."""
+"""Maps l and h to a lower bound on the scores of all t in [l, h]; for l = h to the score of l."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def first(score: IntervalScore, *, lowest: int, highest: int, smallest: bool) ->
     Parameters
     ----------
     score : callable
-        As above.
+        Scores an interval.
     lowest, highest : int
         The ends of the range, at least 1.
     smallest : bool

@@ -34,9 +34,15 @@ class Commands(click.Group):
         return sorted({*_BUILT_IN, *(entry.name for entry in _registered())})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported now; without its libraries one that says so."""
+        """The command of that name, imported now.
+
+        If a library is missing, it is a command that says which one.
+        """
         try:
-            return _load(cmd_name)
+            if cmd_name in _BUILT_IN:
+                built_in: click.Command = getattr(import_module(_BUILT_IN[cmd_name]), cmd_name)
+                return built_in
+            return next((e.load() for e in _registered() if e.name == cmd_name), None)
         except ModuleNotFoundError as error:
             from rdpkit.cli.output import without_library  # noqa: PLC0415 - only for errors
 
@@ -92,17 +98,6 @@ def _registered() -> list[EntryPoint]:
     from importlib.metadata import entry_points  # noqa: PLC0415 - it reads every distribution
 
     return list(entry_points(group=_ENTRY_POINTS))
-
-
-def _load(name: str) -> click.Command | None:
-    if name in _BUILT_IN:
-        found: click.Command = getattr(import_module(_BUILT_IN[name]), name)
-        return found
-    for entry in _registered():
-        if entry.name == name:
-            loaded: click.Command = entry.load()
-            return loaded
-    return None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

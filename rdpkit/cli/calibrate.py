@@ -18,11 +18,10 @@ from rdpkit.cli.event_options import (
     conversion_option,
     delta_option,
     event_options,
-    format_choice,
     target_epsilon_option,
 )
-from rdpkit.cli.output import OUT_OF_REACH, CommandError
-from rdpkit.cli.placeholders import any_of, check_nothing_missing, with_placeholders
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_choice
+from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
 from rdpkit.events import MECHANISMS, Event, parameters_of
 from rdpkit.formats.tables import event_from_table, event_in_file, read_toml
 from rdpkit.formats.text import as_json, printable, rounded_down, with_guarantee
@@ -63,10 +62,14 @@ def _event(
     source: str, given: dict[str, Any], *, searched: str | Collection[str], adjacency: str
 ) -> Event:
     """The event, with placeholders for the parameters that are searched for."""
-    wanted = any_of([searched] if isinstance(searched, str) else list(searched))
+    names = [searched] if isinstance(searched, str) else list(searched)
+
+    def wanted(path: str) -> bool:
+        return any(stands_for(name, path) for name in names)
+
     if source not in MECHANISMS:
         return event_in_file(source, with_placeholders(read_toml(source), wanted))
-    _check_names(source, [searched] if isinstance(searched, str) else list(searched))
+    _check_names(source, names)
     count = given.pop("count", None)
     table = {"mechanism": source, **with_adjacency(source, given, adjacency)}
     # A tuple of names asks for the ratio of the values that were given, so none may be left out.

@@ -11,7 +11,6 @@ import click
 from rdpkit._validate import did_you_mean
 from rdpkit.cli.docstrings import Description, described, example_values
 from rdpkit.cli.option_types import dashed
-from rdpkit.cli.output import one_line_errors
 from rdpkit.events import MECHANISMS, Event, event_from_parameters
 from rdpkit.formats.tables import mechanism_name, read_event
 
@@ -105,7 +104,6 @@ class EventCommands(click.Group):
     ) -> click.Command:
         names = {option.name for option in own}
 
-        @one_line_errors
         def callback(**values: Any) -> None:
             given = {key: values.pop(key) for key in list(values) if key in names}
             given = {key: value for key, value in given.items() if value is not None}

@@ -105,17 +105,6 @@ def conversion_option(
     )
 
 
-def format_choice(*formats: str) -> click.Option:
-    """The option ``--format`` with some formats; the first is the default."""
-    return click.Option(
-        ["--format", "output_format"],
-        type=click.Choice(formats),
-        default=formats[0],
-        show_default=True,
-        help="text for people, " + " or ".join(formats[1:]) + " for programs.",
-    )
-
-
 __all__ = [
     "MECHANISM",
     "WITH_OPTIONS",
@@ -123,6 +112,5 @@ __all__ = [
     "conversion_option",
     "delta_option",
     "event_options",
-    "format_choice",
     "target_epsilon_option",
 ]

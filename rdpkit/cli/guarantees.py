@@ -19,8 +19,8 @@ from rdpkit.cli.event_options import (
     conversion_option,
     delta_option,
     event_options,
-    format_choice,
 )
+from rdpkit.cli.output import format_choice
 from rdpkit.formats.text import as_json, guarantee_lines, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 

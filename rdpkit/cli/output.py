@@ -35,14 +35,23 @@ _REPORT = (
 # Distributions whose modules have other names.
 _DISTRIBUTIONS = {"PIL": "pillow", "flint": "python-flint", "sklearn": "scikit-learn"}
 
-format_option = click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="text for people, json for programs.",
-)
+
+def _format_settings(*formats: str) -> dict[str, Any]:
+    return {
+        "type": click.Choice(formats),
+        "default": formats[0],
+        "show_default": True,
+        "help": f"text for people, {' or '.join(formats[1:])} for programs.",
+    }
+
+
+format_option = click.option("--format", "output_format", **_format_settings("text", "json"))
+"""The decorator for commands that are functions."""
+
+
+def format_choice(*formats: str) -> click.Option:
+    """The same option with any formats, for commands that are made of a list of options."""
+    return click.Option(["--format", "output_format"], **_format_settings(*formats))
 
 
 class CommandError(click.ClickException):

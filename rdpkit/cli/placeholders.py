@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from rdpkit import _validate
-from rdpkit.calibration.parameters import stands_for
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
 from rdpkit.formats.tables import mechanism_name
 
@@ -23,11 +22,6 @@ _FITTING: Mapping[str, Any] = {
     "records": 10**6,
 }
 _FITTING_KIND: Mapping[str, Any] = {"number": 1.0, "integer": 1}
-
-
-def any_of(names: list[str]) -> Wanted:
-    """The parameters that one of the names stands for."""
-    return lambda path: any(stands_for(name, path) for name in names)
 
 
 def with_placeholders(table: Mapping[str, Any], wanted: Wanted, prefix: str = "") -> dict[str, Any]:

@@ -13,11 +13,10 @@ from rdpkit.cli.event_options import (
     adjacency_option,
     delta_option,
     event_options,
-    format_choice,
     target_epsilon_option,
 )
 from rdpkit.cli.option_types import ListType, dashed
-from rdpkit.cli.output import OUT_OF_REACH, CommandError
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_choice
 from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import MECHANISMS, Event
@@ -158,18 +157,18 @@ def _shared_options() -> list[click.Option]:
         click.Option(
             ["--orders-of-mixture"],
             type=ListType(int),
-            help="Records in a release, to be tried.  [default: a search for the best]",
+            help="Numbers of records in a release to try.  [default: a search for the best]",
         ),
         click.Option(
             ["--releases"],
             type=ListType(int),
-            help="Numbers of releases to be tried, of each class where they are per class.  "
+            help="Numbers of releases to try; where every class has its own, for each class.  "
             "[default: the event's own]",
         ),
         click.Option(
             ["--label-shares"],
             type=ListType(float),
-            help="For dpmix, parts of the budget for labels, to be tried.  [default: the best for "
+            help="For dpmix, the parts of the budget to try for labels.  [default: the best for "
             "--label-weight]",
         ),
         click.Option(

@@ -57,14 +57,14 @@ class Work:
         self._announced = False
 
     def show(self, what: str, done: float = 0, total: float | None = None, note: str = "") -> None:
-        """Say how far some work is.
+        """Show how much of some work is done.
 
         Parameters
         ----------
         what : str
             The work; each name has a bar of its own.
         done, total : float
-            How much of it is finished, of how much; None if nobody knows.
+            How much is finished, and how much there is; None if nobody knows.
         note : str
             Anything else that is worth seeing, at the end of the line.
         """

@@ -17,9 +17,9 @@ from rdpkit.cli.event_options import (
     WITH_OPTIONS,
     adjacency_option,
     conversion_option,
-    format_choice,
 )
 from rdpkit.cli.option_types import dashed
+from rdpkit.cli.output import format_choice
 from rdpkit.cli.parameter_ranges import SYNTAX
 from rdpkit.cli.progress import new_threads_option, work_shown
 from rdpkit.cli.sweep_answers import Answer, Question, answers_to
@@ -27,8 +27,8 @@ from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, columns_
 from rdpkit.events import MECHANISMS, Event, parameters_of
 from rdpkit.formats import columns as files
 from rdpkit.formats.journal import Journal
+from rdpkit.formats.records import as_plain
 from rdpkit.formats.text import as_json, printable, rounded_up
-from rdpkit.guarantee import plain
 
 _SHOWN_ROWS = 40
 
@@ -166,14 +166,8 @@ def _table(columns: Columns, answers: Sequence[Answer], question: Question) -> C
 
 def _print(result: Columns, output: Path | None, output_format: str) -> None:
     if output_format == "json":
-        rows = [
-            {
-                name: plain(v) if isinstance(v, float) else v
-                for name, v in zip(result, row, strict=True)
-            }
-            for row in zip(*result.values(), strict=True)
-        ]
-        click.echo(as_json({"rows": rows}))
+        rows = [dict(zip(result, row, strict=True)) for row in zip(*result.values(), strict=True)]
+        click.echo(as_json({"rows": as_plain(rows)}))
     elif output_format == "csv":
         click.echo(files.as_csv(result), nl=False)
     elif output is not None:

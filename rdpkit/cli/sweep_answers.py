@@ -22,7 +22,7 @@ from rdpkit.events import (
     Repeated,
 )
 from rdpkit.formats.journal import Journal
-from rdpkit.guarantee import plain
+from rdpkit.formats.records import as_plain
 
 Progressing = Callable[[int, int], None]
 
@@ -205,7 +205,8 @@ def _one_by_one(
         for number, answer in supervisor.as_finished(ask, items, jobs=question.jobs):
             if journal is not None and answer.error is None:
                 place = missing[number]
-                journal.add(keys[place], _entry(answer), name=f"row {place + 1}")
+                entry = as_plain([answer.epsilon, answer.order, answer.bound, answer.conversion])
+                journal.add(keys[place], entry, name=f"row {place + 1}")
             yield number, answer
 
     for place, answer in zip(missing, supervisor.ordered(kept()), strict=True):
@@ -220,12 +221,6 @@ def _key(work: _Work, question: Question) -> str:
     """All that an answer depends on."""
     asked = (question.adjacency.value, question.bound, question.conversion)
     return hashlib.sha256(repr((__version__, *work, *asked)).encode()).hexdigest()
-
-
-def _entry(answer: Answer) -> list[Any]:
-    assert answer.epsilon is not None
-    order = None if answer.order is None else plain(answer.order)
-    return [plain(answer.epsilon), order, answer.bound, answer.conversion]
 
 
 def _answer_in(entry: list[Any]) -> Answer:

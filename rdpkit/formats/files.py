@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: the one way in which this project writes."""
+"""Writing files: a file is there as a whole or not at all. All of rdpkit writes through here."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Journal:
 
     @property
     def damaged(self) -> tuple[str, ...]:
-        """What is not as it was written: the file, the line, and the entry's name if it is left."""
+        """What is damaged: the file, the line, and the entry's name if that can be read."""
         return tuple(self._damaged)
 
     def get(self, key: str) -> Any:
@@ -83,11 +83,11 @@ class Journal:
         self._damaged.append(f"{self.path}: the entry of {self._kind} {name!r} is damaged")
 
     def add(self, key: str, entry: Any, *, name: str) -> None:
-        """Add an entry, with one write: it is there as a whole or noticed not to be.
+        """Add an entry with one write; an entry that was cut off is noticed when it is read.
 
-        It has left this process when this returns, so that a kill loses nothing of it. The disk is
-        made to store what was added once a second and by :meth:`sync`, because that takes longer
-        than many results do.
+        When this returns, the operating system has the entry, so that killing the process loses
+        nothing of it. Only a power cut may: waiting for the disk takes longer than many results
+        do, so it is done at most once a second, and by :meth:`sync`.
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import MECHANISMS, Event, event_from_parameters, parameters_of
+from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
 
 
@@ -184,9 +185,7 @@ def _plain(value: Any) -> Any:
         return event_to_table(value)
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    return value.value if isinstance(value, Adjacency) else value
+    return as_plain(value)
 
 
 def _as_events_spell(value: Any) -> Any:

@@ -19,7 +19,7 @@ _MARKUP = re.compile(r"[!-+/:-@\[-`{-~]")
 
 
 def printable(text: str) -> str:
-    """The text with control characters spelled out: no file steers the reader's terminal."""
+    """The text with control characters spelled out, so that no file controls a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -40,7 +40,7 @@ def escaped_markdown(text: str) -> str:
     if len(one_line) > _LONGEST_CELL:
         one_line = one_line[: _LONGEST_CELL - 3] + "..."
     entities = _MARKUP.sub(lambda match: f"&#{ord(match.group())};", one_line)
-    # Renderers make a link of a bare address.
+    # A bare address would become a link.
     return re.sub(r"(?i)www\.", lambda match: match.group()[:3] + "&#46;", entities)
 
 

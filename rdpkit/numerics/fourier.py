@@ -176,7 +176,7 @@ def compose(factors: Sequence[Factor], format_: Format = DOUBLE) -> Composition:
     error = (
         float(off.sum()) / size * (1.0 + 4.0 * size * u) + relative * norm / math.sqrt(size) + TINY
     )
-    # Overflow is no warning of numpy's, but an error here.
+    # The warnings of numpy about overflow are off, because it is an error here.
     if not (math.isfinite(error) and np.isfinite(masses).all()):
         raise ArithmeticError("The masses of a sum overflow.")
     return Composition(masses=masses.astype(np.float64), error=error * (1.0 + 16.0 * U))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass, fields
 from typing import Any
@@ -12,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.events import Event
-from rdpkit.guarantee import Guarantee, plain
+from rdpkit.formats.columns import as_csv
+from rdpkit.formats.records import as_plain
+from rdpkit.guarantee import Guarantee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Choice:
     order_of_mixture : int
         Records in a release (l).
     releases : int
-        Releases, of the class that has fewest where they are per class (T).
+        Number of releases (T); where every class has its own, of the class that has fewest.
     label_share : float or None
         The part of what a record may leak that is spent on its label; None where labels leak
         nothing.
@@ -32,7 +32,7 @@ class Choice:
         Standard deviation of the noise on the features, calibrated; inf if no noise meets the
         target.
     label_noise : float or None
-        That of the noise on the labels; None where they have none.
+        Standard deviation of the noise on the labels; None where they have none.
     noise_of_mean : float
         Standard deviation of the noise on the mean of the records (for a sum, ``noise`` over l).
     epsilon : float
@@ -60,14 +60,6 @@ class Choice:
     total_variation: float
     score: float
     reason: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            field.name: plain(value) if isinstance(value, float) else value
-            for field in fields(self)
-            for value in (getattr(self, field.name),)
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,19 +107,13 @@ class Plan:
             "mechanism": self.event.mechanism,
             "target_epsilon": self.target_epsilon,
             "objective": self.objective,
-            "best": self.best.as_dict(),
+            "best": as_plain(self.best),
             "guarantee": self.guarantee.as_dict(),
-            "choices": [choice.as_dict() for choice in self.choices],
+            "choices": as_plain(self.choices),
             "notes": list(self.notes),
         }
 
     def as_csv(self) -> str:
-        """One row a choice; a cell is empty where there is no number."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        """A row for every choice; a cell is empty where there is no number."""
         names = [field.name for field in fields(Choice)]
-        writer.writerow(names)
-        for choice in self.choices:
-            values = [getattr(choice, name) for name in names]
-            writer.writerow([repr(v) if isinstance(v, float) else v for v in values])
-        return text.getvalue()
+        return as_csv({name: [getattr(choice, name) for choice in self.choices] for name in names})

@@ -23,8 +23,8 @@ OBJECTIVES: Mapping[str, str] = MappingProxyType(
     {
         "variation": "signal-to-noise ratio of a release, the signal being how records differ",
         "mean": "signal-to-noise ratio of a release, the signal being the mean of the records",
-        "total-variation": "the first, times the number of releases",
-        "total-mean": "the second, times the number of releases",
+        "total-variation": "variation, times the number of releases",
+        "total-mean": "mean, times the number of releases",
     }
 )
 """What can be maximised."""

@@ -172,10 +172,10 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch):
 
 
 def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
-    def load(name):
+    def load(entry):
         raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
 
-    monkeypatch.setattr("rdpkit.cli._load", load)
+    monkeypatch.setattr("importlib.metadata.EntryPoint.load", load)
     for arguments in (["report"], ["report", "--help"], ["report", "x", "--option"]):
         done = run(*arguments)
         assert done.exit_code == 2

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rdpkit.guarantee import plain
+from rdpkit.formats.records import as_plain
 from rdpkit.verification.claims.claim import Claim
 
 
@@ -58,11 +58,11 @@ class Side:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        found: dict[str, Any] = {"bound": self.bound, "epsilon": plain(self.epsilon)}
+        found: dict[str, Any] = {"bound": self.bound, "epsilon": as_plain(self.epsilon)}
         if self.order is not None:
-            found["order"] = plain(self.order)
+            found["order"] = as_plain(self.order)
         if self.enclosure is not None:
-            found["enclosure"] = [plain(value) for value in self.enclosure]
+            found["enclosure"] = as_plain(self.enclosure)
             found["rigorous"] = self.rigorous
         if self.assumptions:
             found["assumptions"] = list(self.assumptions)
@@ -99,13 +99,13 @@ class Finding:
             "adjacency": claim.adjacency.value,
             "delta": claim.delta,
             "order": claim.order,
-            "claimed_epsilon": None if claim.epsilon is None else plain(float(claim.epsilon)),
+            "claimed_epsilon": None if claim.epsilon is None else as_plain(float(claim.epsilon)),
             "published": None if self.published is None else self.published.as_dict(),
             "upper": None if self.upper is None else self.upper.as_dict(),
             "lower": None if self.lower is None else self.lower.as_dict(),
             "reproduction": self.reproduction.value,
             "soundness": self.soundness.value,
-            "slack": None if self.slack is None else plain(self.slack),
+            "slack": as_plain(self.slack),
             "missing": list(claim.missing),
             "scenarios": [
                 {"description": text, "published": side.as_dict()} for text, side in self.scenarios

@@ -49,7 +49,8 @@ def dominating(step: Step | ProfileStep, edges: Indices, grid: Grid, *, log_leas
     grid : Grid
         The grid.
     log_least : float
-        Logarithm of a probability that is to be resolved: some heights are differences.
+        Logarithm of the smallest probability that matters. It sets the precision, because some
+        heights are differences of larger numbers.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def dominating(step: Step | ProfileStep, edges: Indices, grid: Grid, *, log_leas
 
 
 def _connect(step: Step | ProfileStep, edges: Indices, grid: Grid) -> Tilted | None:
-    """None where the working precision does not suffice."""
+    """The pair at the working precision; None where that does not suffice."""
     curve = curves.curve(step, leaks_more=True)
     w, tilt = arb(grid.step), arb(grid.tilt)
     losses = [w * int(k) for k in edges]
@@ -127,9 +128,9 @@ class Above:
         return float_above(self._infinite)
 
     def delta(self, place: int) -> tuple[arb, arb]:
-        """At a grid point inside of the window: below delta of the sum on the grid, and above.
+        """Lower and upper bound on the delta of the sum on the grid, at a point of the window.
 
-        What is above bounds delta of the composition.
+        The upper one is also an upper bound on the delta of the composition.
         """
         known = self._known.get(place)
         if known is not None:
@@ -149,7 +150,7 @@ class Above:
         return self._known[place]
 
     def delta_at(self, epsilon: float) -> tuple[arb, arb]:
-        """Delta at any epsilon in the window: a lower end for the grid's, and an upper bound."""
+        """Delta at any epsilon: a lower bound for the sum on the grid, and an upper bound."""
         with ctx.workprec(_BITS):
             w = arb(self.grid.step)
             place = math.floor(epsilon / self.grid.step)
@@ -170,9 +171,9 @@ class Above:
             return below, arb(chord.upper())
 
     def epsilon_at(self, delta: float) -> tuple[float, float]:
-        """Epsilon at a delta: a lower end for that of the grid, and an upper bound.
+        """Epsilon at a delta: a lower bound for the sum on the grid, and an upper bound.
 
-        Returns infinity where no grid point of the window has so small a delta.
+        The upper bound is infinite where no grid point of the window has so small a delta.
         """
         with ctx.workprec(_BITS):
             target = arb(delta)
@@ -207,8 +208,8 @@ class Above:
     def _exceeding(self, target: arb, first: int, good: int) -> int | None:
         """About the last grid point before ``good`` at which delta is certainly above the target.
 
-        Sums lose digits where delta is tiny, so that this point may be thousands of grid points
-        away: the distance is doubled until one is found, and then bisected.
+        Sums lose digits where delta is tiny, so this point may be thousands of grid points away.
+        The distance is doubled until such a point is found, and then bisected.
         """
         high, low = good, good - 1
         while not self.delta(low)[0] > target:

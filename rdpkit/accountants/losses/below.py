@@ -162,7 +162,7 @@ class Below:
         return _Side(total, grid, parts, above=above)
 
     def delta_at(self, epsilon: float) -> tuple[float, float]:
-        """Delta at an epsilon, at least; and about what it would be without what is uncertain."""
+        """A lower bound on delta at an epsilon, and about what it would be without any slack."""
         with ctx.workprec(_SUM_BITS):
             growth = arb(epsilon).exp()
 
@@ -176,7 +176,7 @@ class Below:
             return found, max(value(best, certain=False), found)
 
     def epsilon_at(self, delta: float) -> tuple[float, float]:
-        """Epsilon at a delta, at least; and about what it would be without what is uncertain."""
+        """A lower bound on epsilon at a delta, and about what it would be without any slack."""
         with ctx.workprec(_SUM_BITS):
             target = arb(delta)
 
@@ -234,7 +234,7 @@ class _Side:
     def beyond(self, place: int, *, certain: bool = True) -> arb:
         """The probability that the sum is at least ``place``, a grid point of the window.
 
-        From the side that is proven, or, if it need not be ``certain``, as computed.
+        If ``certain``, it is a bound from this side; otherwise it is the number that floats give.
         """
         window = self._total.window
         start = place - window.first
@@ -254,7 +254,10 @@ class _Side:
         return arb((factor * low).lower())
 
     def _from_above(self, place: int) -> arb:
-        """Tilted mass beyond the window's length above a threshold; less for higher thresholds."""
+        """Bound on the tilted mass that is a whole window or more above a threshold.
+
+        This mass falls as the threshold rises, so the bound for a lower threshold is used again.
+        """
         if self._wrapped is None or place < self._wrapped[0]:
             edge = place + self._total.window.size
             self._wrapped = (place, beyond(self._parts, self._grid, edge, above=True))

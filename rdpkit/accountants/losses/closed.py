@@ -47,7 +47,7 @@ def _height(of: Curve, epsilon: float) -> arb:
 
 
 def epsilon(step: Step | ProfileStep, delta: float, *, above: bool) -> float:
-    """Epsilon at a delta: the last float but one at which the curve is certainly beyond delta.
+    """Epsilon at a delta, rounded to one side by bisection down to neighbouring floats.
 
     Parameters
     ----------

@@ -23,7 +23,8 @@ RARE = 1e-6
 # The part of delta that may be lost because its losses lie below a window or wrap around in it.
 _LOST = 1e-6
 _POINTS = 3000
-# Losses of other steps are too large, or too close to each other, for floats.
+# With a distance over noise outside of this range, losses are too close to each other for floats,
+# or too large.
 _LEAST_DISTANCE, _MOST_DISTANCE = 1e-7, 1e5
 # Distances of tilts that are tried for the ends of a window, in standard deviations.
 _TILTS = np.geomspace(0.1, 64.0, 20)

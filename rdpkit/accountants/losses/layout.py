@@ -24,25 +24,27 @@ from rdpkit.events.losses import NoLossDistributionError, Step
 from rdpkit.numerics.fourier import DOUBLE, Format, extended
 
 ACCURACY = 2e-4
-# Tilted mass of one release that is moved up to its lowest grid point, over all releases.
+"""The relative error of epsilon that discretisation may cause, about."""
+# The part of the tilted mass, over all releases, that may be moved up to the lowest grid point.
 _LOWER_END = 1e-8
+# The smallest window, and the largest one that is used without looking for stages that cost less.
 _SMALLEST, _SINGLE = 1 << 8, 1 << 17
-_FINAL = 1 << 17
+# The window of a sum in stages, and the largest factor between its last grid and a finer one.
+_FINAL, _MOST_FACTOR = 1 << 17, 1 << 14
 _MOST_CELLS = 20_000
 _ROUNDS, _GUESSES = 3, 60
-# Where delta is asked for, nobody needs to know how far below 1e-104 it is.
+# Deltas below e^-240, about 1e-104, are not told apart.
 _LEAST_LOG_DELTA = -240.0
-_MOST_FACTOR = 1 << 14
 # The widest cell, in units of 1 / (tilt + 1).
 _WIDEST = 0.1
-# Seconds and bytes, roughly: a cell in balls, a point of a transform and its power.
-# Delta may move by this many times as much as epsilon, relatively.
+# The relative error of delta that is accepted, over that of epsilon.
 _DELTA_OVER_EPSILON = 10.0
-# The variance never grows by more than this part of it.
+# Discretisation never adds more than this part to the variance.
 _MOST_INFLATION = 0.01
+# Estimated cost of a cell in ball arithmetic, and of a point of a transform and its power.
+_SECONDS_PER_CELL, _SECONDS_PER_POINT, _BYTES_PER_POINT = 5e-5, 3e-7, 200
 # How much slower transforms with more digits are.
 _SLOWER = 8.0
-_SECONDS_PER_CELL, _SECONDS_PER_POINT, _BYTES_PER_POINT = 5e-5, 3e-7, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +60,14 @@ class Block:
     count : int
         How many copies.
     edges : ndarray of int
-        Grid points between which its losses are told apart.
+        Grid points that separate its losses into cells.
     factor : int
-        How many times as fine its own grid is as the last one.
+        The step of the layout's grid, over the step of this block's finer grid.
     block : int
-        How many copies are summed on the fine grid; 1 if they go onto the last one directly.
+        How many copies are summed on the fine grid; 1 if there is no fine grid.
     window, rest_window : Window or None
-        On the fine grid, for the sum of ``block`` copies, and for what is left over.
+        The windows on the fine grid: for the sum of ``block`` copies, and for the copies that are
+        left over.
     """
 
     step: Step | ProfileStep
@@ -84,11 +87,11 @@ class Layout:
     Parameters
     ----------
     saddle : Saddle
-        Where it is looked at.
+        The tilt, and about the epsilon and delta in question.
     grid : Grid
-        The last grid.
+        The grid of the whole sum.
     window : Window
-        On it, for the whole sum.
+        The window of the whole sum, on that grid.
     blocks : tuple of Block
         How each step is summed.
     format_ : Format
@@ -150,8 +153,8 @@ def arrange(
     accuracy : float
         About how far epsilon may move, relative to it.
     at_once : bool
-        Whether all copies go into one transform, however long it is: what sums of sums are off by
-        matters where losses are rare and large.
+        Whether all copies go into one transform, however long it is. Where losses are rare and
+        large this is more accurate than a sum in stages.
 
     Raises
     ------
@@ -275,7 +278,7 @@ def _block(
         edges = _edges(step, found, count, grid, 0.5 * share)
         return Block(step=step, guide=found, count=count, edges=edges)
     # The share is divided by three: for the cells, for the fine grid, and for rounding sums onto
-    # the last grid.
+    # the coarse grid.
     factor = 2
     while count * found.inflation(grid.tilt, grid.step / factor) > share / 3.0:
         factor *= 2
@@ -306,7 +309,7 @@ def copies(
     drift: float = 0.0,
     format_: Format = DOUBLE,
 ) -> list[tuple[Tilted, int]]:
-    """All copies of a step as distributions on the last grid, with how often each is added.
+    """All copies of a step as distributions on the layout's grid, with how often each is added.
 
     Parameters
     ----------
@@ -319,7 +322,7 @@ def copies(
     merged : callable
         Brings a sum to a grid that is coarser by a factor.
     drift : float
-        By how many fine grid points the mean of one copy is off where the guide has it.
+        How many fine grid points the mean of one copy lies above the guide's.
     format_ : Format
         The format of floats of the transforms.
     """

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
@@ -33,11 +33,7 @@ class ProfileStep:
     """
 
     profile: Envelope
-
-    @property
-    def kind(self) -> Literal["profile"]:
-        """Always "profile"."""
-        return "profile"
+    kind: ClassVar[Literal["profile"]] = "profile"
 
     def reversed(self) -> ProfileStep:
         """The step itself: the profile holds in both directions."""
@@ -165,9 +161,10 @@ def _in_each_part(event: Parallel, adjacency: Adjacency, attained: bool) -> list
 
 
 def _different(events: tuple[Event, ...]) -> list[int]:
-    """The places of all events that differ, and of a second one of each: a record may move there.
+    """The places of the first two of all events that are equal.
 
-    Of a million equal classes two places are returned.
+    A record may move from one to the other, and further equal events add no alternative: of a
+    million equal classes two suffice.
     """
     seen: dict[int, int] = {}
     by_identity = []
