@@ -35,16 +35,16 @@ def audit(
     claims : iterable of Claim
         What to audit.
     workers : int or None
-        Processes to share the work between, as in joblib: -1 for all cores; with 1 everything
-        happens in this one. None: what joblib's context says (``joblib.parallel_config``, with
-        which a Dask or Ray cluster takes over), and without one this process.
+        Processes to share the work between, as in joblib: -1 for all cores, 1 for this process
+        alone. None for what ``joblib.parallel_config`` says, with which a Dask or Ray cluster
+        takes over, and otherwise this process alone.
     bounds : {"all", "needed", "rdp"}
         Which bounds to compute, see :class:`rdpkit.verification.auditing.findings.Bounds`.
     cache : AuditCache, str or Path, optional
         Where each finding is kept as soon as it is computed, and looked up before anything is
-        computed, so that an audit that was killed goes on where it was. A path is opened here, and
-        what is damaged in the file is named in a ``DamagedCacheWarning``; an
-        :class:`AuditCache` lists it.
+        computed, so that an audit that was killed goes on where it was. If a path is given, damaged
+        entries of the file are named in a ``DamagedCacheWarning``; an :class:`AuditCache` lists
+        them.
     backend : str, optional
         A joblib backend: "loky", "threading", or one that is registered, like "dask".
 
@@ -103,7 +103,7 @@ def _audit(
 def _kept(
     finished: Iterator[tuple[int, Finding]], cache: AuditCache | None, bounds: Bounds
 ) -> Iterator[tuple[int, Finding]]:
-    """The same findings, each put into the cache as soon as it is there."""
+    """The same findings, each of which is put into the cache as soon as it is computed."""
     if cache is None:
         yield from finished
         return
@@ -116,9 +116,10 @@ def _kept(
 
 
 def _finding_about(claim: Claim, bounds: Bounds) -> Finding:
-    """Audit one claim; what cannot be computed is said in its finding, and the others go on.
+    """Audit one claim.
 
-    A wrong result, as opposed to none, ends the audit with an error that names the claim.
+    If a number cannot be computed, a note in the finding says so, and the audit goes on. If a
+    number comes out wrong, the audit ends with an error that names the claim.
     """
     with named(claim):
         try:

@@ -124,7 +124,7 @@ def write_baseline(path: Path, findings: Sequence[Finding], fail_on: FailOn) -> 
     findings : sequence of Finding
         What to write down.
     fail_on : FailOn
-        Which rules a claim breaks is written down too.
+        The rules; those that a claim breaks are written down too.
 
     Raises
     ------
@@ -175,9 +175,10 @@ def read_baseline(path: Path) -> dict[str, Entry]:
 def compare(findings: Sequence[Finding], baseline: dict[str, Entry], fail_on: FailOn) -> Comparison:
     """What moved since the baseline.
 
-    Worse are: a published or upper number that grew, or that was known and is not any more; a
-    claimed number that grew though the claim held before; another delta, order or adjacency; a rule
-    of ``fail_on`` that is broken now and was not before, also by a claim that is new.
+    A claim is worse if its published or upper number grew or is no longer known; if its claimed
+    number grew although the claim held before; if its delta, order or adjacency changed; or if it
+    breaks a rule of ``fail_on`` that it did not break before. A new claim is worse if it breaks a
+    rule.
 
     Parameters
     ----------

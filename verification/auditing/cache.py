@@ -1,4 +1,4 @@
-"""Findings on the disk: what was computed once is not computed again, and damage is noticed.
+"""Findings on the disk, so that nothing is computed twice, and damage is noticed.
 
 The file is a :class:`rdpkit.formats.journal.Journal` with one entry a finding. A finding is filed
 under a hash of all that it depends on: the claim's content (not the file that it is in), the bounds

@@ -48,7 +48,7 @@ def findings_about(
         Whether the code that claims point at may be imported and run. If not, a note says that it
         was not.
     on_step : callable, optional
-        Called with a claim and with how far the test of its code is.
+        Called with a claim and with the progress of the test of its code.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def findings_about(
     claims = list(claims)
     computed: Iterable[Finding] = audit(claims, workers=jobs, bounds=bounds, cache=cache)
     if allow_code and any(claim.code is not None for claim in claims):
-        # Tests of code take long, so all claims are recomputed, and in the cache, before the first.
+        # Tests of code take long, so all claims are recomputed and cached before the first test.
         computed = list(computed)
     for finding in computed:
         with named(finding.claim):
@@ -161,7 +161,7 @@ def with_release(finding: Finding) -> Finding:
         problems.append(f"{Path(path).name}: the manifest has changed since the claim was read")
     if not manifest.private:
         why = (
-            "its noise comes from a seed, and can be taken off"
+            "its noise was drawn from a known seed, so it can be subtracted"
             if manifest.reproducible_noise
             else "see its notes"
         )

@@ -45,8 +45,8 @@ class Soundness(StrEnum):
 class Side:
     """One side of a claim: a number, and the theorem that it comes from.
 
-    ``epsilon`` is a Renyi divergence where the claim is about one order, else an epsilon at the
-    claim's delta.
+    ``epsilon`` is a Renyi divergence if the claim is about one order, and otherwise an epsilon at
+    the claim's delta.
     """
 
     bound: str
@@ -116,13 +116,13 @@ class Finding:
 
 
 NOT_COMPUTED = "not computed"
-"""How the note begins that says why there are no numbers."""
+"""The beginning of the note that says why there are no numbers."""
 
 
 def without_numbers(
     claim: Claim, notes: Iterable[str], scenarios: tuple[tuple[str, Side], ...] = ()
 ) -> Finding:
-    """The finding about a claim of which nothing can be computed; ``notes`` say why."""
+    """The finding about a claim if nothing can be computed; ``notes`` say why."""
     return Finding(
         claim=claim,
         published=None,

@@ -40,7 +40,7 @@ class FailOn:
     Parameters
     ----------
     rules : frozenset of Rule
-        Those.
+        The rules.
     slack_above : float
         For the rule slack: claims that exceed their best upper bound by more than this factor.
     """
@@ -50,7 +50,7 @@ class FailOn:
 
     @classmethod
     def parse(cls, words: Iterable[str]) -> FailOn:
-        """From words like ``refuted``, ``unproven,differs``, ``slack>1.5`` and ``nothing``.
+        """The rules of words like ``refuted``, ``unproven,differs``, ``slack>1.5`` and ``nothing``.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class FailOn:
 
 
 DEFAULT = FailOn(rules=frozenset({Rule.REFUTED, Rule.DIFFERS}))
-"""For files that a user names."""
+"""The rules for files that a user names."""
 
 
 def _unknown(part: str) -> ValueError:

@@ -1,8 +1,8 @@
-"""The code that a claim points at, run on neighbouring data sets and held against the claim.
+"""Tests of the code that a claim points at, on neighbouring data sets.
 
-Theorems say whether a mechanism with these parameters keeps its promise. Whether a piece of code is
-that mechanism is another question, which is asked here. This module imports all that tests of code
-need, so it is imported only when code is about to be run.
+Theorems show whether a mechanism with these parameters keeps the claim; the tests show whether the
+code is that mechanism. This module imports all that tests of code need, so it is imported only when
+code is about to be run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class CodeOutcome:
     Parameters
     ----------
     problems : tuple of str
-        What refutes the claim: nothing if it is not rejected.
+        What refutes the claim; empty if the claim was not rejected and no mistake was found.
     summary : str
         What was tested, and how, with the seed that repeats it.
     """
@@ -40,26 +40,9 @@ def run_code(
     jobs: int | None = None,
     progress: Callable[[VerificationStep], None] | None = None,
 ) -> CodeOutcome:
-    """Run the code that a claim points at, on neighbouring data sets.
+    """Run the code that a claim points at: see the driver's ``code_outcome``.
 
-    Guarantee
-    ---------
-    If the code is what the claim says, there are problems with at most the probability
-    ``false_alarm_rate`` of its test.
-
-    Parameters
-    ----------
-    claim : Claim
-        With code.
-    jobs : int, optional
-        Processes, as for :func:`rdpkit.verification.blackbox.verify.verify`.
-    progress : callable, optional
-        As for :func:`rdpkit.verification.blackbox.verify.verify`.
-
-    Raises
-    ------
-    ValueError
-        If the code cannot be imported, raises, or there is no such pair of data sets.
+    ``jobs`` and ``progress`` are those of :func:`rdpkit.verification.blackbox.verify.verify`.
     """
     test = claim.code
     assert test is not None
@@ -92,9 +75,10 @@ def run_code(
 
 
 def _tested(claim: Claim) -> ClaimUnderTest:
-    """What the code is held against: the event, which says more than one number, if there is one.
+    """The claim that the code is tested against.
 
-    The number itself is a theorem's business.
+    If there is an event, it is tested, because it says more than the claimed number alone. Whether
+    the event implies that number is decided by theorems.
     """
     if claim.event is not None:
         return event_claim(claim.event, adjacency=claim.adjacency)

@@ -77,7 +77,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     lower, pair, refutation = _lower(claim, event, claimed) if everything else (None, (), ())
     _check_sandwich(upper, lower)
     reproduction = (
-        Reproduction.EXACT if agrees(published.epsilon, claim.epsilon) else (Reproduction.DIFFERS)
+        Reproduction.EXACT if agrees(published.epsilon, claim.epsilon) else Reproduction.DIFFERS
     )
     notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
     slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
@@ -114,9 +114,9 @@ _Words = tuple[str, ...]
 def _is_proven(upper: Side, claimed: float) -> bool:
     """Whether a proven upper bound is at most the claim.
 
-    The claim is compared as the nearest float: a printed 0.04 is not refused because the float is
-    8e-19 away from it. A claim inside an enclosure that is no wider than the rounding of parameters
-    makes it is proven as well, because it is the theorem's own number.
+    The claim is compared as the nearest float, because the printed 0.04 and its float differ by
+    8e-19. If the enclosure of the bound is so narrow that only the rounding of the parameters makes
+    it an interval, a claim inside it is the theorem's own number, and is proven as well.
     """
     if math.isinf(claimed):
         return True
@@ -127,7 +127,7 @@ def _is_proven(upper: Side, claimed: float) -> bool:
 
 
 def _check_sandwich(upper: Side, lower: Side | None) -> None:
-    """Raise an error if the lower bound exceeds the upper one: then one of the two is false."""
+    """Raise an error if the lower bound exceeds the upper one: one of them is false."""
     if lower is not None and lower.epsilon > upper.epsilon:
         raise ArithmeticError(
             f"the lower bound {lower.bound} says {lower.epsilon!r} where the upper bound "

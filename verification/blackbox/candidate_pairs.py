@@ -47,15 +47,15 @@ def pairs_to_test(
     Raises
     ------
     ValueError
-        If there is no such pair, or an option that it takes is missing.
+        If no such pair is known, or an option that it needs is missing.
     """
     about_data = (options.neighbours, options.dimension, options.records, options.record_norm)
     source = options.neighbours
     if source == "own" or (own is not None and about_data == (None, None, None, None)):
         if own is None:
             raise ValueError(
-                "Expected neighbours 'own' for code that has any, but the target has no attributes "
-                f"event and adjacency, with adjacency {adjacency.value}."
+                "Expected a target with attributes event and adjacency for neighbours 'own', "
+                f"got one that has none for adjacency {adjacency.value}."
             )
         return own()
     if source is None:
@@ -148,7 +148,8 @@ def worst_neighbours(
     adjacency : Adjacency or str
         The neighbouring relation.
     delta : float
-        Where the pair leaks most; at least 1e-3 is taken, because tests see nothing below.
+        The delta at which the pair leaks most. A delta below 1e-3 is raised to that, because tests
+        cannot notice rarer events.
     dimension : int, optional
         Number of features; needed unless the event says how many.
     records : int, optional
@@ -188,8 +189,8 @@ def random_neighbours(
 ) -> list[Neighbours]:
     """Random pairs to choose from, in which the changed record has the largest norm.
 
-    Where the other records are alternates between three kinds: drawn from the ball, all at one
-    point of the sphere, and all at the origin. The changed record lies opposite to their mean or in
+    The other records are, in turn, drawn from the ball, all at one point of the sphere, or all at
+    the origin. The changed record lies opposite to their mean or in
     a random direction. Under replace-one its mirror image or one of the others replaces it.
 
     Parameters

@@ -1,8 +1,8 @@
 """Runs of a mechanism, shared between processes.
 
-Every run has a generator of its own, or every block of runs if the mechanism makes many at once. It
-is made from the seed, the purpose of the run and its number in the sequence. So the results depend
-on the seed alone, and not on how many processes share the work.
+Every run has a generator of its own, which is made from the seed, the purpose of the run and its
+number in the sequence. If the mechanism makes many runs at once, every block of runs has one.
+So the results depend on the seed alone, and not on how many processes share the work.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ class MechanismRunner:
     seed : int
         All generators are made from it.
     jobs : int or None
-        Processes; None for what joblib's context says, and one without a context.
+        Processes; None for what ``joblib.parallel_config`` says, and otherwise one.
     """
 
     def __init__(self, target: TargetReference, *, seed: int, jobs: int | None) -> None:

@@ -23,8 +23,8 @@ _NOISELESS = 1e-9
 _DIFFERENT = 1e-6
 # Outputs lie on a grid if this share of them does.
 _SHARE = 0.98
-# A value is on the grid if its distance is below this part of a step; a value with random digits is
-# with probability 0.2.
+# A value is on the grid if its distance is below this part of a step. A value with random digits
+# appears to be on the grid with probability 0.2.
 _NEAR = 0.1
 # With fewer outputs than this, no structure is reported.
 _FEWEST = 20

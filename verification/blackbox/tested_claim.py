@@ -95,7 +95,7 @@ def event_claim(
     delta, epsilon : float, optional
         At most one of them.
     view : {"profile", "rdp"}
-        What to test with neither. The profile says more, and is tested faster.
+        What to test if neither is given. The profile says more, and is tested faster.
 
     Raises
     ------
@@ -110,7 +110,9 @@ def event_claim(
         found = (
             rdpkit.epsilon(event, delta=delta, adjacency=relation)
             if delta is not None
-            else rdpkit.delta(event, epsilon=_given(epsilon), adjacency=relation)
+            else rdpkit.delta(
+                event, epsilon=_validate.non_negative("epsilon", epsilon), adjacency=relation
+            )
         )
         if not (found.epsilon <= _LARGEST_EPSILON and found.delta < 1.0):
             raise ValueError(
@@ -126,10 +128,6 @@ def event_claim(
     return ClaimUnderTest(
         statement=f"{name}: {part.describe()}", adjacency=relation, part=part, event=event
     )
-
-
-def _given(value: float | None) -> float:
-    return _validate.non_negative("epsilon", value)
 
 
 def _profile(event: rdpkit.Event, adjacency: Adjacency) -> ProfileClaim | None:

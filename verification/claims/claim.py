@@ -22,7 +22,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeTest:
-    """The code that a claim is about, and how long to test it. Reading it runs nothing.
+    """The code that a claim is about, and how to test it. Nothing is imported or run.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Claim:
 
 @contextmanager
 def named(claim: Claim) -> Iterator[None]:
-    """Errors about a claim begin with its file and its id.
+    """Put the file and the id of a claim before the message of an error about it.
 
     Raises
     ------

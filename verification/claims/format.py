@@ -21,11 +21,11 @@ FORMAT = 1
 """The version of the format. A file may say ``format = 1``; other versions are refused."""
 
 UNMODELLED = "unmodelled"
-"""Mechanism of a claim about something that the library has no event for."""
+"""The mechanism of a claim about something that the library has no event for."""
 
 CONVERSIONS = ("mironov2017", "balle2020", "optimal")
 
-# A number with a decimal exponent beyond this is no privacy budget, and slow to compute with.
+# A larger decimal exponent is not that of a privacy budget, and makes computations slow.
 _LARGEST = 300
 
 
@@ -83,20 +83,20 @@ CODE_KEYS: Mapping[str, Key] = MappingProxyType(
         **{option.name: _of_option(option) for option in OPTIONS},
     }
 )
-"""Of a ``[claim.code]``."""
+"""The keys of a ``[claim.code]``."""
 
 SCENARIO_KEYS: Mapping[str, Key] = MappingProxyType(
     {
         "description": Key(kind=records.text(), meaning="The completion in words.", needed=True),
         "parameters": Key(
             kind=records.table("[claim.scenario.parameters]"),
-            meaning="Laid over the claim's own.",
+            meaning="Parameters that complete or replace those of the claim.",
             default=MappingProxyType({}),
         ),
         "delta": Key(kind=_PROBABILITY, meaning="In (0, 1); by default the claim's."),
     }
 )
-"""Of a ``[[claim.scenario]]``."""
+"""The keys of a ``[[claim.scenario]]``."""
 
 CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
     {
@@ -151,7 +151,7 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
         ),
     }
 )
-"""Of a ``[[claim]]``."""
+"""The keys of a ``[[claim]]``."""
 
 __all__ = [
     "CLAIM_KEYS",

@@ -88,7 +88,7 @@ def loads(
     content : bytes or str
         The text.
     origin : str
-        What to call it in errors.
+        The name of the file in errors.
     folder : Path, optional
         Where releases that claims point at are looked for; without it such claims are refused.
 
@@ -147,7 +147,7 @@ def claim_of_release(path: Path) -> Claim:
     Raises
     ------
     ValueError
-        If it is none, or guarantees nothing.
+        If the file is not a manifest, or the manifest guarantees nothing.
     OSError
         If it cannot be read.
     """

@@ -1,8 +1,8 @@
-"""The claims format as a JSON Schema, for editors: made of what reading checks against.
+"""The claims format as a JSON Schema, with which editors complete keys and mark mistakes.
 
-Editors complete keys and mark mistakes with it. Reading a file is stricter in what a schema cannot
-say (a parameter that must be smaller than another), and never looser: whatever
-:func:`rdpkit.verification.claims.reading.loads` accepts follows the schema.
+The schema is made from the descriptions that files are checked against when they are read. Whatever
+:func:`rdpkit.verification.claims.reading.loads` accepts follows the schema. The reverse does not
+hold: a schema cannot say, for example, that one parameter must be smaller than another.
 """
 
 from __future__ import annotations

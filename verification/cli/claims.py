@@ -75,7 +75,7 @@ def new(
 ) -> None:
     """Write a commented claims file about MECHANISM; what is not given is asked for.
 
-    The file is one that rdpkit audit proves, unless you claim less than can be proven.
+    rdpkit audit proves the claim in it, unless you claim less than can be proven.
     """
     if mechanism is None:
         mechanism = click.prompt("Mechanism", type=MECHANISM)
@@ -115,8 +115,8 @@ def new(
     printed = loads(content)[0].epsilon
     if printed is not None and not agrees(best.epsilon, printed):
         click.echo(
-            "that is not the number that you claim: the audit says differs; name the bound and the "
-            "conversion that yours comes from, or take --fail-on refuted,unproven"
+            "that is not the number that you claim, so the audit says differs: name the bound and "
+            "the conversion that your number comes from, or use --fail-on refuted,unproven"
         )
     click.echo(f"next: rdpkit audit {printable(str(path))}")
 

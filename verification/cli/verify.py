@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         VerificationStep,
     )
 
-# Options about one claim or its data sets: mechanisms of the zoo have their own.
+# Options about one claim, which --zoo refuses because its mechanisms have claims of their own.
 _CLAIM_OPTIONS = {
     "event_file": "--event",
     "epsilon": "--epsilon",
@@ -138,8 +138,8 @@ def verify(
 
     TARGET is a mechanism of the zoo (--list), a mechanism of this library by its name, or
     module:callable, called as callable(dataset, rng) with dataset.features, dataset.labels and a
-    numpy Generator. The module is looked for in the current directory first. It is code, and naming
-    it here is what runs it.
+    numpy Generator. The module is looked for in the current directory first. This command imports
+    and runs its code.
 
     A mechanism of the zoo has its own claim and data sets, and so has any callable with
     attributes event and adjacency: it needs no other option.

@@ -38,8 +38,6 @@ class DiagnosticKind(StrEnum):
     """A few weights dominate the estimate."""
     UNBOUNDED_WEIGHTS = "unbounded_weights"
     """No bound on the weights is known, so the interval has no upper end."""
-    REPEATED_OUTPUTS = "repeated_outputs"
-    """Outputs of independent runs coincide: a fixed seed, noise used twice, or coarse noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +83,7 @@ class ConfidenceInterval:
     def __post_init__(self) -> None:
         if not self.lower <= self.upper:
             raise ArithmeticError(
-                f"An interval from {self.lower!r} to {self.upper!r} was about to be made."
+                f"An interval came out with the ends {self.lower!r} and {self.upper!r}."
             )
 
     def __contains__(self, value: float) -> bool:
@@ -123,7 +121,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if math.isnan(self.value) or math.isnan(self.effective_samples):
-            raise ArithmeticError(f"An estimate of {self.value!r} was about to be made.")
+            raise ArithmeticError(f"An estimate came out as {self.value!r}.")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -135,11 +133,6 @@ class Direction(StrEnum):
 
     P_OVER_Q = "p_over_q"
     Q_OVER_P = "q_over_p"
-
-    @property
-    def reversed(self) -> Direction:
-        """The other one."""
-        return Direction.Q_OVER_P if self is Direction.P_OVER_Q else Direction.P_OVER_Q
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +194,7 @@ class EpsilonLowerBound:
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0.0:
-            raise ArithmeticError(f"A bound with epsilon = {self.epsilon!r} was about to be made.")
+            raise ArithmeticError(f"A lower bound on epsilon came out as {self.epsilon!r}.")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -272,7 +265,7 @@ class Verdict:
         for name in ("p_value", "log_e_value"):
             value = getattr(self, name)
             if value is not None and math.isnan(value):
-                raise ArithmeticError(f"A verdict with {name} = nan was about to be made.")
+                raise ArithmeticError(f"The {name} of a test came out as nan.")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -71,7 +71,9 @@ class Bet:
         """
         one, other = self._terms(witness)
         if not (one > -1.0).all() or not (other > -1.0).all():
-            raise ArithmeticError("A bet came out that could lose more than the capital.")
+            raise ArithmeticError(
+                "A bet came out with which the whole capital or more could be lost."
+            )
         return float(p_counts @ np.log1p(one) + q_counts @ np.log1p(other))
 
     def _terms(self, witness: Witness) -> tuple[Array, Array]:

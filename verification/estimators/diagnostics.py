@@ -11,7 +11,7 @@ from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
 # The power that diagnostics refer to, and its standard normal quantile.
 _POWER, _QUANTILE = 0.95, 1.645
-# A test should notice an epsilon that is this many times the claimed one.
+# A test should notice a true epsilon of this many times the claimed one.
 _NOTICEABLE = 1.5
 # For two equal distributions, Kolmogorov's statistic exceeds this in one of a hundred cases.
 _KOLMOGOROV = 1.63
@@ -75,7 +75,7 @@ def noticeable_epsilon(
 
     For a claimed pair (epsilon, delta) and an event with Q(E) = q, a probability P(E) is noticed if
     its excess over e^epsilon q + delta is at least ``deviations`` standard deviations. The
-    event and the pair are taken at which the noticed epsilon is nearest to the claimed one.
+    result is for the event and the pair whose noticed epsilon is nearest to the claimed one.
     """
     epsilons, deltas = claim.supporting_lines()
     best = (float(epsilons[0]), math.inf)

@@ -48,7 +48,7 @@ def epsilon_lower_bound(
     Assumes
     -------
     Scores are independent, those of ``p_scores`` with one distribution, those of ``q_scores`` with
-    another, in an order that does not depend on their values. Nor does the score function.
+    another. Neither their order nor the score function depends on their values.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def epsilon_lower_bound(
     Source
     ------
     Jagielski, Ullman and Oprea, "Auditing differentially private machine learning: how private is
-    private SGD?", NeurIPS 2020 (arXiv 2006.07709v1), section 3 and Theorem 1, but the
-    event is chosen on other samples than those that are counted.
+    private SGD?", NeurIPS 2020 (arXiv 2006.07709v1), section 3 and Theorem 1, except
+    that the event is chosen on samples that are not counted afterwards.
 
     Examples
     --------

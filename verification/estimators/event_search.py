@@ -14,7 +14,7 @@ from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
 # Thresholds to search; they are dense in rank near the ends, where privacy loss is largest.
 _THRESHOLDS = 160
-# An event with fewer samples, both sides together, is chosen only if there is no larger event.
+# An event with fewer samples than this is chosen only if every event has so few.
 _FEWEST = 5
 
 
@@ -106,7 +106,8 @@ def _thresholds(p_sorted: Array, q_sorted: Array) -> Array:
     ranks = np.unique(np.concatenate([steps, size * np.linspace(0.0, 1.0, _THRESHOLDS // 4)]))
     places = np.unique(np.clip(size - np.round(ranks), 0, size - 1).astype(np.int64))
     thresholds = np.unique(both[places])
-    # An event is strictly above its threshold, so the value before an atom gives the event with it.
+    # A score that equals the threshold is outside of the event. So the event that includes a
+    # repeated value has the next smaller value as its threshold.
     before = np.unique(both[np.maximum(np.searchsorted(both, thresholds) - 1, 0)])
     return np.unique(np.concatenate([thresholds, before]))
 

@@ -43,7 +43,7 @@ class Guesses:
     canaries : int
         m >= 1: how many canaries there are; a fair coin decides for each whether it is put in.
     guesses : int
-        r in [0, m]: for how many the auditor said "in" or "out".
+        r in [0, m]: the number of canaries for which the auditor said "in" or "out".
     correct : int
         v in [0, r]: how many guesses were right.
     """
@@ -117,8 +117,8 @@ def one_run_epsilon(found: Guesses, *, delta: float, confidence: float) -> float
 
     Guarantee
     ---------
-    It is above the epsilon of a mechanism that is (epsilon, delta)-DP for adding or removing one
-    record with probability at most 1 - ``confidence``. The assumptions are those of
+    If the mechanism is (epsilon, delta)-DP for adding or removing one record, the returned number
+    exceeds that epsilon with probability at most 1 - ``confidence``. The assumptions are those of
     :func:`one_run_p_value`.
 
     Parameters
@@ -173,7 +173,7 @@ def one_run_audit(
     """A lower bound on epsilon from scores of canaries after one run.
 
     The canaries with the ``guess_in`` largest scores are guessed to be in, those with the
-    ``guess_out`` smallest to be out. Ties are broken by position, which does not depend on coins.
+    ``guess_out`` smallest to be out. Ties are broken by position, which no coin affects.
 
     Guarantee
     ---------

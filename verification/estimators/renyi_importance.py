@@ -71,7 +71,7 @@ def renyi_importance(
     orders : array_like, shape (k,)
         Each > 1.
     samples : int
-        Points for each order.
+        How many points to draw for each order.
     confidence : float
         In (0, 1), for all orders together; each order has a k-th part of the failure probability.
     rng : numpy.random.Generator
@@ -250,7 +250,7 @@ def _estimate(log_weights: Array, order: float, top: float, confidence: float) -
         diagnostics.append(
             Diagnostic(
                 kind=DiagnosticKind.LOW_EFFECTIVE_SAMPLE_SIZE,
-                message=f"At order {order:g}, {count} samples are worth {effective:.3g} alone.",
+                message=f"At order {order:g}, {count} samples are worth only {effective:.3g}.",
                 advice="Draw from a proposal nearer to p^a q^(1-a), or draw more samples.",
             )
         )

@@ -192,7 +192,7 @@ class SequentialTest:
 
     def _learn(self, size: int) -> None:
         ratio = self._p.size / self._q.size
-        self._witness = _best_witness(self._claim, self._p.scores, self._q.scores, ratio=ratio)[0]
+        self._witness = _best_witness(self._claim, self._p.scores, self._q.scores, ratio=ratio)
         self._counts = (
             self._witness.counts(self._p.scores),
             self._witness.counts(self._q.scores),
@@ -216,22 +216,14 @@ class SequentialTest:
 
 def _best_witness(
     claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, ratio: float
-) -> tuple[Witness, float]:
-    """The clearest event, or a divergence if the claim is an RDP curve and that is clearer.
-
-    Returns
-    -------
-    (Witness, float)
-        The witness, and its clarity: its excess on the training samples over the standard deviation
-        of one test sample from P. It is not above 0 if nothing was found.
-    """
-    event = best_events(claim, p_scores, q_scores, ratio=ratio)[0]
-    found = event_witness(event.event, epsilon=event.epsilon, delta=event.delta), event.clarity
+) -> Witness:
+    """The clearest event, or a divergence if the claim is an RDP curve and that is clearer."""
+    found = best_events(claim, p_scores, q_scores, ratio=ratio)[0]
     if isinstance(claim, RdpClaim):
-        other = best_renyi_witness(claim, p_scores, q_scores, ratio=ratio)
-        if other is not None and other[1] > event.clarity:
-            return other
-    return found
+        divergence = best_renyi_witness(claim, p_scores, q_scores, ratio=ratio)
+        if divergence is not None and divergence[1] > found.clarity:
+            return divergence[0]
+    return event_witness(found.event, epsilon=found.epsilon, delta=found.delta)
 
 
 class _Store:

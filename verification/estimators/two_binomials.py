@@ -184,10 +184,12 @@ class _Boundary:
 def _supremum(statistic: _Statistic, boundary: _Boundary, level: float) -> float:
     """An upper bound on the region's largest probability along the boundary."""
     s, d, low = boundary.slope, boundary.intercept, boundary.low
-    high = min(boundary.high, max(low, (1.0 - d) / s))  # beyond, p is 1 and q only larger
+    # At a larger q the boundary has p = 1, so that a larger q only makes the region less likely.
+    high = min(boundary.high, max(low, (1.0 - d) / s))
     ends = np.linspace(low, high, _PIECES + 1)
     left, right = ends[:-1], ends[1:]
-    done = 0.0  # the largest upper bound of pieces that need no more splitting
+    # The largest upper bound of the pieces that need no more splitting.
+    done = 0.0
     pieces = _PIECES
     largest = float(_probability(statistic, s * left + d, left).max())
     while True:
@@ -225,7 +227,8 @@ def _probability(statistic: _Statistic, p: Array, q: Array) -> Array:
     tails = _binomial_tails(k, n, p)
     mass = _binomial_masses(y, m, q)
     found = np.einsum("ij,ij->i", tails, mass) + _LEFT_OUT
-    # Left of the range every x may be in the region; right of it the region only shrinks.
+    # Below the range every x may be in the region, so its whole probability is added. The
+    # probability above the range is within _LEFT_OUT.
     if first > 0:
         found = found + 1.0 - bdtrc(float(first - 1), m, q)
     if np.isnan(found).any():

@@ -38,8 +38,6 @@ class Witness:
         The payoff in each cell, for an output from P and for an output from Q.
     limit : float
         The expected sum of both payoffs is at most this if the claim is true.
-    event : ThresholdEvent or None
-        The event, if the cells are an event and its complement.
     """
 
     description: str
@@ -47,7 +45,6 @@ class Witness:
     payoffs_p: Array
     payoffs_q: Array
     limit: float
-    event: ThresholdEvent | None = None
 
     def counts(self, scores: Array) -> Cells:
         """How many scores are in each cell, shape (k,)."""
@@ -69,7 +66,6 @@ def event_witness(event: ThresholdEvent, *, epsilon: float, delta: float) -> Wit
         payoffs_p=gain if forward else loss,
         payoffs_q=loss if forward else gain,
         limit=delta,
-        event=event,
     )
 
 

@@ -28,7 +28,7 @@ class FigureParameter:
     kind : {"integer", "number", "integers", "numbers", "range"}
         A value, a list of values separated by commas, or two numbers.
     default : object
-        Its value unless another is given; None where ``meaning`` says what happens then.
+        Its value unless another is given; if it is None, ``meaning`` says what happens.
     meaning : str
         What it is, with the paper's symbol.
     """
@@ -66,7 +66,7 @@ class FigureEntry:
         Parameters
         ----------
         track : callable, optional
-            Hands on the tasks one by one, and may show progress.
+            Returns the tasks one by one, and may show progress.
         **given
             Parameters by their names.
 
@@ -146,7 +146,7 @@ _ENTRIES = (
                 "records",
                 "integers",
                 (10**4, 10**5, 10**6, 10**7),
-                "n of the paper, a curve each; n records are put out.",
+                "n of the paper, one curve each; as many records are synthesized.",
             ),
             _parameter("dimension", "integer", 6, "d of the paper."),
             _parameter("min_eigenvalue", "number", 0.01, "sigma of the paper."),

@@ -1,7 +1,7 @@
 """What an audit writes for other programs: JUnit XML, SARIF, Markdown, badges.
 
 Each output is a function of the result of an audit, in a module of its own, and a line in
-:data:`OUTPUTS`; the options of ``rdpkit audit`` are made of these lines. Another package adds an
+:data:`OUTPUTS`, from which the options of ``rdpkit audit`` are made. Another package adds an
 output with an entry point in the group ``rdpkit.outputs``, whose name is the option's name and
 whose value is the function, ``module:function``. A module is imported when its output is asked for.
 
@@ -54,7 +54,7 @@ class Output:
     name : str
         The option of ``rdpkit audit``, without its dashes. Outputs of one name differ in suffix.
     suffix : str
-        How the file's name must end, where several outputs have one name; empty for any name.
+        The end of the file's name, which tells outputs of one name apart; empty for any file.
     function : str
         ``module:function``; the function takes an :class:`AuditResult` and returns the text.
     help : str

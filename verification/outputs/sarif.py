@@ -39,10 +39,10 @@ def sarif(result: AuditResult, *, root: Path | None = None) -> str:
     Parameters
     ----------
     result : AuditResult
-        What breaks one of its rules is an error, as refuted claims always are.
+        A finding that breaks one of its rules is an error; a refuted claim always is.
     root : Path, optional
-        The folder of the repository, to which files are named relatively; by default the current
-        one.
+        The folder of the repository, to which the names of files are relative; by default the
+        current folder.
 
     Returns
     -------

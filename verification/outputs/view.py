@@ -17,7 +17,7 @@ from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.printed_precision import agrees_rounded, rounded
 
 NOT_PRINTED = "not printed"
-"""What stands in the place of a number that the source of a claim does not print."""
+"""The text for a number that the source of a claim does not print."""
 
 THEOREMS = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SOURCES
 """Titles and sources of theorems, by the ids that findings name."""
@@ -38,7 +38,7 @@ class SideView:
     bound : str
         The theorem's id, or several with " + " between them.
     order : str
-        The Renyi order; empty where the number is about none.
+        The Renyi order; empty if the number does not belong to one.
     theorems : tuple of str
         Title and source of each theorem.
     enclosure : str
@@ -101,7 +101,7 @@ def number(kind: str, value: float, *, digits: int = 6) -> str:
 
 
 def claimed(claim: Claim) -> str:
-    """The claimed number as printed, in at most a few characters."""
+    """The claimed number as printed; a long one is shortened to seven digits."""
     if claim.epsilon is None:
         return NOT_PRINTED
     if not claim.epsilon.is_finite():
@@ -167,7 +167,7 @@ def headline(finding: Finding, rule: Rule) -> str:
 
 
 def _missing(finding: Finding) -> str:
-    """What is not given, or why nothing was computed from what is."""
+    """What is not given, or why nothing could be computed."""
     failed = [note for note in finding.notes if note.startswith(f"{NOT_COMPUTED}: ")]
     known = (*finding.claim.missing, *failed)
     return "; ".join(known) or "the library has no event for the mechanism"

@@ -276,7 +276,7 @@ def test_code_that_has_no_data_sets_of_its_own(module, tmp_path):
     path.write_text(text(epsilon="0.80", after=after))
     done = run(path, "--allow-code", "--jobs", "1")
     assert done.exit_code == 2
-    assert "claim 'a': Expected neighbours 'own' for code that has any" in done.stderr
+    assert "claim 'a': Expected a target with attributes event and adjacency" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -98,12 +98,6 @@ def test_threshold_event_is_strict_on_both_sides():
     assert "D' than on D" in below.describe()
 
 
-def test_reversing_a_direction_twice_is_nothing():
-    for direction in Direction:
-        assert direction.reversed is not direction
-        assert direction.reversed.reversed is direction
-
-
 def test_scores_may_be_infinite_or_integers_but_not_nan():
     assert check_scores("s", [1, -math.inf, math.inf]).dtype == np.float64
     with pytest.raises(ArithmeticError, match="nan"):

@@ -47,9 +47,9 @@ class ZooEntry:
     correction : str
         What the fixed mechanism does instead.
     seen_in : str
-        Where the mistake was made.
+        The code or the papers in which the mistake was found.
     event : Event
-        What both mechanisms claim to release; the fixed one does.
+        What both mechanisms claim to release. Only the fixed one keeps the claim.
     adjacency : Adjacency
         The neighbouring relation of the claim.
     broken, fixed : ZooMechanism

@@ -47,7 +47,7 @@ class Axis:
 
     @property
     def ticks(self) -> tuple[tuple[str, str], ...]:
-        """Places and labels; some powers of ten have none where there are many."""
+        """Places and labels; if there are many powers of ten, some have no label."""
         step = max(1, math.ceil((self.high - self.low) / (_MOST_LABELS - 1)))
         exponents = range(self.low, self.high + 1, step)
         return tuple((self.place(10.0**k), f"{10.0**k:g}") for k in exponents)

@@ -40,14 +40,14 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
-    """Both drawings of one event, in floating point: they explain numbers and certify none.
+    """Both drawings of one event, in floating point, so that they prove nothing.
 
     Parameters
     ----------
     rdp : tuple of Series
         Renyi divergences in nats at :data:`ORDERS`.
     profile : tuple of Series
-        Epsilon in nats at :data:`DELTAS`, converted from those.
+        Epsilon in nats at :data:`DELTAS`, converted from the Renyi divergences.
     """
 
     rdp: tuple[Series, ...]

@@ -37,9 +37,9 @@ class SourceFile:
     Parameters
     ----------
     name : str
-        As the user gave it.
+        The name that the user gave.
     digest : str
-        Of its content: SHA-256 in hexadecimal digits.
+        The SHA-256 of its content, in hexadecimal digits.
     """
 
     name: str
@@ -55,11 +55,11 @@ class Provenance:
     title : str
         What the page is about.
     made : str
-        When, for people.
+        The time, in words.
     files : sequence of SourceFile
-        The claims.
+        The files of claims.
     versions : dict
-        Of the software, by name.
+        Versions of the software, by name.
     settings : dict
         What the audit was asked for, by name.
     """
@@ -137,7 +137,9 @@ def _static(name: str) -> str:
     # Browsers hash the text after parsing it, so it must have neither an end tag nor line ends that
     # parsing changes.
     if "</s" in text.lower() or "\r" in text:
-        raise ValueError(f"{name} cannot stand in a page as it is.")
+        raise ValueError(
+            f"{name} cannot be embedded in a page: it has an end tag or a carriage return."
+        )
     return text
 
 
