@@ -313,9 +313,10 @@ def test_the_figures_of_the_thesis():
     assert sum(s.event.samples[0] == 1200 for s in last.scenarios) == 1
 
 
-@pytest.fixture(scope="module")
-def findings():
-    return {finding.claim.id: finding for finding in audit(CLAIMS.values())}
+@pytest.fixture(scope="module", params=["rdp", pytest.param("all", marks=pytest.mark.slow)])
+def findings(request):
+    """All findings: in the fast suite without bounds from loss distributions."""
+    return {finding.claim.id: finding for finding in audit(CLAIMS.values(), bounds=request.param)}
 
 
 def test_every_claim_that_can_be_recomputed_is_exact(findings):
@@ -350,3 +351,15 @@ def test_a_sound_claim_is_not_below_what_is_proven(findings):
             assert finding.upper.epsilon <= float(finding.claim.epsilon)
         if finding.slack is not None:
             assert finding.slack == float(finding.claim.epsilon) / finding.upper.epsilon
+
+
+def test_one_claim_of_each_event_with_every_bound():
+    """The fast sibling of the audit of all claims with every bound."""
+    claims = {type(claim.event): claim for claim in CLAIMS.values() if claim.event is not None}
+    assert len(claims) == 6
+    for finding in audit(claims.values()):
+        assert finding.reproduction is Reproduction.EXACT
+        assert finding.soundness is Soundness.SOUND
+        assert finding.upper.epsilon <= float(finding.claim.epsilon)
+        if finding.lower is not None:
+            assert finding.lower.epsilon <= finding.upper.epsilon
