@@ -69,7 +69,14 @@ PUBLIC = {
 THEOREM = ("Guarantee", "Assumes", "Parameters", "Raises", "Source")
 FUNCTIONS = [name for name in rdpkit.__all__ if inspect.isfunction(getattr(rdpkit, name))]
 CLASSES = [name for name in rdpkit.__all__ if inspect.isclass(getattr(rdpkit, name))]
-BOUND_MODULES = sorted({inspect.getmodule(b.rdp).__name__ for b in rdpkit.BOUNDS})
+BOUND_MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(rdpkit.bounds.__path__, "rdpkit.bounds.")
+    if any(
+        isinstance(thing, rdpkit.bounds.RdpBound)
+        for thing in vars(importlib.import_module(module.name)).values()
+    )
+)
 
 
 def sections(thing):

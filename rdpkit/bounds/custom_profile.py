@@ -1,26 +1,28 @@
-r"""The privacy profile, and the RDP, that follow from points for which the user vouches.
+r"""The privacy profile, and the RDP, that follow from points that the user gives.
 
 Guarantee
 ---------
-Let h(g) = max E_g(P||Q), g = e^eps, be the profile of the mechanism: the hockey-stick divergence,
-at most delta_i at e^eps_i, the largest over neighbours in both directions. It is convex, does not
-increase, and h(0) = 1. So
+Let h(g), g = e^eps, be the privacy profile of the mechanism: the largest hockey-stick divergence
+over all pairs of neighbours in both directions. The points say that h(e^eps_i) <= delta_i. The
+profile is convex, does not increase, and h(0) = 1. Therefore
 
 * h(1), a total variation distance, is at most the smallest (1 - delta_i) tanh(eps_i / 2) + delta_i;
-* between two points at which h is bounded the chord in g bounds it;
-* beyond the last point delta_last bounds it;
-* left of g = 1, h(g) = 1 - g + g h(1/g), the largest over both directions.
+* between two points at which h is bounded, the chord in g is a bound;
+* beyond the last point, delta_last is a bound;
+* left of g = 1, h(g) = 1 - g + g h(1/g), because h is the largest over both directions.
 
-:func:`envelope` picks the lower convex hull of these chords, the least function that they allow; a
-mechanism with finitely many outputs attains it. Any choice of points is a bound.
+:func:`envelope` is the lower convex hull of these chords. It is the smallest bound that follows
+from the points, because a mechanism with finitely many outputs attains it. The hull of only some of
+the points is a bound, too.
 
-With F for the envelope, and 0 = eps_0 < eps_1 < ... its nodes, the hockey-stick integral (Sason and
-Verdu 2016) bounds the Renyi divergence at every order a > 1 by log(1 + A) / (a - 1) with
+Let F be the envelope and 0 = eps_0 < eps_1 < ... its nodes, g_k = e^eps_k and F_k = F(g_k). By the
+hockey-stick integral (Sason and Verdu 2016) the Renyi divergence at every order a > 1 is at most
+log(1 + A) / (a - 1) with
 
     A = Sum_k (F_k - F_{k+1}) [G(g_{k+1}) - G(g_k)] / (g_{k+1} - g_k),
     G(g) = g^a + g^{1-a} - g - 1 = 4 e^{eps/2} sinh(a eps/2) sinh((a-1) eps/2),
 
-a sum of positive terms. If delta_last > 0 no order has a finite divergence, and none is claimed.
+a sum of positive terms. If delta_last > 0, no finite divergence follows at any order.
 
 Assumes
 -------
@@ -56,7 +58,7 @@ _BLOCK = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """Nodes of the least profile that given points allow, from epsilon 0 on.
+    """Nodes of the smallest bound on the profile that follows from the points given.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ class Envelope:
     values : tuple of float
         Decreasing; the last one holds for all larger epsilons.
     first_drop : float
-        ``values[0] - values[1]`` without cancellation; 0 if there is one node.
+        ``values[0] - values[1]``, computed without cancellation; 0 if there is only one node.
     """
 
     epsilons: tuple[float, ...]
@@ -74,20 +76,19 @@ class Envelope:
 
     @property
     def infinite(self) -> float:
-        """What is left at every epsilon: the mass of an infinite privacy loss."""
+        """The delta that remains however large epsilon is: the mass of an infinite loss."""
         return self.values[-1]
 
 
 @lru_cache(maxsize=128)
 def envelope(event: CustomProfile | ProfilePoints) -> Envelope:
-    """The nodes of the lower convex hull, as functions of e^eps, of all chords."""
+    """The nodes of the lower convex hull of all chords, which are straight in e^eps."""
     points = list(zip(event.epsilons, event.deltas, strict=True))
-    at_zero = [delta + (1.0 - delta) * math.tanh(0.5 * eps) for eps, delta in points]
-    pick = min(range(len(points)), key=at_zero.__getitem__)
+    pick, at_zero = _deciding_at_zero(event)
     # Up to the point that decides the value at 0 the hull is one chord: see the theory page.
-    nodes = [(0.0, at_zero[pick])]
+    nodes = [(0.0, at_zero)]
     first_drop = 0.0
-    if points[pick][0] > 0.0 and at_zero[pick] > points[pick][1]:
+    if points[pick][0] > 0.0 and at_zero > points[pick][1]:
         nodes.append(points[pick])
         first_drop = (1.0 - points[pick][1]) * math.tanh(0.5 * points[pick][0])
     fixed = len(nodes)
@@ -104,6 +105,16 @@ def envelope(event: CustomProfile | ProfilePoints) -> Envelope:
         values=tuple(value for _, value in nodes),
         first_drop=first_drop,
     )
+
+
+def _deciding_at_zero(event: CustomProfile | ProfilePoints) -> tuple[int, float]:
+    """The point that gives the smallest bound at epsilon 0, by its index, and that bound."""
+    found = [
+        delta + (1.0 - delta) * math.tanh(0.5 * eps)
+        for eps, delta in zip(event.epsilons, event.deltas, strict=True)
+    ]
+    pick = min(range(len(found)), key=found.__getitem__)
+    return pick, found[pick]
 
 
 def _chord(left: tuple[float, float], right: tuple[float, float], eps: float) -> float:
@@ -144,9 +155,10 @@ def _log_expm1(x: Array) -> Array:
 
 
 def log_excess(nodes: Envelope, orders: Array) -> Array:
-    """Logarithm of A, the expectation of the ratio's power minus 1; the last value must be 0.
+    """The logarithm of A at each order; the last value of the envelope must be 0.
 
-    G is a product of three increasing factors, so its difference is three positive terms.
+    G is a product of three increasing factors, so a difference of G is a sum of three positive
+    terms.
     """
     given, values = np.array(nodes.epsilons), np.array(nodes.values)
     if given.size == 1:
@@ -188,7 +200,7 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
 
 
 def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
-    """The same sum in balls. Any choice of nodes gives a bound, so it needs no certificate."""
+    """The sum A in balls, over the nodes that the floats chose: any choice of nodes is a bound."""
     nodes = envelope(event)
     if nodes.infinite > 0.0:
         return arb.pos_inf()
@@ -214,12 +226,8 @@ def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
 
 
 def _at_zero(event: CustomProfile) -> arb:
-    """The bound on the total variation distance by the point that the floats chose."""
-    floats = [
-        delta + (1.0 - delta) * math.tanh(0.5 * eps)
-        for eps, delta in zip(event.epsilons, event.deltas, strict=True)
-    ]
-    pick = min(range(len(floats)), key=floats.__getitem__)
+    """The bound at epsilon 0 in balls, by the point that is best in floats."""
+    pick, _ = _deciding_at_zero(event)
     delta = arb(event.deltas[pick])
     return delta + (1 - delta) * (arb(event.epsilons[pick]) / 2).tanh()
 

@@ -1,10 +1,10 @@
-"""The RDP at all orders that follows from values for which the user vouches at some.
+"""The RDP at all orders that follows from values that the user gives at some orders.
 
 Guarantee
 ---------
-(a - 1) D_a is convex in a and D_a is nondecreasing, so between two given orders the chord of
-(a - 1) r bounds it, below the smallest order its value does, and above the largest nothing is
-known.
+Let D_a be the divergence of order a. (a - 1) D_a is convex in a, so between two given orders it is
+at most the chord. D_a does not decrease, so below the smallest given order it is at most the value
+given there. Above the largest given order nothing is known.
 
 Assumes
 -------

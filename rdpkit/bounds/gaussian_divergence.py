@@ -28,15 +28,15 @@ def gaussian_renyi_divergence(
 
         D_a = a/2 m' S^-1 m - 1/(2(a-1)) log( |S| / (|cov_p|^(1-a) |cov_q|^a) )
 
-    where S is positive definite, and inf where it is not. Computed in the basis in which cov_q is
-    the identity: with eigenvalues 1 + e_i of cov_p there, the logarithm is
+    if S is positive definite, and inf if it is not. It is computed in a basis in which cov_q is the
+    identity. If cov_p has the eigenvalues 1 + e_i there, the logarithm is
     sum_i log1p((1-a) e_i) - (1-a) log1p(e_i), which keeps its digits for nearly equal covariances.
 
     Guarantee
     ---------
-    The divergence itself, neither an upper nor a lower bound, up to the rounding of a float
-    eigenvalue problem. A covariance that is merely close to the boundary of divergence may come
-    out inf, never the other way round.
+    The divergence itself up to rounding, neither an upper nor a lower bound. Very close to the
+    boundary at which the divergence becomes infinite, inf may be returned for a finite divergence,
+    but never a finite number for an infinite one.
 
     Assumes
     -------
@@ -80,7 +80,7 @@ def gaussian_renyi_divergence(
     second = _mean("mean_q", mean_q, first.size)
     one = _covariance("cov_p", cov_p, first.size)
     two = _covariance("cov_q", cov_q, first.size)
-    # Only here, because importing it takes as long as importing all of this package.
+    # Imported here, because this import takes as long as that of the whole package.
     from scipy.linalg import solve_triangular  # noqa: PLC0415
 
     factor = np.linalg.cholesky(two)
@@ -96,7 +96,7 @@ def gaussian_renyi_divergence(
     if (excess > -0.5).all():
         log_determinant = float(np.sum(np.log1p(excess)))
     else:
-        # Small eigenvalues drown in the whitened matrix; the two Cholesky factors keep them.
+        # The whitened matrix loses the digits of small eigenvalues; the Cholesky factors keep them.
         own = np.log(np.diag(np.linalg.cholesky(one)))
         log_determinant = 2.0 * float(np.sum(own - np.log(np.diag(factor))))
     logarithms = float(np.sum(np.log1p(-(a - 1.0) * excess))) + (a - 1.0) * log_determinant
@@ -124,7 +124,7 @@ def _covariance(name: str, value: Any, size: int) -> Array:
     if array.shape != (size, size) or not np.isfinite(array).all():
         raise _validate.fail(name, condition, value)
     scale = float(np.abs(array).max())
-    # A covariance computed in floats is symmetric up to rounding only; more is a mistake.
+    # A covariance computed in floats is symmetric up to rounding; a larger asymmetry is an error.
     if float(np.abs(array - array.T).max()) > 1e-9 * scale:
         raise _validate.fail(name, condition, value)
     try:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from rdpkit import _validate
 from rdpkit.bounds.base import Array
 
-# Grid points per round and rounds of zooming in: the bracket shrinks by 2/32 a round, and the value
-# at a minimum depends on p to second order only.
+# Grid points in a round, and rounds. Each round shrinks the bracket by a factor of about 11, and
+# near a minimum the value depends on p to second order only.
 _POINTS = 33
 _ROUNDS = 8
 
@@ -32,10 +32,10 @@ def weak_triangle(
     ---------
     For every p > 1,
 
-        D_a(P||Q) <= (a - 1/p)/(a - 1) D_{p a}(P||R) + D_{(p a - 1)/(p - 1)}(R||Q),
+        D_a(P||Q) <= (a - 1/p)/(a - 1) D_{p a}(P||R) + D_{(p a - 1)/(p - 1)}(R||Q).
 
-    and every p gives an upper bound, so the minimum over p found here is one whether or not it is
-    the exact minimum.
+    The value returned is for the best p that a search finds. Every p gives an upper bound, so the
+    value is one even if the search misses the exact minimum.
 
     Assumes
     -------
@@ -46,16 +46,16 @@ def weak_triangle(
     orders : array_like, shape (k,)
         Renyi orders a, each > 1.
     first, second : callable
-        Map orders of shape (m,) to divergences of shape (m,), inf where they say nothing.
+        Map orders of shape (m,) to divergences of shape (m,), inf where none is known.
     first_below, second_below : float
-        Orders at and above which the callables are not to be asked.
+        The callables are only evaluated below these orders.
     p : float, optional
-        The parameter; by default it is optimised for every order on its own.
+        The parameter; by default it is optimised for each order separately.
 
     Returns
     -------
     ndarray of float64, shape (k,)
-        Divergences in nats; inf where no p makes both orders admissible.
+        Divergences in nats; inf if both orders are below their limits for no p.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def weak_triangle(
     >>> rdpkit.weak_triangle([3.0], first=half, second=half).round(9)
     array([1.5])
 
-    Three points on a line lose nothing: 1.5 is the divergence at twice the distance.
+    The inequality is exact here: 1.5 is the divergence of two Gaussians at twice the distance.
     """
     checked = _validate.orders("orders", orders)
     if p is not None:
@@ -93,7 +93,7 @@ def best_parameters(
     first_below: float = math.inf,
     second_below: float = math.inf,
 ) -> Array:
-    """The parameter p that the search settles on for every order; NaN where none is admissible."""
+    """The best parameter p that the search finds for each order; NaN if no p is admissible."""
     return _search(orders, (first, second), (first_below, second_below))[1]
 
 
@@ -103,7 +103,8 @@ def _search(
     limits: tuple[float, float],
 ) -> tuple[Array, Array]:
     """The smallest value found for every order, and the p at which it was found."""
-    # Search in u = log(p - 1). Both limits cut off an interval of p; where it is empty, inf.
+    # Search in u = log(p - 1). The two limits leave an interval of p; if it is empty, the value is
+    # inf.
     upper = np.log(limits[0] / checked - 1.0, where=limits[0] > checked, out=_nan(checked))
     lower = _nan(checked)
     reachable = limits[1] > checked
@@ -113,7 +114,7 @@ def _search(
             lower = np.full_like(checked, -np.inf)
         else:
             lower[reachable] = np.log((checked[reachable] - 1.0) / (limits[1] - checked[reachable]))
-    # Unlimited ends: beyond these the other term alone exceeds any useful bound.
+    # Where there is no limit: beyond these ends one term alone exceeds any useful bound.
     low = np.where(np.isinf(lower), -25.0, lower)
     high = np.where(np.isinf(upper), 25.0, upper)
     best, choice = np.full(checked.shape, np.inf), _nan(checked)

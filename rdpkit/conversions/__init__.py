@@ -1,4 +1,4 @@
-"""From one (order, rdp) to (epsilon, delta): three theorems, one file each."""
+"""Conversions from RDP at one order to (epsilon, delta): three theorems, one file each."""
 
 from __future__ import annotations
 

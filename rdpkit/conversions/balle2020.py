@@ -23,8 +23,12 @@ Array = NDArray[np.float64]
 
 def epsilon(orders: Array, rdp: Array, delta: float) -> Array:
     """Epsilon at ``delta`` from each order on its own; a negative value means 0."""
-    gap = np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
-    return np.maximum(rdp + gap, 0.0)
+    return np.maximum(rdp + gap(orders, delta), 0.0)
+
+
+def gap(orders: Array, delta: float) -> Array:
+    """What the conversion adds to a divergence."""
+    return np.asarray(np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0))
 
 
 def delta(orders: Array, rdp: Array, epsilon: float) -> Array:

@@ -1,15 +1,15 @@
 r"""Conversions from RDP to epsilon and delta, certified in ball arithmetic.
 
-The optimal conversion maximises over the convex region F(p, q) <= K = e^((a-1) r),
-F = p^a q^(1-a) + (1-p)^a (1-q)^(1-a). No maximisation has to be trusted: at *any* point (p0, q0)
-convexity gives F(p, q) >= F0 + F_p (p - p0) + F_q (q - q0), so with e^eps = -F_q / F_p every pair
-of the region has
+The optimal conversion maximises over the convex region F(p, q) <= K = e^((a-1) r), where
+F = p^a q^(1-a) + (1-p)^a (1-q)^(1-a). The maximisation need not be trusted. At *any* point (p0,
+q0), with F0 the value of F and F_p and F_q its derivatives there, convexity gives F(p, q) >= F0 +
+F_p (p - p0) + F_q (q - q0). With e^eps = -F_q / F_p, every pair of the region has
 
     p - e^eps q <= p0 - e^eps q0 + (K - F0) / F_p.
 
-A float search proposes the point; the inequality is checked in balls. At the corner p + q = 1 both
-constraints bind, and lambda F(p, q) + (1 - lambda) F(q, p) takes the place of F, lambda chosen so
-that its line has the slope in question.
+A float search proposes the point, and the inequality is checked in balls. At the corner p + q = 1
+both constraints are used: lambda F(p, q) + (1 - lambda) F(q, p) takes the place of F, with the
+lambda that gives the wanted slope.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rdpkit.conversions.largest_rdp import optimal_epsilon
 from rdpkit.numerics.balls import float_above, float_below
 
 _PRECISION = 200
-# How far along the boundary the proposed point is moved until the check succeeds, smallest first.
+# The proposed point is moved along the boundary by these relative steps until the check succeeds.
 _SHIFTS = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
@@ -98,10 +98,10 @@ def _supporting_line(
 ) -> tuple[arb, arb] | None:
     """(e^eps, delta) such that no pair of the region has p - e^eps q above delta.
 
-    None where the line's slopes do not certainly have the signs that the argument needs.
+    None if the derivatives do not certainly have the signs that the argument needs.
     """
     if reflected:
-        # The region with both exchanged: F(1 - q, 1 - p) <= K bounds the same difference.
+        # F(1 - q, 1 - p) <= K is the constraint with p and q exchanged.
         value, by_x, by_y = _constraint(a, 1 - q, 1 - p)
         slope_p, slope_q = -by_y, -by_x
     else:
@@ -113,10 +113,10 @@ def _supporting_line(
 
 
 def _corner_line(a: arb, limit: arb, q: arb, growth: float) -> tuple[arb, arb] | None:
-    """The same at the corner (1 - q, q), by both constraints together, at about that growth.
+    """:func:`_supporting_line` at the corner (1 - q, q), with e^eps near ``growth``.
 
-    There F(p, q) and F(q, p) are equal, and the derivatives of the second by p and by q are -B and
-    -A if those of the first are A and B: F(x, y) = F(1 - x, 1 - y).
+    It uses both constraints. At the corner F(p, q) = F(q, p). If A and B are the derivatives of
+    F(p, q) by p and by q, those of F(q, p) are -B and -A, because F(x, y) = F(1 - x, 1 - y).
     """
     value, by_p, by_q = _constraint(a, 1 - q, q)
     share = (-growth * by_q - by_p) / ((-by_q - by_p) * (1 + growth))
@@ -157,7 +157,7 @@ def _optimal_epsilon_above(order: float, rdp: float, delta: float) -> float:
 def _above_at(
     a: arb, rdp: arb, target: arb, proposed: tuple[float, float], *, reflected: bool
 ) -> float | None:
-    """An epsilon that the line next to the proposed (p, log q) certifies; None if none does."""
+    """An epsilon that a line near the proposed (p, log q) certifies; None if no line does."""
     limit = ((a - 1) * rdp).exp()
     p, log_q = proposed
     for shift in _SHIFTS:
@@ -175,7 +175,7 @@ def _above_at(
 
 
 def _above_at_corner(a: arb, limit: arb, q: float, growth: float, target: arb) -> float | None:
-    """The same at the corner: the point stays, and the slope grows until the line suffices."""
+    """:func:`_above_at` at the corner, where the slope is raised until the line suffices."""
     for shift in _SHIFTS:
         line = _corner_line(a, limit, arb(q), growth * (1.0 + shift))
         if line is not None and line[1] <= target:
@@ -186,7 +186,7 @@ def _above_at_corner(a: arb, limit: arb, q: float, growth: float, target: arb) -
 def _moved(
     a: arb, rdp: arb, p: float, log_q: float, shift: float, *, reflected: bool
 ) -> tuple[arb, arb] | None:
-    """A point of the boundary near (p, q), polished by Newton's method in balls."""
+    """A point of the boundary near (p, q), made accurate by Newton's method in balls."""
     ball_p = arb(p) * (1 + arb(shift))
     u = arb(log_q)
     target = (a - 1) * rdp
@@ -210,7 +210,7 @@ def _moved(
 def _attained(
     order: float, rdp: float, p: float, log_q: float, *, reflected: bool
 ) -> tuple[arb, arb] | None:
-    """A point of the region, both constraints checked, next to the proposed one."""
+    """A point near the proposed one that certainly satisfies both constraints."""
     a = arb(order)
     limit = ((a - 1) * arb(rdp)).exp()
     for loosened in (1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
@@ -235,7 +235,7 @@ def _optimal_epsilon_below(order: float, rdp: float, delta: float) -> float:
 
 
 def _optimal_delta_above(order: float, rdp: float, epsilon_: float) -> float:
-    """Bisection on delta for the certified epsilon: the smallest delta found whose epsilon fits."""
+    """The first delta, slightly above the float estimate, whose certified epsilon is low enough."""
     if rdp == 0.0:
         return 0.0
     if math.isinf(rdp):

@@ -35,16 +35,16 @@ def rdp_to_epsilon(
     orders : array_like, shape (k,)
         Renyi orders, each > 1.
     rdp : array_like, shape (k,)
-        Divergences in nats, each >= 0; inf says nothing.
+        Divergences in nats, each >= 0; inf where no bound is known.
     delta : float
         In (0, 1).
     conversion : {"mironov2017", "balle2020", "optimal"}
-        Each is at most the one before.
+        Each gives an epsilon at most as large as the one before.
 
     Returns
     -------
     epsilon : float
-        In nats, >= 0; inf if every divergence is.
+        In nats, >= 0; inf if every divergence is inf.
     order : float
         The order that attains it; NaN if epsilon is inf.
 

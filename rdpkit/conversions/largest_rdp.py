@@ -2,18 +2,19 @@ r"""Conversions backwards: the largest divergence at an order that still gives (
 
 Guarantee
 ---------
-By a conversion, a mechanism is (epsilon, delta)-DP if at some order a its divergence is at most
-R(a). R does not depend on the mechanism, so that a search for a mechanism's parameter need not
-convert anything: it compares divergences with R.
+According to a conversion, a mechanism is (epsilon, delta)-DP if at some order a its divergence is
+at most R(a). R does not depend on the mechanism, so a search for a mechanism's parameter need not
+convert anything; it compares divergences with R.
 
-* "mironov2017" and "balle2020" are r + gap(a), hence R(a) = epsilon - gap(a).
-* "optimal" gives (epsilon, delta) until the region {F(p, q) <= K, F(q, p) <= K} of
-  :mod:`rdpkit.conversions.optimal`, K = e^((a-1) r), reaches the line p = delta + e^eps q. The
-  smallest such K is the minimum of F(p, q) over the part of the line with p + q <= 1: F is convex,
-  the first constraint binds there, and the reflection (1 - q, 1 - p) of a point behind the corner
-  p + q = 1 lies in the region too and on a farther line.
+* "mironov2017" and "balle2020" give epsilon = r + gap(a), hence R(a) = epsilon - gap(a).
+* "optimal" gives (epsilon, delta) as long as the region {F(p, q) <= K, F(q, p) <= K} of
+  :mod:`rdpkit.conversions.optimal`, K = e^((a-1) r), does not cross the line p = delta + e^eps q.
+  The K at which the region first touches the line is the minimum of F(p, q) over the part of the
+  line with p + q <= 1. F is convex, and the constraint F(p, q) <= K is the stricter one there.
+  Points with p + q > 1 need not be looked at: with (p, q) its reflection (1 - q, 1 - p) is in the
+  region, too, and gives a larger delta.
 
-The numbers are floats: they propose a parameter, and a certificate checks the proposal.
+The numbers are floats that propose a parameter; certificates check the proposals elsewhere.
 
 Source
 ------
@@ -28,9 +29,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.conversions import balle2020
+
 Array = NDArray[np.float64]
 
-# Smaller deltas, and the numbers they are divided by, would not be normal floats.
+# With smaller deltas some intermediate numbers would not be normal floats.
 SMALLEST_DELTA = 1e-280
 LARGEST_EPSILON = 690.0
 """Above it e^epsilon overflows, and Balle's conversion is as good as the optimal one."""
@@ -39,12 +42,12 @@ _STEPS = 100
 _CLOSE = 1e-15
 # Above this exponent a sum of exponentials is taken in logarithms.
 _LARGE = 600.0
-# A part whose logarithm is below this is negligible.
+# Numbers whose logarithm is below this are negligible.
 _NEGLIGIBLE = -600.0
-# Below this, differences are summed as series.
+# Below this argument, differences that would cancel are computed as series.
 _SMALL = 0.1
-# The relative step in q of a slope, and the relative change of q at which the search ends: the
-# minimum is flat, so that its value is then exact to double precision.
+# The relative step in q for a difference quotient, and the relative change of q at which the search
+# ends. The minimum is flat, so its value is then exact to double precision.
 _NUDGE, _SETTLED = 1e-5, 1e-11
 
 
@@ -55,13 +58,13 @@ class Touching:
     Parameters
     ----------
     p, q : float
-        The point.
+        The point at which the line meets the region.
     rdp : float
         The divergence at which the region reaches it.
     slope : float
         The derivative of that divergence with respect to epsilon.
     corner : bool
-        Whether p + q = 1, where F(p, q) and F(q, p) both decide.
+        Whether p + q = 1, where both constraints hold with equality.
     """
 
     p: float
@@ -72,7 +75,7 @@ class Touching:
 
 
 def largest_rdp(orders: Array, *, epsilon: float, delta: float, conversion: str) -> Array:
-    """R(a) for each order; where it is negative, no divergence is small enough.
+    """R(a) for each order; if it is negative, no divergence is small enough.
 
     Parameters
     ----------
@@ -83,18 +86,17 @@ def largest_rdp(orders: Array, *, epsilon: float, delta: float, conversion: str)
     delta : float
         In (0, 1).
     conversion : {"mironov2017", "balle2020", "optimal"}
-        By which conversion.
+        The conversion.
     """
     if conversion == "mironov2017":
         return np.asarray(epsilon + math.log(delta) / (orders - 1.0))
     if conversion == "balle2020" or epsilon > LARGEST_EPSILON:
-        gap = np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
-        return np.asarray(epsilon - gap)
+        return np.asarray(epsilon - balle2020.gap(orders, delta))
     return np.array([touching(float(a), epsilon, delta).rdp for a in orders])
 
 
 def touching(order: float, epsilon: float, delta: float) -> Touching:
-    """The minimum of F(p, q) on the line, at one order > 1.
+    """Where F(p, q) is smallest on the line, and the divergence that corresponds to it.
 
     Parameters
     ----------
@@ -112,23 +114,23 @@ def touching(order: float, epsilon: float, delta: float) -> Touching:
         )
     rise = math.expm1(epsilon)
     growth = 1.0 + rise
-    # The line ends at p + q = 1, where 1 - p = q = end.
+    # The part of the line that matters ends at p + q = 1, where 1 - p = q = end.
     end = (1.0 - delta) / (1.0 + growth)
     found = _stationary(order, rise, delta, end)
     q = end if found is None else found
     p = delta + growth * q
-    left = end + growth * (end - q)  # 1 - p, with its digits where p is close to 1
+    left = end + growth * (end - q)  # 1 - p, accurate even if p is close to 1
     gap = delta + rise * q  # p - q
     b = order - 1.0
     above = math.log1p(gap / q)
-    # log((1-p)/(1-q)), with its digits where p is close to q, and where it is close to 1.
+    # log((1-p)/(1-q)), accurate both if p is close to q and if p is close to 1.
     below = math.log1p(-gap / (1.0 - q)) if gap < 0.5 else math.log(left / (1.0 - q))
     if b * above < _LARGE:
-        # F - 1 as a sum of positive parts: b times the divergence of order 1, and the excesses.
+        # F - 1 is a sum of positive parts: b times the divergence of order 1, and two excesses.
         if gap > q:
             parts = p * above + left * below
         else:
-            # Its two terms nearly cancel, but their excesses over the first order do not.
+            # The two terms above nearly cancel here; their parts beyond first order do not.
             parts = gap * gap / (q * (1.0 - q))
             parts -= p * _log_excess(gap / q) + left * _log_excess(-gap / (1.0 - q))
         total = p * _exp_excess(b * above) + left * _exp_excess(b * below) + b * parts
@@ -142,19 +144,19 @@ def touching(order: float, epsilon: float, delta: float) -> Touching:
     by_p = order / b * (one - two)
     if found is None:
         by_q = -(p / q * one - left / (1.0 - q) * two)
-        # Of p; q moves by as much downwards. Not squared, which may overflow.
+        # By how much p rises and q falls with epsilon. The square in it might overflow.
         moved = (1.0 - delta) * growth / (1.0 + growth) / (1.0 + growth)
         slope = (by_p - by_q) * moved
     else:
-        # Along the line nothing changes; with q held, p grows by (p - delta) d eps.
+        # F is stationary along the line. With q held fixed, p grows by (p - delta) d eps.
         slope = by_p * (p - delta)
     return Touching(p=p, q=q, rdp=logarithm / b, slope=slope, corner=found is None)
 
 
 def optimal_epsilon(order: float, rdp: float, delta: float) -> tuple[float, Touching]:
-    """The epsilon in [0, 690] whose line touches the region of ``rdp``, and where.
+    """The epsilon in [0, 690] whose line touches the region of ``rdp``, and the point.
 
-    Newton's method in epsilon, kept in a bracket.
+    It is found by Newton's method within a bracket.
 
     Parameters
     ----------
@@ -186,7 +188,7 @@ def optimal_epsilon(order: float, rdp: float, delta: float) -> tuple[float, Touc
 
 
 def _log_excess(x: float) -> float:
-    """The excess x - log(1 + x) >= 0, with its digits near 0."""
+    """The excess x - log(1 + x) >= 0, accurate near 0."""
     if abs(x) > _SMALL:
         return x - math.log1p(x)
     # log(1 + x) = 2 atanh(s), x = 2 s / (1 - s).
@@ -197,7 +199,7 @@ def _log_excess(x: float) -> float:
 
 
 def _exp_excess(x: float) -> float:
-    """The excess e^x - 1 - x >= 0, with its digits near 0."""
+    """The excess e^x - 1 - x >= 0, accurate near 0."""
     if abs(x) > _SMALL:
         return math.expm1(x) - x
     series = 1.0
@@ -207,15 +209,15 @@ def _exp_excess(x: float) -> float:
 
 
 def _stationary(a: float, rise: float, delta: float, end: float) -> float | None:
-    """The q < ``end`` at which F(p, q) is smallest on the whole line; None if it is not before it.
+    """The q at which F(p, q) is smallest on the whole line; None if it is not below ``end``.
 
     With rho = p/q and s = (1-p)/(1-q) < 1 the derivative along the line vanishes where
 
         log l + (a-1) log(rho / s) = log(a e^eps - (a-1) s),   l = a e^eps - (a-1) rho > 0.
 
-    The difference of both sides rises in log l, with a slope of about 1 - l / rho: Newton's method,
-    kept in a bracket. The second summand of F is often so small that l is nearly 0 and one step
-    does.
+    The left side minus the right side rises in log l, with a slope of about 1 - l / rho, so that
+    Newton's method within a bracket finds the zero. The second summand of F is often so small that
+    l is nearly 0 and one step suffices.
     """
     b = a - 1.0
     growth = 1.0 + rise
@@ -251,10 +253,10 @@ def _stationary(a: float, rise: float, delta: float, end: float) -> float | None
 
 
 def _polished(a: float, rise: float, delta: float, end: float, q: float) -> float:
-    """The stationary q where p and q are close: there :func:`_stationary` has lost its digits.
+    """The stationary q if p and q are close, where :func:`_stationary` loses digits.
 
-    Its q is only a start, which may be off by a factor: Newton's method for the digits that
-    :func:`_rising` keeps, in log q, between a q where F falls and one where it rises.
+    The given q may be off by a factor. From there, Newton's method in log q finds the zero of
+    :func:`_rising`, which keeps its digits, between a q at which F falls and one at which it rises.
     """
     low, high = 0.0, end
     for _ in range(_STEPS):
@@ -274,7 +276,7 @@ def _polished(a: float, rise: float, delta: float, end: float, q: float) -> floa
 
 
 def _rising(a: float, rise: float, delta: float, end: float, q: float) -> float:
-    """A number of the sign of dF/dq along the line, with its digits where p is close to q."""
+    """A number with the sign of dF/dq along the line, accurate if p is close to q."""
     b = a - 1.0
     growth = 1.0 + rise
     gap = delta + rise * q

@@ -2,23 +2,23 @@ r"""The best conversion that a single order allows.
 
 Guarantee
 ---------
-Let p and q be the probabilities of one event under two neighbours. By data processing (a, r)-RDP
-allows only pairs in the convex region
+Let p and q be the probabilities of one event under two neighbours. By data processing, (a, r)-RDP
+allows only pairs (p, q) in the convex region
 
     p^a q^(1-a) + (1-p)^a (1-q)^(1-a) <= e^((a-1) r)
 
-and, since neighbouring is symmetric, its reflection with p and q swapped. So (eps, delta)-DP holds
-with delta = max {p - e^eps q} over that region, and with eps = max {log (p - delta)/q}; and a
-mechanism with two outputs attains it, so no conversion from one order alone says more. What is
-returned is an upper bound: the maximum is bracketed on the region's boundary and bounded by the
-bracket's corners. Where the bracket is at the end of the search, or floats do not resolve the
-boundary, Balle et al.'s conversion takes its place.
+and, because neighbouring is symmetric, only pairs for which (q, p) is in it, too. So (eps,
+delta)-DP holds with delta = max {p - e^eps q} over both regions, and with eps = max {log (p -
+delta)/q}. A mechanism with two outputs attains the maximum, so no conversion from one order alone
+gives less. The value returned is an upper bound: a search brackets the maximum on the region's
+boundary, and the corners of the bracket bound it. If the bracket is at the end of the search, or
+floats do not resolve the boundary, Balle et al.'s conversion is used instead.
 
 The boundary q(p) of the first constraint is found by Newton's method on log q, in which the
-constraint is convex and decreasing, started on the side of too small q, with the constraint
-loosened by what floats may have lost: a lower bound on q errs towards a larger epsilon. Where
-p + q > 1 the reflected constraint binds, and its boundary is the reflection (1 - q(p), 1 - p) of
-the part with p + q <= 1.
+constraint is convex and decreasing. The method starts from a q that is too small, and the
+constraint is loosened by what rounding may have lost. The result is a lower bound on q, and errs
+towards a larger epsilon. If p + q > 1, the constraint with p and q swapped is the stricter one; its
+boundary is the reflection (1 - q(p), 1 - p) of the part with p + q <= 1.
 
 Source
 ------
@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 _POINTS = 33
 _ROUNDS = 14
 _NEWTON_STEPS = 80
-# Below this divergence the two probabilities are too close for floats to locate the boundary.
+# Below this divergence p and q are too close for floats to locate the boundary.
 _SMALLEST_RDP = 1e-13
 # exp of anything lower is not a normal float.
 _LOWEST = -690.0
@@ -52,7 +52,10 @@ _ULP = 2.3e-16
 
 
 class _Bracket(NamedTuple):
-    """Where along the boundary the maximum is, and the bound that the bracket gives."""
+    """An interval of the boundary with the maximum, and a bound on the values in it.
+
+    ``resolved`` says whether floats have located the maximum inside of the search.
+    """
 
     low: Array
     high: Array
@@ -91,9 +94,9 @@ def _both_sides(orders: Array, rdp: Array, delta: float) -> tuple[_Bracket, _Bra
 
 
 def best_point(order: float, rdp: float, delta: float) -> tuple[float, float, bool]:
-    """A pair near the maximum at one order: p, log q, and whether its reflection is meant.
+    """A pair near the maximum at one order: p, log q, and whether to take its reflection.
 
-    This only proposes a pair, which :mod:`rdpkit.conversions.balls` checks.
+    The pair is only a proposal, which :mod:`rdpkit.conversions.balls` checks.
     """
     a, r = np.array([order]), np.array([rdp])
     near, far = _both_sides(a, r, delta)
@@ -137,10 +140,10 @@ def _bracket(
     probability: Callable[[Array], Array],
     bound: Callable[[Array, Array, Array], Array],
 ) -> _Bracket:
-    """Zoom in on the maximum over w, then bound it over the last bracket.
+    """Narrow down the maximum over w, where p is ``probability(w)``, and bound it.
 
-    ``bound`` maps the ends of a bracket and log q at its lower end to a bound on the objective
-    inside of it; with both ends the same it is the objective.
+    ``bound`` maps the ends of an interval of w, and log q at the lower end, to a bound on the
+    quantity to maximise in that interval. For an interval of one point it is the quantity itself.
     """
     low = np.minimum(start, -60.0)
     high = np.full(orders.shape, 40.0)
@@ -157,20 +160,20 @@ def _bracket(
             low = w[rows, np.maximum(pick - 1, 0)]
             high = w[rows, np.minimum(pick + 1, _POINTS - 1)]
         value = bound(low, high, _log_boundary(orders, rdp, probability(low)))
-    # A maximum at the very start of the search may lie beyond it. One at its end does not: there
-    # the constraint p + q <= 1 has cut the boundary off.
+    # A maximum at an end of the search may really lie beyond it. If the value is -inf, the
+    # constraint p + q <= 1 has cut off the whole boundary.
     resolved &= (low > first) | np.isneginf(value)
     resolved &= ~np.isnan(value) & ((high < last) | np.isneginf(value))
     return _Bracket(low=low, high=high, value=np.asarray(value), resolved=resolved)
 
 
 def _log_boundary(a: Array, r: Array, p: Array) -> Array:
-    """Log q(p): a lower bound on it that Newton's method makes tight."""
+    """A lower bound on log q(p), made tight by Newton's method."""
     a, r, p = np.broadcast_arrays(a, r, p)
     target = (a - 1.0) * r
     log_p = np.log(p)
     log_rest = np.log1p(-p)
-    # With the first summand alone the constraint gives this; the second only raises q.
+    # The boundary without the second summand, which can only raise q.
     u = a / (a - 1.0) * log_p - r
     u = u - 4.0 * _ULP * np.abs(u)
     for _ in range(_NEWTON_STEPS):
@@ -188,7 +191,7 @@ def _log_boundary(a: Array, r: Array, p: Array) -> Array:
         )
         slope = (1.0 - a) * (weight - (1.0 - weight) * q / (1.0 - q))
         step = (target + 4.0 * _ULP * lost - value) / slope
-        # Past the diagonal the slope changes sign; rounding may send a converged step there.
+        # Rounding may take a converged q past the diagonal, where the slope changes its sign.
         step = np.where((step > 0.0) & np.isfinite(step), step, 0.0)
         u = np.minimum(u + step, log_p)
         if not (step > 1e-15 * np.maximum(1.0, np.abs(u))).any():

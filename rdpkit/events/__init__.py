@@ -41,8 +41,8 @@ _OWN: tuple[type[Event], ...] = (
 class Mechanisms(Mapping[str, type[Event]]):
     """Every kind of event by name: rdpkit's own, then those that installed packages add.
 
-    Packages add theirs under the entry-point group ``rdpkit.events``. They are imported when a name
-    is asked for that is not one of rdpkit's own, or when all names are listed.
+    Packages add events under the entry-point group ``rdpkit.events``. These packages are imported
+    when a name is looked up that is not one of rdpkit's own, or when all names are listed.
     """
 
     def __init__(self) -> None:
@@ -98,12 +98,12 @@ def event_from_parameters(mechanism: str, parameters: Mapping[str, Any]) -> Even
 
 
 def check_given_parameters(mechanism: str, parameters: Mapping[str, Any]) -> None:
-    """Check the parameters that are given where others are missing.
+    """Check the parameters that are given, although others are missing.
 
     Raises
     ------
     ValueError
-        For an unknown mechanism or parameter, or a bad value among those given.
+        For an unknown mechanism or parameter, or a bad value of a parameter that is given.
     """
     check_given(mechanism, parameters, MECHANISMS)
 

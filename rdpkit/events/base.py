@@ -1,4 +1,4 @@
-"""What every event says of itself."""
+"""The base class of all events."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from rdpkit.events.mixing import Mixing
 class Event:
     """A frozen description of what was released, in the user's own units.
 
-    An event knows nothing of theorems. A mechanism of a paper says through :meth:`expand` which
-    primitive events (Gaussian, sampled Gaussian, compositions) an adversary sees at most; sound
-    bounds are computed on those. All that other rooms need to know about one kind of event is
-    described here, and every method has a default that says "not known".
+    An event knows nothing of theorems. The event of a paper's mechanism expands, by :meth:`expand`,
+    to primitive events (Gaussian, sampled Gaussian, compositions) that reveal at least as much, and
+    sound bounds are computed for those. The methods are all that other packages ask of an event.
+    Every method has a default, which says that nothing is known.
 
     Attributes
     ----------
     mechanism : str
         The name of this kind of event in claims and on the command line.
     mixing : Mixing or None
-        For mechanisms that release noisy means or sums of records: what planning chooses.
+        For mechanisms that release noisy means or sums of records: the parameters that planning
+        may change.
     """
 
     mechanism: ClassVar[str] = ""
     mixing: ClassVar[Mixing | None] = None
 
     def expand(self) -> Event | None:
-        """An event made of primitive ones whose privacy bounds this one's; None for a primitive."""
+        """An event made of primitive events that leaks at least as much; None for a primitive."""
         return None
 
     def assumptions(self) -> tuple[str, ...]:
@@ -50,15 +51,15 @@ class Event:
         return {}
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """The pairs of distributions that bound one release; only asked of primitive events.
+        """The pairs of distributions that bound one release; only called for primitive events.
 
         Parameters
         ----------
         adjacency : Adjacency
-            The neighbouring relation; under add-or-remove-one the pairs are for a removal.
+            The neighbouring relation. Under add-or-remove-one the pairs are for a removal.
         attained : bool
-            False: pairs that bound what the release leaks. True: pairs that the data sets of
-            :meth:`neighbours` attain.
+            If False, the pairs bound what the release leaks. If True, the data sets of
+            :meth:`neighbours` attain them.
 
         Raises
         ------
@@ -77,8 +78,8 @@ class Event:
         adjacency : Adjacency
             The neighbouring relation.
         touched : tuple of int
-            For an event that expands to a :class:`rdpkit.Parallel`: the part that the changed
-            record leaves, then the part that it joins, if another.
+            For an event that expands to a :class:`rdpkit.Parallel`: the index of the part that the
+            changed record leaves, and, if it joins another part, the index of that part.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Events made of events: one after the other, the same again, and on disjoint parts."""
+"""Events made of events: several in a row, one repeated, and several on disjoint parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _events(value: object) -> tuple[Event, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composed(Event):
-    """Several releases from the same data, each free to depend on the ones before.
+    """Several releases from the same data; each may depend on the outputs of earlier ones.
 
     Released: the outputs of all events. Renyi divergences and privacy losses add up.
 
@@ -36,7 +36,7 @@ class Composed(Event):
     Raises
     ------
     ValueError
-        If it is empty, or holds something that is no event.
+        If ``events`` is empty, or holds something that is not an event.
 
     Examples
     --------
@@ -71,9 +71,9 @@ class Composed(Event):
 class Repeated(Event):
     """The same release a number of times, with fresh randomness each time.
 
-    Released: ``count`` outputs of the event. Renyi divergences and privacy losses add up. Of a
-    :class:`Parallel` event the partition is the same every time: a record is in the same part in
-    all of the releases.
+    Released: ``count`` outputs of the event. Renyi divergences and privacy losses add up. If the
+    event is a :class:`Parallel`, the partition is the same every time, so that a record is in the
+    same part in all releases.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Repeated(Event):
     Raises
     ------
     ValueError
-        If ``event`` is no event, or ``count`` is not an integer of at least 1.
+        If ``event`` is not an event, or ``count`` is not an integer of at least 1.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Repeated(Event):
         return (("event", self.event),)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """How often: fewer releases are more private."""
+        """The number of releases; fewer releases are more private."""
         return {"count": COUNT}
 
     def with_one_more_record(self) -> Event:
@@ -121,23 +121,23 @@ class Repeated(Event):
 class Parallel(Event):
     """Releases from disjoint parts of the data, where a record's own value decides its part.
 
-    Released: the output of one event for each part. Under add-or-remove-one a single part is
-    touched, so that the largest divergence of a part counts. Under replace-one the new record may
-    fall in another part than the old one (a changed label): then one part loses a record and
-    another gains one, and the divergences of both count.
+    Released: the output of one event for each part. Under add-or-remove-one the change touches a
+    single part, so the divergence is the largest divergence of a part. Under replace-one the new
+    record may be in another part than the old one, for example if its label changes. Then one part
+    loses a record and another part gains one, and the divergences of both parts add up.
 
     Parameters
     ----------
     events : sequence of Event
         What is released from each part; at least one event.
     record_keeps_its_part : bool
-        Whether a replaced record stays in its part. True is right only where the part is fixed by
-        something that is the same in both neighbours (a public key).
+        Whether a replaced record stays in its part. True is right only if the part is determined
+        by something that is the same in both neighbours (a public key).
 
     Raises
     ------
     ValueError
-        If ``events`` is empty, or holds something that is no event.
+        If ``events`` is empty, or holds something that is not an event.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Parallel(Event):
         return _numbered(self.events)
 
     def with_one_more_record(self) -> Event:
-        """Every part with one record more: whichever part the record joins, it is counted."""
+        """Every part with one more record, because the record may join any part."""
         return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
 
     def record_may_move(self, adjacency: Adjacency) -> bool:

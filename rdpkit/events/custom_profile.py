@@ -17,9 +17,10 @@ from rdpkit.events.losses import Losses, ProfilePoints
 class CustomProfile(Event):
     """A mechanism of which only points of the privacy profile are known.
 
-    It is (epsilons[i], deltas[i])-DP under ``adjacency`` for every i. One point is the plain
-    (epsilon, delta) statement of a paper; delta 0 makes it pure. More points say more. Neighbouring
-    is symmetric, so every point bounds the hockey-stick divergence in both directions.
+    It is (epsilons[i], deltas[i])-DP under ``adjacency`` for every i. One point is a plain
+    (epsilon, delta) guarantee as papers state it; with delta 0 it is pure differential privacy.
+    More points give tighter bounds. Neighbouring is symmetric, so every point bounds the
+    hockey-stick divergence in both directions.
 
     Parameters
     ----------
@@ -67,13 +68,13 @@ class CustomProfile(Event):
             raise _validate.fail("deltas", condition, self.deltas)
         if (deltas[1:] > deltas[:-1]).any():
             raise _validate.fail("deltas", "not to increase with epsilons", self.deltas)
-        # Adding zero turns -0.0 into 0.0: equal events then look equal, too.
+        # Adding zero turns -0.0 into 0.0, so that equal events are also printed alike.
         object.__setattr__(self, "epsilons", tuple(float(v) + 0.0 for v in epsilons))
         object.__setattr__(self, "deltas", tuple(float(v) + 0.0 for v in deltas))
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """The points; no data sets are known that attain them."""
+        """The points, as an upper bound only: no data sets are known that attain them."""
         if attained or adjacency is not self.adjacency:
             return Event.losses(self, adjacency, attained=attained)
         return (ProfilePoints(epsilons=self.epsilons, deltas=self.deltas),)

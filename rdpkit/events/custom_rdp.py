@@ -23,7 +23,7 @@ class CustomRdp(Event):
         Renyi orders without a unit; each above 1, strictly increasing.
     values : sequence of float, shape (k,)
         Upper bounds on the Renyi divergence between neighbours, in nats; each at least 0, as many
-        as there are orders. inf says nothing.
+        as there are orders. inf stands for an unknown bound.
     adjacency : Adjacency or str
         The neighbouring relation under which they hold.
 

@@ -1,7 +1,8 @@
-"""How an event tells which neighbouring data sets attain its lower bound.
+"""The neighbouring data sets by which an event describes how its lower bound is attained.
 
 All records lie on one line through the origin, and the changed record is as far from the others as
-records may be. What a release tells about the changed record is then a one-dimensional pair.
+records may be. What a release tells about the changed record is then a pair of one-dimensional
+distributions.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordGroup:
-    """Equal records: how many, where on the line, and their label.
+    """Several equal records.
 
     Parameters
     ----------
     count : int
-        How many.
+        Number of records.
     position : float
         Signed L2 distance from the origin along the line.
     label : int
@@ -79,7 +80,7 @@ class NeighbouringDataSets:
     second : DataSet
         The data set without that record, or with another in its place.
     direction : {"axis", "diagonal"}
-        The line: the first coordinate axis, or that of (1, ..., 1)/sqrt(d).
+        The direction of the line: the first coordinate axis, or (1, ..., 1)/sqrt(d).
     """
 
     first: DataSet
@@ -88,7 +89,7 @@ class NeighbouringDataSets:
 
 
 def data_set(*groups: RecordGroup) -> DataSet:
-    """The data set of those groups that are not empty."""
+    """The data set made of these groups, without the empty ones."""
     return DataSet(groups=tuple(group for group in groups if group.count))
 
 
@@ -109,13 +110,13 @@ def one_record_changed(
     adjacency : Adjacency
         The neighbouring relation.
     changed, replacement : float
-        Positions of the record and of the one that takes its place under replace-one.
+        Positions of the record, and of its replacement under replace-one.
     rest : tuple of RecordGroup
         The records that both data sets have.
     label, new_label : int
-        Classes of the two records.
+        Classes of the record and of its replacement.
     direction : {"axis", "diagonal"}
-        The line that positions are on.
+        The direction of the line on which the positions are.
     """
     first = data_set(*rest, RecordGroup(count=1, position=changed, label=label))
     second = data_set(*rest)
@@ -134,23 +135,23 @@ def one_record_of_a_class_changed(
     replacement: float,
     direction: Literal["axis", "diagonal"] = "axis",
 ) -> NeighbouringDataSets:
-    """Classes of records at ``others``, of which one record of one class is at ``changed``.
+    """Neighbours in which one record of one class is at ``changed``, and all others at ``others``.
 
     Parameters
     ----------
     sizes : tuple of int
-        Records of each class in the larger data set.
+        Number of records of each class in the larger data set.
     adjacency : Adjacency
         The neighbouring relation.
     touched : tuple of int
-        The class that the record leaves, then the one that it joins, if it moves to another; the
-        first class if empty.
+        The class that the record leaves, and, if it moves, the class that it joins. An empty tuple
+        means that it leaves the first class.
     others, changed : float
-        Positions of all other records, and of the changed one.
+        Positions of all other records, and of the changed record.
     replacement : float
-        Position of the record that takes its place where it does not move to another class.
+        Position of the new record under replace-one if it stays in the class.
     direction : {"axis", "diagonal"}
-        The line that positions are on.
+        The direction of the line on which the positions are.
     """
     left = touched[0] if touched else 0
     moved = len(touched) > 1

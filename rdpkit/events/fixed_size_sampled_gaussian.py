@@ -19,9 +19,8 @@ from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
 class FixedSizeSampledGaussian(Event):
     """The sum or mean over a sample of fixed size plus Gaussian noise, released once.
 
-    Released: sum of x_i over the sample S, divided by ``sample_size`` if it is a mean,
-    + N(0, noise_std^2 I). S holds ``sample_size`` of ``population_size`` records, drawn uniformly
-    without replacement.
+    Released: the sum of x_i over the sample S, or their mean, plus N(0, noise_std^2 I). S holds
+    ``sample_size`` of ``population_size`` records, drawn uniformly without replacement.
 
     Parameters
     ----------
@@ -34,8 +33,8 @@ class FixedSizeSampledGaussian(Event):
         Number of records drawn; at least 1 and at most population_size.
     population_size : int
         Number of records to draw from, in the larger of two neighbours; at least sample_size. Under
-        add-or-remove-one the smaller neighbour must be sampled too: where the two are equal no
-        bound holds.
+        add-or-remove-one it must exceed sample_size for a bound to hold, because the smaller
+        neighbour is sampled, too.
     release : {"sum", "mean"}
         Whether the noise is added to the sum or to the mean of the sample.
     record_diameter : float, optional
@@ -92,8 +91,8 @@ class FixedSizeSampledGaussian(Event):
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private, and so is a larger population.
 
-        A larger sample leaks more in a sum. In a mean each record counts less, too, so neither
-        direction always holds.
+        A larger sample leaks more if a sum is released. In a mean, each record of a larger sample
+        counts less, so that a larger sample may be more or less private.
         """
         is_mean = self.release == "mean"
         return {
@@ -108,12 +107,12 @@ class FixedSizeSampledGaussian(Event):
         }
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """A mixture against a Gaussian; from above, in both directions if a record is replaced."""
+        """A mixture and a Gaussian; an upper bound under replace-one is for both directions."""
         unbounded = adjacency is Adjacency.ADD_OR_REMOVE_ONE
         if unbounded and self.sample_size == self.population_size:
             raise NoLossDistributionError(
-                "A sample of the whole population cannot be drawn with one record less: "
-                "expected sample_size < population_size under add_or_remove_one."
+                "Under add_or_remove_one the smaller neighbour must have enough records for the "
+                "sample: expected sample_size < population_size."
             )
         return sampled_step(
             "removed" if unbounded or attained else "replaced",

@@ -1,4 +1,4 @@
-"""How an event tells calibration which of its parameters may be chosen, and in which range."""
+"""The parameters of an event that calibration may choose, and their ranges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Direction = Literal[1, -1, 0]
 ValueKind = Literal["number", "integer", "integers"]
 
 SMALLEST, LARGEST = 1e-45, 1e45
-"""The range of every search; a noise multiplier made of two such numbers is still a float."""
+"""The range of every search. The quotient of two numbers in it is still a float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +21,15 @@ class FreeParameter:
     Parameters
     ----------
     private : {1, -1, 0}
-        1 if larger values are more private, -1 if smaller values are, 0 if neither always holds.
+        1 if larger values are more private, -1 if smaller values are, 0 if it depends.
     kind : {"number", "integer", "integers"}
-        What its values are.
+        The type of its values.
     lowest, highest : float
         The ends of its range while all other parameters keep their values.
     scaled : tuple of str
-        Only where ``private`` is 0: the names of the noises that, multiplied by high/low, make a
-        release at ``low`` leak no more than a release at any value in [low, high].
+        Only if ``private`` is 0: the names of noises. If they are multiplied by high/low, a release
+        at ``low`` leaks no more than a release at any value in [low, high] with the noises as they
+        were.
     """
 
     private: Direction
@@ -74,7 +75,7 @@ COUNT = integer(-1)
 
 
 def geometry(record_norm: float, record_diameter: float | None) -> dict[str, FreeParameter]:
-    """The norm and the diameter of records, of which each limits the other."""
+    """The norm and the diameter of records; each limits the range of the other."""
     return {
         "record_norm": number(-1, lowest=(record_diameter or 0.0) / 2.0 or SMALLEST),
         "record_diameter": number(-1, highest=2.0 * record_norm),

@@ -16,7 +16,7 @@ from rdpkit.events.losses import Losses, sampled_step
 
 
 def check_geometry(record_norm: float, record_diameter: float | None) -> float:
-    """The diameter to use: the one given, or twice the norm, which always bounds it."""
+    """The diameter to use: the one given, or else twice the norm, which is an upper bound."""
     largest = 2.0 * record_norm
     if record_diameter is None:
         return largest
@@ -81,7 +81,7 @@ class Gaussian(Event):
         return min(self.noise_std / self.sensitivity(adjacency), math.inf)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private; larger or more distant records are less so."""
+        """More noise is more private; larger or more distant records are less private."""
         return {"noise_std": NOISE, **geometry(self.record_norm, self.record_diameter)}
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
@@ -91,7 +91,7 @@ class Gaussian(Event):
         )
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record alone, or one against its mirror image."""
+        """One record and no record, or one record and its mirror image."""
         if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
             position = self.record_norm
         else:

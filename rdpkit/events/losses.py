@@ -1,7 +1,6 @@
-"""How an event tells which privacy losses a release has: as the pairs of distributions behind it.
+"""The pairs of distributions by which an event describes the privacy losses of a release.
 
-An event only describes its pairs. What they add up to is computed in
-:mod:`rdpkit.accountants.losses`.
+An event only describes its pairs. :mod:`rdpkit.accountants.losses` composes them.
 """
 
 from __future__ import annotations
@@ -23,16 +22,17 @@ class Step:
     Parameters
     ----------
     kind : {"removed", "added", "replaced"}
-        "removed": (1-q) N(0) + q N(1) against N(0), variance z^2. "added": the same with the two
-        exchanged. "replaced": the privacy profile of (1-q) N(0) + q N(1) against
-        (1-q) N(0) + q N(other) at losses >= 0, and its mirror image to the left. With other = -1
-        it is that pair's own curve, and with q = 1 that of two Gaussians.
+        All Gaussians N(mean) have the variance z^2. "removed": (1-q) N(0) + q N(1) against N(0).
+        "added": the same pair in the other direction. "replaced": at losses >= 0 the privacy
+        profile of (1-q) N(0) + q N(1) against (1-q) N(0) + q N(other), and at losses < 0 its mirror
+        image. With other = -1 this is the curve of the pair itself, and with q = 1 the curve of two
+        Gaussians.
     noise_multiplier : float
         z.
     sampling_probability : float
         q in (0, 1].
     other : float
-        For "replaced", where the second value of the record is if the first is at 1: in [-1, 1).
+        For "replaced", the position of the new record if the old one is at 1; in [-1, 1).
     """
 
     kind: Kind
@@ -42,12 +42,12 @@ class Step:
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether the step is a pair of Gaussians, which all compose to one."""
+        """Whether the step is a pair of Gaussians; such steps compose to a pair of Gaussians."""
         return self.kind == "replaced" and self.sampling_probability == 1.0
 
     @property
     def is_a_pair(self) -> bool:
-        """Whether one pair of distributions has exactly this curve, so that it can be attained."""
+        """Whether one pair of distributions has exactly this curve, and can attain it."""
         return self.kind != "replaced" or self.is_gaussian or self.other == -1.0
 
     def reversed(self) -> Step:
@@ -73,20 +73,21 @@ class ProfilePoints:
 
 
 Losses = tuple[Step | ProfilePoints, ...]
-"""What one release amounts to; nothing at all if it leaks nothing."""
+"""The losses of one release; an empty tuple if it leaks nothing."""
 
 
 def sampled_step(
     kind: Kind, *, noise_multiplier: float, sampling_probability: float, other: float = 0.0
 ) -> Losses:
-    """The step of a release that a record joins with some probability, which may be 0 or 1.
+    """The step of a release in which a record takes part with a probability, which may be 0 or 1.
 
     Parameters are those of :class:`Step`.
     """
     if sampling_probability == 0.0:
         return ()
     if sampling_probability == 1.0:
-        # All kinds are then one Gaussian pair, up to its distance; equal steps compose exactly.
+        # Every kind is then a pair of Gaussians, of which only the distance matters. Writing all of
+        # them alike makes equal steps equal, and these compose exactly.
         kind, noise_multiplier, other = "replaced", noise_multiplier / (1.0 - other), 0.0
     step = Step(
         kind=kind,

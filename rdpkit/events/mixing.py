@@ -1,4 +1,4 @@
-"""How an event that releases noisy means, or sums, of records tells planning what is what."""
+"""Which parameters of an event say how it mixes records into noisy means or sums."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixing:
-    """The parameters by which one kind of event mixes records, by their names.
+    """The names of the parameters by which one kind of event mixes records.
 
-    Its methods read them from an event of that kind.
+    Planning asks the methods, which read the parameters from an event of that kind.
 
     Parameters
     ----------
     mixed : str
-        How many records a release is made of.
+        The number of records that a release is made of.
     releases : str
-        How many releases there are (of each class, where there are any).
+        The number of releases (of each class, if there are classes).
     noise : str
         The standard deviation of the noise on the features.
     label_noise : str or None
-        That of the noise on the labels; None if labels are not released with noise.
+        The standard deviation of the noise on the labels; None if they are released without noise.
     soft_labels : bool
-        Whether labels are released as means of records of several classes, so that their noise
-        protects something.
+        Whether labels are means over records of several classes. Only then does the noise on the
+        labels protect anything.
     is_sum : bool
         Whether the noise is added to a sum of records rather than to their mean.
     scale : str or None
-        The size of a record's features, in which a signal is measured: the clip norm, or the range
-        of a coordinate. None stands for 1.
+        The size of a record's features, with which the noise is compared: the clip norm, or the
+        range of a coordinate. None stands for 1.
     population : str
-        How many records a release is drawn from: a number, or one for each class.
+        The number of records that a release is drawn from: one number, or one for each class.
     """
 
     mixed: str
@@ -49,11 +49,11 @@ class Mixing:
         return 1.0 if self.scale is None else float(getattr(event, self.scale))
 
     def population_of(self, event: Any) -> int:
-        """How many records a release is drawn from, at least."""
+        """The number of records that a release is drawn from; the smallest if classes differ."""
         return _smallest(getattr(event, self.population))
 
     def releases_of(self, event: Any) -> int:
-        """Releases, of a class where they are per class; the fewest where classes differ."""
+        """The number of releases (of each class); the smallest if classes differ."""
         return _smallest(getattr(event, self.releases))
 
     def noise_of_mean(self, event: Any) -> float:
@@ -69,10 +69,11 @@ class Mixing:
         return replace(event, **changes)
 
     def with_label_share(self, event: Any, share: float) -> Any:
-        """The event with ``share`` of what a record may leak spent on its label.
+        """The event with the label noise that makes labels leak ``share`` of what a record leaks.
 
-        A record's squared distance over the noise is dx / sx^2 + 2 / sy^2; the second summand is
-        ``share`` of it. The noise on the features is kept, and that on the labels follows from it.
+        With d_x features, feature noise s_x and label noise s_y, the squared distance of two
+        records over the noise is d_x / s_x^2 + 2 / s_y^2. The second summand becomes ``share`` of
+        the sum. The feature noise is not changed.
         """
         assert self.label_noise is not None
         scale = getattr(event, self.noise)

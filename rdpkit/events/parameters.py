@@ -1,4 +1,4 @@
-"""The parameters of events as tables and command lines see them, and events made of them."""
+"""The parameters of events as tables and command lines name them, and events built from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rdpkit.events.base import Event
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of an event, as a TOML key or a command-line option sees it."""
+    """One parameter of an event, which is a key in TOML and an option on the command line."""
 
     name: str
     kind: Literal["integer", "integers", "number", "choice", "flag", "event", "events", "numbers"]
@@ -39,7 +39,7 @@ class Parameter:
 
 
 def _kind_of(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
-    """Kind, choices and whether None is a value; see also :func:`_one_for_all`."""
+    """The kind of a parameter, its choices, and whether it may be None."""
     nullable = False
     if get_origin(annotation) in (types.UnionType, typing.Union):
         members = [m for m in get_args(annotation) if m is not type(None)]
@@ -62,7 +62,7 @@ def _kind_of(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
 
 
 def _one_for_all(annotation: Any) -> bool:
-    """Whether a single integer stands for a list of equal ones."""
+    """Whether a single integer may be given for a list of equal integers."""
     return get_origin(annotation) in (types.UnionType, typing.Union) and int in get_args(annotation)
 
 
@@ -118,7 +118,7 @@ def build(mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, typ
 
 
 def _known(mechanism: Any, known: Mapping[str, type[Event]]) -> type[Event]:
-    """The event type of that name; the other names are looked at only where there is none."""
+    """The event type of that name. Packages that add events are imported only if needed."""
     if not isinstance(mechanism, str) or mechanism not in known:
         _validate.choice("mechanism", mechanism, sorted(known))
     return known[mechanism]
@@ -127,10 +127,10 @@ def _known(mechanism: Any, known: Mapping[str, type[Event]]) -> type[Event]:
 def check_given(
     mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, type[Event]]
 ) -> None:
-    """Check the parameters that are given where others are missing.
+    """Check the parameters that are given, although others are missing.
 
-    Missing ones are filled with values that fit almost anything, and an error is passed on if it
-    is about a parameter that was given.
+    Missing parameters are filled with values that fit almost anything. An error is only passed on
+    if it is about a parameter that was given.
 
     Raises
     ------

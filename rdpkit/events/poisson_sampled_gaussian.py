@@ -30,7 +30,7 @@ class PoissonSampledGaussian(Event):
     record_norm : float
         Largest L2 norm of one record's vector, in the units of the sum; above 0.
     sampling_probability : float
-        Probability with which each record joins, the same whoever else does; in [0, 1].
+        Probability with which each record joins, independently of all others; in [0, 1].
     record_diameter : float, optional
         Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
         most 2 * record_norm, which is the default. It matters under replace-one only.
@@ -74,7 +74,7 @@ class PoissonSampledGaussian(Event):
         return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private; larger records, or more of them in a sample, are less so."""
+        """More noise is more private; larger records, or larger samples, are less private."""
         return {
             "noise_std": NOISE,
             "sampling_probability": number(-1, highest=1.0),
@@ -98,12 +98,12 @@ class PoissonSampledGaussian(Event):
         )
 
     def _replaced_record(self, *, attained: bool) -> tuple[float, float]:
-        """Noise multiplier, and where the new record is if the old one is at 1, on one line.
+        """Noise multiplier, and the position of the new record if the old one is at 1 on a line.
 
-        The pair that dominates all others has the old record at the norm and the new one as far
-        from it as it may be: on the other side of the origin if that is farther than the norm
-        (theory page "Poisson sampling under replace-one"). What two data sets attain is x against
-        -x, at the norm or, if nearer, at half of the diameter.
+        In the pair that dominates all others the old record is at the norm, and the new record as
+        far from it as allowed, which may be on the other side of the origin (theory page "Poisson
+        sampling under replace-one"). The pair that two data sets attain is x and -x, at the norm
+        or, if that is smaller, at half of the diameter.
         """
         at_norm = self.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
         diameter = self.record_diameter
@@ -113,11 +113,11 @@ class PoissonSampledGaussian(Event):
             return max(2.0 * self.noise_multiplier(Adjacency.REPLACE_ONE), at_norm), -1.0
         if diameter == self.record_norm:
             return at_norm, 0.0
-        # A quotient and a difference of floats: rounded towards the far side.
+        # The roundings of the quotient and the difference are covered by moving the record farther.
         return at_norm, max(1.0 - diameter / self.record_norm - 4.0 * math.ulp(1.0), -1.0)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record alone, or one against its mirror image."""
+        """One record and no record, or one record and its mirror image."""
         position = self.record_norm
         if adjacency is Adjacency.REPLACE_ONE:
             position = self.noise_std / self._replaced_record(attained=True)[0]

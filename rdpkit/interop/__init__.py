@@ -1,9 +1,9 @@
-"""Bridges to the libraries that people already use. Each is imported when it is first asked for.
+"""Translations to and from other libraries, each imported when it is first asked for.
 
 ``to_dp_event`` and ``from_dp_event`` translate events to and from dp-accounting's; an
 ``RdpkitAccountant`` can be used in place of dp-accounting's accountants.
-:mod:`rdpkit.interop.opacus` holds the accountant for Opacus, which has to be installed for it;
-importing that module registers it.
+:mod:`rdpkit.interop.opacus` holds an accountant for Opacus, which has to be installed; importing
+that module registers the accountant.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from rdpkit.events import Composed, CustomProfile, Event, Repeated
 from rdpkit.guarantee import Guarantee
 from rdpkit.interop import profiles
 from rdpkit.interop.events_from_dp_accounting import from_dp_event
-from rdpkit.interop.noise_reading import UnconvertibleEventError
+from rdpkit.interop.noise_reading import NoiseReading, UnconvertibleEventError
 
 _BOUNDS = (analysis.BEST, analysis.BEST_RDP, UPPER_ID)
 _RELATIONS = {
@@ -31,11 +31,11 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
     Guarantee
     ---------
     What was composed is (epsilon, delta)-DP under the neighbouring relation, for every pair that
-    :meth:`get_epsilon` and :meth:`get_delta` return: upper bounds.
+    :meth:`get_epsilon` and :meth:`get_delta` return.
 
     Assumes
     -------
-    That noise multipliers mean what ``noise_relative_to`` says.
+    Noise multipliers mean what ``noise_relative_to`` says.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         dp-accounting's enumeration or rdpkit's. There is no default, and no counterpart of
         ``REPLACE_SPECIAL``.
     noise_relative_to : {"record_norm", "swap_distance"}, optional
-        As for :func:`rdpkit.interop.from_dp_event`: under replace-one, events with noise are not
-        supported without it.
+        As for :func:`rdpkit.interop.from_dp_event`. Under replace-one, events with noise are only
+        supported if it is given.
     bound : {"best", "best-rdp", "pld-upper"}
         As for :func:`rdpkit.epsilon`.
 
@@ -87,10 +87,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
             relation = next(key for key, value in _RELATIONS.items() if value is adjacency)
         super().__init__(relation)
         self._adjacency = _RELATIONS[relation]
-        if noise_relative_to is not None:
-            _validate.choice(
-                "noise_relative_to", noise_relative_to, ("record_norm", "swap_distance")
-            )
+        NoiseReading.parse(self._adjacency, noise_relative_to)
         self._noise_relative_to = noise_relative_to
         self._bound = _validate.choice("bound", bound, _BOUNDS)
         self._counts: dict[Event, int] = {}
@@ -98,7 +95,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
     def _maybe_compose(
         self, event: Any, count: int, do_compose: bool
     ) -> privacy_accountant.PrivacyAccountant.CompositionErrorDetails | None:
-        """Convert the whole event first, so that nothing has changed if that fails."""
+        """Convert the whole event first, so that an error leaves the accountant unchanged."""
         try:
             converted = from_dp_event(
                 event, adjacency=self._adjacency, noise_relative_to=self._noise_relative_to
@@ -116,7 +113,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
 
     @property
     def event(self) -> Event | None:
-        """All that was composed, as one event of rdpkit; None if that is nothing."""
+        """All that was composed, as one event of rdpkit; None if nothing was composed."""
         parts = tuple(
             leaf if count == 1 else Repeated(event=leaf, count=count)
             for leaf, count in self._counts.items()
@@ -138,7 +135,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         )
 
     def get_epsilon(self, target_delta: float) -> float:
-        """Upper bound on epsilon at ``target_delta`` in [0, 1]; inf where there is none.
+        """Upper bound on epsilon at ``target_delta`` in [0, 1]; inf if there is none.
 
         Raises
         ------
@@ -183,7 +180,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         )
 
     def _kept(self, leaf: Event) -> float:
-        """The delta that one release keeps, however large epsilon is."""
+        """The delta of one release that remains however large epsilon is."""
         if isinstance(leaf, CustomProfile):
             return leaf.deltas[-1]
         value, _ = analysis.upper_rdp(leaf, order=_LOWEST_ORDER, adjacency=self._adjacency)
@@ -192,7 +189,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
 
 
 def _leaves(event: Event, adjacency: Adjacency) -> list[tuple[Event, int]]:
-    """The releases inside of compositions, with how often each is made, in order."""
+    """The releases inside of compositions in order, each with its number of repetitions."""
     nothing = profiles.nothing(adjacency)
     found: list[tuple[Event, int]] = []
     pending = [(event, 1)]

@@ -1,4 +1,4 @@
-"""Events from dp-accounting's ``DpEvent``."""
+"""Conversion of dp-accounting's ``DpEvent`` to events."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
 
 _ULP = 2.3e-16
-# A zCDP curve is given at these orders: between them its chord is above it by 1e-5 or less.
+# The orders at which a zCDP curve is given. Between them the chords exceed it by 1e-5 or less.
 _ZCDP_ORDERS = 1.0 + np.geomspace(1e-3, 1e5, 2000)
 
 
 def from_dp_event(
     dp_event: DpEvent, *, adjacency: Adjacency | str, noise_relative_to: str | None = None
 ) -> Event:
-    """What a ``DpEvent`` describes, in units in which a record's norm (or distance) is 1.
+    """The event that a ``DpEvent`` describes, in units in which a record's norm (or distance) is 1.
 
     Guarantee
     ---------
-    The event returned describes the same release under ``adjacency``, or one that leaks at least as
-    much: smooth profiles (Laplace) and zCDP are given at many points, with chords between them.
+    Under ``adjacency`` the event returned describes the same release, or one that leaks at least as
+    much. Smooth profiles (Laplace) and zCDP are given at many points with chords between them.
 
     Assumes
     -------
-    That noise multipliers mean what ``noise_relative_to`` says. The event is for questions under
-    ``adjacency``: a ``"swap_distance"`` tells nothing about a record's norm, which is set to 1.
+    Noise multipliers mean what ``noise_relative_to`` says. The event is for questions under
+    ``adjacency`` only, because a ``"swap_distance"`` does not determine a record's norm, which is
+    set to 1.
 
     Parameters
     ----------
@@ -65,17 +66,17 @@ def from_dp_event(
     Returns
     -------
     Event
-        ``NoOpDpEvent`` becomes a profile that is 0, ``NonPrivateDpEvent`` one that is 1.
+        ``NoOpDpEvent`` becomes the profile 0, and ``NonPrivateDpEvent`` the profile 1.
 
     Raises
     ------
     UnconvertibleEventError
-        For an event that no theorem here is about, a parameter outside of its range, or a noise
-        multiplier whose meaning is open; a ``ValueError``.
+        A ``ValueError``, for an event that no theorem here is about, a parameter outside of its
+        range, or a noise multiplier whose meaning is not clear.
     ValueError
         If ``adjacency`` or ``noise_relative_to`` is not one of the accepted values.
     TypeError
-        If ``dp_event`` is no ``DpEvent``.
+        If ``dp_event`` is not a ``DpEvent``.
 
     Source
     ------
@@ -117,10 +118,10 @@ _WHY_NOT = {
     "SampledWithReplacementDpEvent": "no theorem here is about samples with replacement, in which "
     "a record may occur more than once.",
     "SingleEpochTreeAggregationDpEvent": "it is stated for neighbours in which a record is "
-    "replaced by a special one, a relation that is not among rdpkit's.",
+    "replaced by a special one, and rdpkit does not have this relation.",
     "RepeatAndSelectDpEvent": "no theorem here is about the best of a random number of runs.",
     "TruncatedSubsampledGaussianDpEvent": "no theorem here is about Poisson samples that are cut "
-    "to a largest size; to account it as a plain Poisson sample would be unproven.",
+    "to a largest size, and nothing proves that it leaks as little as a plain Poisson sample.",
 }
 
 
@@ -157,7 +158,7 @@ def _from_gaussian(dp_event: Any, reading: NoiseReading) -> Event:
 
 
 def _from_self_composed(dp_event: Any, reading: NoiseReading) -> Event:
-    # The counts of nested repetitions are multiplied here: a long chain needs no deep recursion.
+    # The counts of nested repetitions are multiplied, so that a long chain needs no recursion.
     inner, count = dp_event, 1
     while type(inner) is type(dp_event):
         count *= _validate.integer("count", inner.count)
@@ -171,7 +172,7 @@ def _from_composed(dp_event: Any, reading: NoiseReading) -> Event:
 
 
 def _gaussian_parts(dp_event: Any, count: int = 1) -> list[tuple[float, int]] | None:
-    """Noise multipliers and counts if an event is made of nothing but Gaussian ones."""
+    """Noise multipliers and counts if an event consists of Gaussian events only; else None."""
     dpe = dp_events()
     if type(dp_event) is dpe.GaussianDpEvent:
         z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
@@ -189,13 +190,14 @@ def _gaussian_parts(dp_event: Any, count: int = 1) -> list[tuple[float, int]] | 
 
 
 def _one_gaussian(dp_event: Any, parts: list[tuple[float, int]], *, adaptive: bool) -> float:
-    """The one noise multiplier of Gaussian releases from the same sample; inf if there are none.
+    """One noise multiplier for Gaussian releases from the same sample; inf if there are none.
 
-    Releases with noise z_i, one after the other, are dominated by one with 1/z^2 = sum 1/z_i^2
-    (Dong, Roth and Su 2022, Corollary 3.3). Where a record is added or removed, two distributions
-    are compared, and the corollary carries over to their mixtures even if later releases depend on
-    earlier ones. Where a record is swapped, three distributions take part, and releases that depend
-    on earlier ones are refused.
+    Releases with noises z_i, one after the other, leak at most as much as one release with
+    1/z^2 = sum 1/z_i^2 (Dong, Roth and Su 2022, Corollary 3.3). If a record is added to a Poisson
+    sample or removed from it, two distributions are compared, and the corollary carries over to
+    their mixtures, even if later releases depend on earlier ones. ``adaptive`` says that this is
+    the case. If a record is swapped, three distributions take part, nothing is proven here about
+    several releases, and they are refused.
     """
     if len(parts) == 1 and parts[0][1] == 1:
         return parts[0][0]
@@ -203,9 +205,10 @@ def _one_gaussian(dp_event: Any, parts: list[tuple[float, int]], *, adaptive: bo
     if 0.0 < total < math.inf and not adaptive:
         raise UnconvertibleEventError(
             dp_event,
-            "several Gaussian releases from one sample, each free to depend on the ones before, "
-            "are proven here for Poisson samples under add_or_remove_one only. Releases that do "
-            "not depend on each other are one: with 1/noise_multiplier^2 the sum of theirs.",
+            "several Gaussian releases from one sample, of which later ones may depend on earlier "
+            "ones, are supported for Poisson samples under add_or_remove_one only. Releases that "
+            "do not depend on each other can be given as one GaussianDpEvent, whose "
+            "1/noise_multiplier^2 is the sum of theirs.",
         )
     return 1.0 / math.sqrt(total) if total > 0.0 else math.inf
 
@@ -214,7 +217,7 @@ def _from_poisson(dp_event: Any, reading: NoiseReading) -> Event:
     probability = _validate.probability("sampling_probability", dp_event.sampling_probability)
     inner = dp_event.event
     while type(inner) is type(dp_event):
-        # A Poisson sample of a Poisson sample is one.
+        # A Poisson sample of a Poisson sample is a Poisson sample.
         probability *= _validate.probability("sampling_probability", inner.sampling_probability)
         inner = inner.event
     parts = _gaussian_parts(inner)
@@ -285,14 +288,14 @@ def _from_laplace(dp_event: Any, reading: NoiseReading) -> Event:
 def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     rate = _validate.non_negative("noise_parameter", dp_event.noise_parameter)
     sensitivity = _validate.integer("sensitivity", dp_event.sensitivity)
-    if rate == 0.0:  # The noise is then no distribution.
+    if rate == 0.0:  # There is no such distribution.
         return profiles.everything(reading.adjacency)
     moved = sensitivity * _moved(dp_event, reading)
     return profiles.discrete_laplace(rate, moved, reading.adjacency)
 
 
 def _moved(dp_event: Any, reading: NoiseReading) -> int:
-    """How far one change of the data moves the sum, in units of what the noise is relative to."""
+    """How far one change of the data moves the sum, in the units in which the noise is given."""
     meaning = reading.of(dp_event, presence=False)
     twice = reading.adjacency is Adjacency.REPLACE_ONE and meaning == "record_norm"
     return 2 if twice else 1
@@ -302,8 +305,8 @@ def _from_randomized_response(dp_event: Any, reading: NoiseReading) -> Event:
     if reading.adjacency is not Adjacency.REPLACE_ONE:
         raise UnconvertibleEventError(
             dp_event,
-            "every record answers, so there is no answer to add or remove: expected adjacency to "
-            "be 'replace_one'.",
+            "every record answers, so no answer can be added or removed: expected adjacency to be "
+            "'replace_one'.",
         )
     noise = _validate.probability("noise_parameter", dp_event.noise_parameter)
     buckets = _validate.integer("num_buckets", dp_event.num_buckets)

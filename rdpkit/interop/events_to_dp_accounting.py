@@ -1,4 +1,4 @@
-"""Events to dp-accounting's ``DpEvent``."""
+"""Conversion of events to dp-accounting's ``DpEvent``."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 def to_dp_event(
     event: Event, *, adjacency: Adjacency | str, noise_relative_to: str | None = None
 ) -> DpEvent:
-    """The ``DpEvent`` that describes an event; a paper's mechanism by what it expands to.
+    """The ``DpEvent`` that describes an event; a paper's mechanism is expanded first.
 
     Guarantee
     ---------
-    An accountant that reads noise multipliers as ``noise_relative_to`` says, and is right, bounds
-    the event under ``adjacency``. A record diameter below twice the norm is not part of a
-    ``DpEvent``; with "record_norm" it is lost, on the safe side.
+    A correct accountant that reads noise multipliers as ``noise_relative_to`` says bounds the event
+    under ``adjacency``. A ``DpEvent`` has no record diameter. If the diameter is below twice the
+    norm, this is lost with "record_norm", which can only make the bound larger.
 
     Assumes
     -------
-    What the event's ``assumptions()`` list.
+    What the event's ``assumptions()`` say.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def to_dp_event(
     Raises
     ------
     UnconvertibleEventError
-        For events that dp-accounting has no counterpart for: curves and profiles of one's own,
-        disjoint parts that are not alike, mechanisms that are no Gaussian ones; a ``ValueError``.
+        A ``ValueError``, for events without a counterpart in dp-accounting: curves and profiles
+        given by the user, disjoint parts that differ, and mechanisms without Gaussian noise.
     ValueError
         If an argument is not one of the accepted values.
 
@@ -127,13 +127,13 @@ def _to_repeated(event: Repeated, reading: NoiseReading) -> Any:
 
 
 def _to_one_part(event: Parallel, reading: NoiseReading) -> Any:
-    """Equal parts count as one part, as long as a changed record touches only one of them."""
+    """Equal parts count as one part if a changed record can touch only one of them."""
     if not event.record_may_move(reading.adjacency) and len(set(event.events)) == 1:
         return _to(event.events[0], reading)
     raise UnconvertibleEventError(
         event,
-        "dp-accounting has no event for disjoint parts. Parts that are all alike count as one "
-        "under add_or_remove_one, or where a record keeps its part.",
+        "dp-accounting has no event for disjoint parts. Parts that are all equal count as one "
+        "under add_or_remove_one, or if a record keeps its part.",
     )
 
 

@@ -1,13 +1,13 @@
 """What a noise multiplier of dp-accounting is relative to: a record's norm, or a distance.
 
-dp-accounting's ``GaussianDpEvent(z)`` says z = s / C: noise over
-the largest norm of a record. Under add-or-remove-one that is the sensitivity, and everyone agrees.
-Under replace-one a sum moves by the distance between two records, up to 2 C, and dp-accounting
-disagrees with itself: its PLD accountant doubles the sensitivity, its RDP accountant does not. So
-under replace-one the caller says which reading is meant:
+The documentation of dp-accounting's ``GaussianDpEvent(z)`` says z = s / C: noise over the largest
+norm of a record. Under add-or-remove-one C is the sensitivity, and the reading is clear. Under
+replace-one a sum moves by the distance between two records, which is up to 2 C, and dp-accounting
+has two readings: its PLD accountant doubles the sensitivity, and its RDP accountant does not.
+Under replace-one the caller therefore says which reading is meant:
 
 ``"record_norm"``
-    z = noise / C, the documented meaning and the PLD accountant's.
+    z = noise / C, the documented meaning and the PLD accountant's reading.
 ``"swap_distance"``
     z = noise / (distance between two records), the RDP accountant's reading.
 """
@@ -26,14 +26,14 @@ _READINGS = ("record_norm", "swap_distance")
 
 
 class UnconvertibleEventError(ValueError):
-    """An event, or a part of one, that the other library cannot express, or reads otherwise.
+    """An event, or a part of one, that cannot be converted without changing its meaning.
 
     Parameters
     ----------
     event : Event or DpEvent
         The part in question.
     reason : str
-        Why.
+        Why it cannot be converted.
     """
 
     def __init__(self, event: Any, reason: str) -> None:
@@ -51,7 +51,7 @@ class NoiseReading:
 
     @classmethod
     def parse(cls, adjacency: Adjacency | str, noise_relative_to: str | None) -> NoiseReading:
-        """Both arguments of a conversion, checked."""
+        """Check the two arguments of a conversion."""
         if noise_relative_to is not None:
             _validate.choice("noise_relative_to", noise_relative_to, _READINGS)
         return cls(
@@ -65,9 +65,9 @@ class NoiseReading:
         Parameters
         ----------
         event : Event or DpEvent
-            What it is for.
+            The event with the noise.
         swaps : bool
-            Whether records are swapped whatever the neighbouring relation.
+            Whether one record takes the place of another under either neighbouring relation.
         presence : bool
             Whether a record's mere presence also moves what is released.
         """
@@ -85,7 +85,7 @@ class NoiseReading:
                 "under replace_one its noise multiplier has two readings in dp-accounting. Expected"
                 " noise_relative_to to be 'record_norm' (noise over the norm of a record: the "
                 "documented meaning, as the PLD accountant reads it) or 'swap_distance' (noise "
-                "over the distance of two records: as the RDP accountant reads it), got None.",
+                "over the distance of two records, as the RDP accountant reads it), got None.",
             )
         if self.noise_relative_to == "swap_distance" and presence and not swaps:
             raise UnconvertibleEventError(

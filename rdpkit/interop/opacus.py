@@ -5,10 +5,10 @@
     import rdpkit.interop.opacus
     engine = opacus.PrivacyEngine(accountant="rdpkit")
 
-It accounts as Opacus does, a Poisson sample of rate q and Gaussian noise of z times the clipping
-norm at every step, under add-or-remove-one. Batches that are seen to be drawn otherwise raise an
-error: Opacus accepts ``poisson_sampling=False``, and its own accountants then return the epsilon
-that would hold for Poisson samples.
+As in Opacus, every step is a Poisson sample of rate q and Gaussian noise of z times the clipping
+norm, under add-or-remove-one. If the accountant sees that batches are drawn in another way, it
+raises an error. Opacus accepts ``poisson_sampling=False``, and its own accountants then return the
+epsilon that would hold for Poisson samples.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ADJACENCY = Adjacency.ADD_OR_REMOVE_ONE
 """What Opacus accounts for: the clipping norm is the sensitivity."""
 
 _BOUNDS = (analysis.BEST, analysis.BEST_RDP, UPPER_ID)
-# Arguments of Opacus' own accountants that have no meaning here, or another one.
+# Arguments of Opacus' own accountants that have no meaning, or another meaning, here.
 _FOREIGN = ("alphas", "eps_error", "delta_error", "poisson")
 _POISSON = (UniformWithReplacementSampler, DistributedUniformWithReplacementSampler)
 _DEEPEST_CALLER = 12
@@ -66,15 +66,15 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
 
     Assumes
     -------
-    That every batch is a Poisson sample, drawn afresh at ``sample_rate``, and that noise of
-    ``noise_multiplier`` times the clipping norm is added to the sum of clipped gradients. That the
-    rate and the expected batch size, which Opacus takes from the number of records, are the same
-    for two neighbours.
+    Every batch is a Poisson sample, drawn afresh at ``sample_rate``, and noise of
+    ``noise_multiplier`` times the clipping norm is added to the sum of clipped gradients. The rate
+    and the expected batch size, which Opacus computes from the number of records, are the same for
+    two neighbours.
 
     Raises
     ------
     ValueError
-        By every method, for an argument outside of its range.
+        Every method raises it for an argument outside of its range.
 
     Source
     ------
@@ -91,13 +91,13 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
     """
 
     def __init__(self) -> None:
-        # Equal steps share one entry, whether or not they follow one another.
+        # Equal steps share one entry, even if others come between them.
         self._counts: dict[tuple[float, float], int] = {}
         super().__init__()
 
     @property
     def history(self) -> list[tuple[float, float, int]]:
-        """(noise_multiplier, sample_rate, number of steps), each kind of step once: a copy."""
+        """A copy of (noise_multiplier, sample_rate, number of steps), each kind of step once."""
         return [(noise, rate, count) for (noise, rate), count in self._counts.items()]
 
     @history.setter
@@ -120,7 +120,7 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
         Parameters
         ----------
         noise_multiplier : float
-            Noise over clipping norm; 0 is allowed, and leaves no guarantee.
+            Noise over clipping norm; 0 is allowed, but then there is no guarantee.
         sample_rate : float
             Probability, in [0, 1], with which a record is in the batch.
         """
@@ -171,8 +171,9 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
         bound : {"best", "best-rdp", "pld-upper"}
             As for :func:`rdpkit.epsilon`.
         **kwargs
-            Opacus hands arguments of its optimizers through here; they are ignored. Arguments of
-            its own accountants (``alphas``, ``eps_error``, ``delta_error``, ``poisson``) raise.
+            Opacus passes on arguments of its optimizers, which are ignored. The arguments of its
+            own accountants (``alphas``, ``eps_error``, ``delta_error``, ``poisson``) raise an
+            error.
         """
         for name in _FOREIGN:
             if name in kwargs:
@@ -201,7 +202,7 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
         """The hook that counts an optimizer's steps.
 
-        Called from ``make_private`` it looks at the data loader that will be used.
+        If it is called by ``make_private``, it checks the data loader that will be used.
 
         Parameters
         ----------
@@ -211,13 +212,13 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If batches are not Poisson samples (``poisson_sampling=False``), or are drawn at a
-            higher rate, or empty ones are replaced by random records (``rand_on_empty=True``).
+            If batches are not Poisson samples (``poisson_sampling=False``), are drawn at a higher
+            rate, or random records take the place of empty batches (``rand_on_empty=True``).
 
         Warns
         -----
         SamplingNotSeenWarning
-            If it is called from elsewhere: batches are then taken to be Poisson samples.
+            If it is called from elsewhere. It then takes the batches to be Poisson samples.
         """
         _, rate = _checked(1.0, sample_rate)
         loader = _loader_of_the_caller(sys._getframe(1))
@@ -235,10 +236,10 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
             batches = optimizer.accumulated_iterations
             if batches != 1:
                 raise ValueError(
-                    f"Expected one batch for each step, got {batches}: gradients that are "
-                    "accumulated over several samples, in each of which a record may be, are no "
-                    "single Poisson sample. Use opacus.utils.batch_memory_manager to split a "
-                    "batch that does not fit into memory."
+                    f"Expected one batch for each step, got {batches}: a record may be in several "
+                    "of the batches over which gradients are accumulated, so they are not one "
+                    "Poisson sample. Use opacus.utils.batch_memory_manager to split a batch that "
+                    "does not fit into memory."
                 )
             self.step(noise_multiplier=optimizer.noise_multiplier, sample_rate=rate)
 
@@ -251,12 +252,12 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
         return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` has returned; if that fails, nothing changes.
+        """Restore what :meth:`state_dict` has returned; an error leaves the accountant unchanged.
 
         Raises
         ------
         ValueError
-            If it is empty, incomplete, or another accountant's.
+            If ``state_dict`` is empty, incomplete, or was made by another accountant.
         """
         if state_dict and state_dict.get("adjacency", ADJACENCY.value) != ADJACENCY.value:
             raise _validate.fail("adjacency", f"to be {ADJACENCY.value!r}", state_dict["adjacency"])
@@ -264,7 +265,7 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
 
 
 def _plain(value: Any) -> Any:
-    """A number out of an array or a tensor of one element."""
+    """The number in an array or a tensor of one element; anything else unchanged."""
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "ndim", 0) == 0 else value
 
@@ -296,8 +297,8 @@ def _check_loader(loader: Any, rate: float) -> None:
     if not isinstance(sampler, _POISSON):
         raise ValueError(
             f"Expected batches to be Poisson samples, got a data loader with {sampler!r} "
-            "(poisson_sampling=False?). Epsilon of shuffled or fixed batches is another one, often "
-            "a larger one, and none of Opacus' accountants computes it."
+            "(poisson_sampling=False?). The epsilon of shuffled or fixed batches is different, and "
+            "often larger; none of Opacus' accountants computes it."
         )
     if not sampler.sample_rate <= rate * (1.0 + 1e-9):
         raise ValueError(
@@ -306,8 +307,8 @@ def _check_loader(loader: Any, rate: float) -> None:
         )
     if getattr(getattr(loader, "collate_fn", None), "rand_on_empty", False):
         raise ValueError(
-            "Expected rand_on_empty to be False, got True: where a batch would be empty a random "
-            "record takes part in it, and one more record then moves the sum by up to twice the "
+            "Expected rand_on_empty to be False, got True: if a batch would be empty, a random "
+            "record is put into it, and adding a record then moves the sum by up to twice the "
             "clipping norm."
         )
 

@@ -2,21 +2,23 @@ r"""Privacy profiles of mechanisms that have no event of their own, as points of
 
 Guarantee
 ---------
-Every point bounds the mechanism's hockey-stick divergence in both directions, rounding included:
-epsilons and deltas are moved up by a few units in the last place.
+Every point bounds the mechanism's hockey-stick divergence in both directions. Epsilons and deltas
+are moved up by a few units in the last place, so that rounding is covered.
 
-* Laplace: for a shift of eps_0 noise scales delta(eps) = 1 - e^{(eps - eps_0)/2} up to eps_0.
-  Coordinates with a total L1 shift of eps_0 leak at most what one coordinate does, because Laplace
-  noise is log-concave: the theory page "Custom profiles" has the proof.
-* Discrete Laplace, proportional to e^{-a\|x\|} on the integers, shifted by n: the losses are
-  a (n - 2j), and the profile is linear in e^eps between them. Several coordinates as above.
-* k-ary randomised response: linear in e^eps from (0, 1 - p) to the largest loss.
+* Laplace: for a shift of eps_0 noise scales, delta(eps) = 1 - e^{(eps - eps_0)/2} up to eps_0.
+  Several coordinates with a total L1 shift of eps_0 leak at most as much as one coordinate, because
+  Laplace noise is log-concave; the theory page "Custom profiles" has the proof.
+* Discrete Laplace, proportional to e^{-a\|x\|} on the integers and shifted by n: the losses are
+  a (n - 2j), and the profile is linear in e^eps between them. What is said above of several
+  coordinates holds here, too.
+* k-ary randomised response, in which a record answers at random with probability p: the profile is
+  linear in e^eps from the point (0, 1 - p) to delta 0 at the largest loss.
 * A record that takes part with probability q, by Poisson sampling under add-or-remove-one or in a
   sample of fixed size under replace-one: (eps, delta) becomes (log(1 + q (e^eps - 1)), q delta).
 
 Assumes
 -------
-What is said for each.
+What is said of each mechanism.
 
 Source
 ------
@@ -38,7 +40,7 @@ from rdpkit.events import CustomProfile
 Array = NDArray[np.float64]
 
 _ULP = 2.3e-16
-# Points of a smooth profile: chords between them cost a relative 1e-6 or less.
+# Number of points of a smooth profile. Chords between them exceed it by a relative 1e-6 or less.
 _FEWEST_POINTS, _MOST_POINTS = 512, 16384
 _POINTS_PER_NAT = 64
 
@@ -84,19 +86,19 @@ def discrete_laplace(rate: float, sensitivity: int, adjacency: Adjacency) -> Cus
 
 
 def randomized_response(noise: float, buckets: int, adjacency: Adjacency) -> CustomProfile:
-    """With probability ``noise`` a uniform bucket of ``buckets`` >= 2, else the record's own."""
+    """One of ``buckets`` >= 2 at random with probability ``noise``, else the record's own."""
     largest = math.log1p((1.0 - noise) * buckets / noise)
     return _rounded_up(np.array([0.0, largest]), np.array([1.0 - noise, 0.0]), adjacency)
 
 
 def sampled(profile: CustomProfile, probability: float) -> CustomProfile:
-    """A mechanism with this profile on a sample that a record is in with ``probability`` > 0."""
+    """A mechanism with this profile, on a sample that holds a record with ``probability`` > 0."""
     epsilons = np.array(profile.epsilons)
     small = np.log1p(probability * np.expm1(np.minimum(epsilons, 30.0)))
     rest = math.log1p(-probability) if probability < 1.0 else -math.inf
     large = np.logaddexp(epsilons + math.log(probability), rest)
     amplified = np.where(epsilons < 30.0, small, large)
-    # Points whose epsilons rounding has made equal: the last one says the most.
+    # Of points whose epsilons are equal after rounding, the last one has the smallest delta.
     keep = np.append(np.diff(amplified) > 0.0, True)
     deltas = probability * np.array(profile.deltas)
     return _rounded_up(amplified[keep], deltas[keep], profile.adjacency)

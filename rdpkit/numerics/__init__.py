@@ -1,1 +1,1 @@
-"""How the theorems' integrals and sums are computed. Nothing here is a privacy statement."""
+"""How the theorems' integrals and sums are computed. Nothing here is a statement about privacy."""

@@ -1,20 +1,21 @@
 r"""Sums of many independent losses: a Fourier transform in floats with a proven error.
 
-A library's FFT is accurate, but nothing proves by how much. This one consists of nothing but
-additions and multiplications of floats, which IEEE 754 rounds correctly, in an order that is
-written down here, so that its error has a bound that is a theorem (theory page "Certified loss
-distributions"):
+An FFT from a library is accurate, but has no proven error bound. The transform here consists of
+additions and multiplications of floats only, which IEEE 754 rounds correctly, in a fixed order. Its
+error therefore has a proven bound (theory page "Certified loss distributions"), in terms of the
+unit u, which is 2^-53 for doubles and 2^-64 for the extended format of x86 processors:
 
-* Roots of unity come from balls, or are products of two such roots: they are off by at most 3.7 u,
-  u = 2^-53 for doubles and 2^-64 for the extended format of x86 processors.
-* One pass of radix 4 multiplies by three of them (a complex product is off by at most sqrt(5) u)
-  and adds twice (u each time). Up to its length a pass is a unitary map, so in the 2-norm it is off
-  by at most (3.7 + sqrt(5) + 2) u < 8 u, a pass of radix 2 by no more. P passes are off by
-  (1 + 8 u)^P - 1 <= 8.1 u P, relative to the 2-norm of the exact transform.
+* Roots of unity are rounded from balls, or are products of two of these. Their error is at most
+  3.7 u.
+* One pass of radix 4 multiplies by three roots, with an error of at most sqrt(5) u for a complex
+  product, and adds twice, with an error of u each time. Apart from a constant factor a pass is a
+  unitary map, so its error in the 2-norm is at most (3.7 + sqrt(5) + 2) u < 8 u. That of a pass of
+  radix 2 is no larger. The error of P passes is at most (1 + 8 u)^P - 1 <= 8.1 u P, relative to the
+  2-norm of the exact transform.
 
-The composition of distributions is IDFT(product of DFT(a_j)^n_j), pointwise. How far an error of
-one transform moves a power, what the powers round, and what the way back rounds, is added up in
-:func:`compose`.
+The composition of n_j copies of the distributions a_j is the inverse transform of the pointwise
+product of DFT(a_j)^n_j. :func:`compose` adds up the errors of the transforms, of the powers and of
+the inverse transform.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ Numbers = NDArray[Any]
 """Real or complex, of the format in use."""
 
 U = 2.0**-53
-# A number that underflows is at most this, which is added to errors where it could matter.
+# Numbers that underflow are at most this, which is added to errors where it could matter.
 TINY = 1e-290
 _TINY_MODULUS = 1e-150
 _BLOCK = 512
 _BITS, _TABLE_BITS = 144, 80
-# Masses whose part of a transform may be summed up directly.
+# At most this many masses contribute to a transform by a direct sum.
 _DIRECT = 16
-# Masses are summed directly until the error is this part of what it is without.
+# Masses are summed directly until the error has fallen to this part of the error without.
 _ENOUGH = 0.25
 
 
@@ -52,7 +53,7 @@ class Format:
     Parameters
     ----------
     real, complex : numpy types
-        Of its numbers.
+        The numpy types of its numbers.
     u : float
         Half of the distance between 1 and the next number.
     """
@@ -83,7 +84,7 @@ class Factor:
     Parameters
     ----------
     masses : ndarray, shape (N,)
-        Finite doubles >= 0, taken as exact; index k stands for all losses k modulo N.
+        Finite doubles >= 0, taken as exact; index k stands for all losses equal to k modulo N.
     count : int
         How many copies, at least 1.
     """
@@ -101,14 +102,14 @@ class Composition:
     masses : ndarray, shape (N,)
         The computed masses, rounded to doubles.
     error : float
-        Every exact mass is within this distance of the computed one, before that was rounded.
+        Bound on the distance of every exact mass from the computed one before its rounding.
     """
 
     masses: Array
     error: float
 
     def above(self) -> Array:
-        """Numbers that no exact mass exceeds."""
+        """Upper bounds on the exact masses."""
         return (
             np.asarray(np.maximum(self.masses * (1.0 + 2.0 * U) + self.error, 0.0))
             * (1.0 + 4.0 * U)
@@ -116,7 +117,7 @@ class Composition:
         )
 
     def below(self) -> Array:
-        """Numbers >= 0 that exceed no exact mass."""
+        """Lower bounds >= 0 on the exact masses."""
         return np.asarray(np.maximum(self.masses * (1.0 - 2.0 * U) - self.error, 0.0)) * (
             1.0 - 4.0 * U
         )
@@ -128,25 +129,25 @@ def compose(factors: Sequence[Factor], format_: Format = DOUBLE) -> Composition:
 
     Guarantee
     ---------
-    With A_j the exact transform of a factor, B_j the computed one and \|A_j - B_j\| <= e_j
-    pointwise, the product of the powers differs from its exact value at each frequency by at most
-    G min(1, Sum_j n_j e_j / (\|B_j\| + e_j)), G = Prod_j (\|B_j\| + e_j)^n_j; rounding the powers
-    adds the part (1 + 2.3 u)^n - 1 of G, n the number of factors in all. An error of the product at
-    the frequencies moves every mass by at most its mean over the frequencies, and the way back
-    rounds by at most its own part of the 2-norm.
+    Every exact mass is within ``error`` of the computed one. Let A_j be the exact transform of a
+    factor and B_j the computed one, with \|A_j - B_j\| <= e_j at every frequency, and let
+    G = Prod_j (\|B_j\| + e_j)^n_j. At every frequency the product of the powers differs from the
+    exact one by at most G min(1, Sum_j n_j e_j / (\|B_j\| + e_j)). Rounding the powers adds at most
+    the part (1 + 2.3 u)^n - 1 of G, where n is the sum of the n_j. An error of the product moves
+    every mass by at most the mean of the error over the frequencies. The inverse transform adds its
+    own error, relative to the 2-norm.
 
     Parameters
     ----------
     factors : sequence of Factor
-        At least one; all of the same length N, a power of two.
+        At least one factor; all have the same length N, a power of two.
     format_ : Format
-        The format of floats in which it is computed.
+        The format of floats for the computation.
 
     Raises
     ------
     ArithmeticError
-        If the counts are too large for the format to say anything (about 4e13 doubles in all), or
-        numbers overflow.
+        If the sum of the counts is too large (about 4e13 for doubles), or numbers overflow.
     """
     total = sum([factor.count for factor in factors])
     # A complex product is off by at most sqrt(5) u.
@@ -183,11 +184,11 @@ def compose(factors: Sequence[Factor], format_: Format = DOUBLE) -> Composition:
 
 
 def spectrum_of(masses: Array, format_: Format = DOUBLE) -> tuple[Numbers, float]:
-    """The transform of a distribution, and by how much it is off, at any frequency.
+    """The transform of a distribution, and a bound on its error at every frequency.
 
-    Where a few masses make up nearly all of it (a release that rarely tells anything), their part
-    is summed directly, with one product by a root of unity each. The error of the transform of all
-    other masses is then smaller in proportion to their norm.
+    If a few masses make up nearly the whole distribution (a release that rarely tells anything),
+    their contribution is summed directly, with one product by a root of unity for each mass. The
+    error of the transform of the other masses is proportional to their norm, and so becomes small.
 
     Parameters
     ----------
@@ -204,12 +205,14 @@ def spectrum_of(masses: Array, format_: Format = DOUBLE) -> tuple[Numbers, float
     order = order[np.argsort(masses[order])[::-1]]
     squares = np.concatenate([[0.0], np.cumsum(masses[order] ** 2)])
     whole = float(np.dot(masses, masses))
-    # These differences cancel, but they only choose; the norm of the rest is computed anew below.
+    # These differences lose digits, but only serve to choose; the norm of the rest is computed
+    # below.
     left = np.sqrt(np.maximum(whole - squares, 0.0))
     direct = np.concatenate([[0.0], np.cumsum(masses[order])])
     each = (6.0 + np.arange(order.size + 1)) * u
     bounds = format_.transform_error(size) * math.sqrt(size) * left + each * direct
-    # Each mass that is summed directly costs as much as a pass, so as few as suffice are taken.
+    # A mass that is summed directly costs as much as a pass, so only as many as necessary are
+    # taken.
     several = int(np.argmax(bounds <= max(2.0 * float(bounds.min()), _ENOUGH * float(bounds[0]))))
     chosen = order[:several]
     rest = masses.copy()
@@ -222,14 +225,14 @@ def spectrum_of(masses: Array, format_: Format = DOUBLE) -> tuple[Numbers, float
     norm = math.sqrt(float(np.dot(rest, rest)) * (1.0 + 2.0 * size * U))
     error = format_.transform_error(size) * math.sqrt(size) * norm * (1.0 + 8.0 * U)
     if several:
-        # Roots are off by 3.7 u, products and additions by u each; the rest is added to as well.
+        # Roots have an error of 3.7 u, products and additions of u each; the rest takes part, too.
         largest = float(direct[several]) + float(rest.sum())
         error += (6.0 + several) * u * largest * (1.0 + 1e-9)
     return spectrum, error + TINY
 
 
 def _power(base: Numbers, count: int) -> Numbers:
-    """The pointwise power by squaring: count - 1 roundings, counted with their multiplicity."""
+    """The pointwise power by repeated squaring; its error is that of count - 1 roundings."""
     result: Numbers | None = None
     square = base
     while True:
@@ -243,7 +246,7 @@ def _power(base: Numbers, count: int) -> Numbers:
 
 
 def transform(values: Numbers, format_: Format = DOUBLE) -> Numbers:
-    """The discrete Fourier transform, Sum_k values[k] e^(-2 pi i k f / N), by our own passes.
+    """The discrete Fourier transform, Sum_k values[k] e^(-2 pi i k f / N), in passes of radix 4.
 
     Parameters
     ----------
@@ -254,7 +257,7 @@ def transform(values: Numbers, format_: Format = DOUBLE) -> Numbers:
     """
     size = values.size
     roots = _roots(size, format_)
-    # Row k, column j: element k of the transform of every (size / rows)-th value from j on.
+    # Row k and column j hold element k of the transform of every (size / rows)-th value from j on.
     grid = values.reshape(1, size)
     if (size.bit_length() - 1) % 2:
         half = size // 2
@@ -283,7 +286,7 @@ def transform(values: Numbers, format_: Format = DOUBLE) -> Numbers:
 
 @lru_cache(maxsize=4)
 def _roots(size: int, format_: Format) -> Numbers:
-    """e^(-2 pi i k / size) for k below size; each is off by at most 3.7 u."""
+    """e^(-2 pi i k / size) for k below size, each with an error of at most 3.7 u."""
     fine = min(size, 1 << (size.bit_length() // 2))
     low = _unit_roots(size, 1, fine, format_)
     high = _unit_roots(size, fine, size // fine, format_)
@@ -301,13 +304,15 @@ def _unit_roots(size: int, step: int, count: int, format_: Format) -> Numbers:
 
 
 def _rounded(ball: arb, format_: Format) -> Any:
-    """The midpoint, rounded to the format: twice to doubles, whose sum then rounds once."""
+    """The midpoint in the format: the rounded sum of a double and of what it leaves."""
     high = float(ball)
     return format_.real(high) + format_.real(float(ball - high))
 
 
 def geometric(log_ratio: arb, count: int) -> Array:
-    """e^(log_ratio k) for k below ``count``; each is off by at most 4 u, or below ``TINY``.
+    """e^(log_ratio k) for k below ``count``.
+
+    Each number has a relative error of at most 4 u, or is below ``TINY``.
 
     Parameters
     ----------

@@ -4,7 +4,8 @@ For N(1, z^2) against N(0, z^2), with t = eps z - 1/(2z) and s = 1/z,
 
     delta(eps) = Phi(-t) - e^eps Phi(-t - s) = phi(t) [M(t) - M(t + s)],
 
-M the Mills ratio: the second form keeps its digits in the tail, where the first cancels.
+where phi and Phi are the standard normal density and distribution function, and M is the Mills
+ratio. In the tail the first form loses its digits by cancellation, and the second keeps them.
 """
 
 from __future__ import annotations

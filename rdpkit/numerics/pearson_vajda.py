@@ -1,15 +1,15 @@
 r"""B(m) = E_Q[(1 - P/Q)^m] for P = N(1, z^2) against Q = N(0, z^2), without cancellation.
 
-The definition of Wang, Balle and Kasiviswanathan is the alternating sum
-B(m) = sum_i (-1)^i C(m,i) e^{i(i-1)/(2 z^2)}, the m-th forward difference at 0 of
-i -> e^{i(i-1)/(2 z^2)}: at z = 100 and m = 64 its terms exceed the result by 100 orders of
-magnitude, and no floating-point sum survives. For even m the integrand is nowhere negative, so the
-trapezoid rule has nothing to cancel; the integrand is entire and falls off like a Gaussian, so the
-rule converges faster than geometrically. The alternating sum itself is kept in ball arithmetic, as
-a certificate.
+Wang, Balle and Kasiviswanathan define the alternating sum
+B(m) = sum_i (-1)^i C(m,i) e^{i(i-1)/(2 z^2)}, which is the m-th forward difference at 0 of
+i -> e^{i(i-1)/(2 z^2)}. At z = 100 and m = 64 its terms exceed the result by 100 orders of
+magnitude, so a sum of floats has no correct digit. For even m the integrand of the expectation is
+nowhere negative, so nothing cancels in the trapezoid rule. The integrand is entire and falls off
+like a Gaussian, so the rule converges faster than geometrically. The alternating sum is computed in
+ball arithmetic as well, to certify the result.
 
-The theorems use even m only. For odd m the sum above is E_Q[(1 - P/Q)^m], which is *negative* for m
->= 3: a formula that puts an odd B under a square root is not a real number.
+The theorems use even m only. For odd m >= 3 the expectation is *negative*, so a formula with an odd
+B under a square root is not a real number.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from rdpkit.numerics.sampled_gaussian import log_expm1, log_row_sums
 
 Array = NDArray[np.float64]
 
-# Powers that share their nodes, and how far below the peak a node still counts.
+# So many powers share their nodes. A node counts if the integrand there is above e^-45 of its peak.
 _TOGETHER = 16
 _VISIBLE = 45.0
-# Below this share the nineteenth term from the end is below 1e-22 of the last.
+# If the share is at most this, the nineteenth term from the end is below 1e-22 of the last one.
 _LARGEST_SHARE = 0.5
 
 
@@ -38,13 +38,13 @@ _LARGEST_SHARE = 0.5
 def log_even_moments(highest: int, z: float) -> Array:
     """Log B(0), log B(2), ..., log B(highest), read-only; ``highest`` is even. B(0) is 1.
 
-    Where e^{i(i-1)/(2 z^2)} grows so fast in i that the last term of the alternating sum dominates
-    it, the sum is evaluated from that end; elsewhere by quadrature.
+    If e^{i(i-1)/(2 z^2)} grows so fast with i that the last term of the alternating sum dominates,
+    the sum is evaluated from its last terms. Otherwise quadrature is used.
     """
     s = 1.0 / z / z
     even = np.arange(0.0, highest + 1.0, 2.0)
-    # The d-th term from the end, over the last one, is at most share^d / d!. From m = 2/s on the
-    # share falls.
+    # The ratio of the d-th term from the end to the last term is at most share^d / d!. The share
+    # falls from m = 2/s on.
     share = even * np.exp(-s * np.maximum(even - 1.0, 0.0) / 2.0)
     slow = np.flatnonzero((even == 0.0) | (share > _LARGEST_SHARE) | (s * even < 2.0))
     split = int(slow[-1]) + 1
@@ -57,10 +57,10 @@ def log_even_moments(highest: int, z: float) -> Array:
 
 
 def _log_moments_by_last_terms(even: Array, s: float) -> Array:
-    """Log B(m) where the share is at most 1/2: 0.5^19/19! is below 1e-22."""
+    """Log B(m) from the last 19 terms, for a share of at most 1/2: 0.5^19/19! is below 1e-22."""
     m = even[:, None]
     d = np.arange(1.0, 19.0)[None, :]
-    # Each term over the one before; a factor 0 ends the sum where d exceeds m.
+    # The ratio of each term to the one after it; a factor 0 ends the sum if d exceeds m.
     ratios = np.maximum(m - d + 1.0, 0.0) / d * np.exp(-s * np.maximum(m - d, 0.0))
     np.multiply.accumulate(ratios, axis=1, out=ratios)
     signed = ratios[:, 1::2].sum(axis=1) - ratios[:, ::2].sum(axis=1)
@@ -68,11 +68,11 @@ def _log_moments_by_last_terms(even: Array, s: float) -> Array:
 
 
 def _log_moments_by_quadrature(highest: int, z: float) -> Array:
-    """Log B(0), log B(2), .. by the trapezoid rule, a block of powers at a time.
+    """Log B(0), log B(2), ... by the trapezoid rule, a block of powers at a time.
 
-    For every power the integrand has one peak on either side of its zero at 1/2, and both move
-    outwards as the power rises. So the nodes on one side that matter to a block of powers lie
-    between the first that matters to its lowest and the last that matters to its highest.
+    For every power the integrand has one peak on either side of its zero at 1/2, and both peaks
+    move outwards as the power rises. On each side the nodes that matter to a block of powers
+    therefore lie between those that matter to its lowest and to its highest power.
     """
     powers = np.arange(2.0, highest + 1.0, 2.0)
     result = np.zeros(powers.size + 1)
@@ -100,7 +100,7 @@ def _log_moments_by_quadrature(highest: int, z: float) -> Array:
 
 
 def _visible(height: Array, middle: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Where the integrand is within e^-45 of its peak, left and right of the middle."""
+    """The nodes left and right of the middle at which the integrand is above e^-45 of its peak."""
     seen = height > height.max() - _VISIBLE
     parts = []
     for first, last in ((0, middle), (middle, height.size)):

@@ -1,11 +1,11 @@
-r"""log E[(1 - q + q e^{(2Z-1)/(2 z^2)})^a] for Z ~ N(0, z^2), three ways.
+r"""log E[(1 - q + q e^{(2Z-1)/(2 z^2)})^a] for Z ~ N(0, z^2), computed in three ways.
 
-Write x = q (e^l - 1) with l = (2Z - 1)/(2 z^2). Since E[x] = 0,
+Let A be the expectation, and write x = q (e^l - 1) with l = (2Z - 1)/(2 z^2). Since E[x] = 0,
 
     A - 1 = E[(1 + x)^a - 1 - a x],
 
-and the integrand is positive by convexity. That is what makes tiny divergences computable: A
-itself is 1 + 1e-18 there, and a logarithm of A keeps no digit. All three ways compute A - 1.
+and the integrand is positive by convexity. All three ways compute A - 1, because a tiny divergence
+cannot be computed from A: with A = 1 + 1e-18, a float of A has lost every digit of A - 1.
 
 * integer orders: A - 1 = sum_{k >= 2} C(a, k) q^k (1-q)^{a-k} (e^{k(k-1)/(2 z^2)} - 1), all terms
   positive, because the k-th binomial weights sum to 1;
@@ -28,14 +28,14 @@ from rdpkit.numerics.special import gammaln, logsumexp
 
 Array = NDArray[np.float64]
 
-# Rows are handled in blocks of about this many matrix entries, so that memory stays flat.
+# Rows are handled in blocks of about this many matrix entries, which limits the memory used.
 _BLOCK = 2_000_000
-# Binomials of up to this many orders' terms are kept for the next call.
+# The binomials are kept for the next call if there are at most this many of them.
 _REMEMBERED = 100_000
 _LITTLE_NOISE = 0.01
-# With more terms than this in all, orders above 128 look at cells of 64 terms first.
+# If there are more than 30,000 terms, orders above 128 first select among cells of 64 terms.
 _FEW_TERMS, _VISITED, _CELL = 30_000, 128, 64
-# Cells below e^-45 of the highest term are left out.
+# Cells whose terms are all below e^-45 of the highest term are left out.
 _VISIBLE = 45.0
 
 
@@ -53,7 +53,7 @@ def log_binomials(upper: Array, lower: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Triangle:
-    """The binomials C(a, k), k = 2 .. a, of some orders a, one order after the other."""
+    """The logarithms of C(a, k), k = 2 .. a, for several orders a, one order after another."""
 
     logs: Array
     column: NDArray[np.int64]  # k - 2
@@ -91,9 +91,9 @@ def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Arr
     orders : array of shape (n,)
         Integers.
     terms : array of shape (k,) or (p, k)
-        At least as long as the largest order less 1; several rows give several rows.
+        k is at least the largest order minus 1; each row of terms gives one row of results.
     rest : float
-        Logarithm of what each remaining factor contributes.
+        The logarithm that is multiplied by a - k.
     """
     whole = orders.astype(np.int64)
     rows = np.atleast_2d(terms)
@@ -131,11 +131,12 @@ def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Arr
 
 
 def _log_sums_of_visible(orders: NDArray[np.int64], terms: Array, rest: float) -> Array:
-    """:func:`log_sums_of_binomials` where most terms are too small to be seen.
+    """:func:`log_sums_of_binomials` where most terms are too small to matter.
 
-    The terms t_k are cut into cells, and in each a line of slope s is taken off: log C(a, k) + s k
-    is concave in k, so its largest value is where (a-k) / (k+1) passes e^-s, and with the largest
-    t_k - s k it bounds the cell from above, for every order alike.
+    The terms t_k are cut into cells. For each cell, let s be about the slope of t_k in it. Then
+    log C(a, k) + s k is concave in k, and is largest where (a-k) / (k+1) passes e^-s. The sum of
+    this largest value and the largest t_k - s k bounds the logarithms of the cell's terms, and the
+    second number is the same for all orders.
     """
     most = int(orders.max())
     logs = gammaln(np.arange(most + 1) + 1.0)
@@ -149,7 +150,7 @@ def _log_sums_of_visible(orders: NDArray[np.int64], terms: Array, rest: float) -
     ends = padded[first - 2], padded[last - 2]
     with np.errstate(invalid="ignore"):
         slope = (ends[1] - ends[0]) / np.maximum(last - first, 1)
-    # Where a term is 0 there is no slope; any slope gives a bound.
+    # If a term is 0 there is no slope; any other slope also gives a bound.
     slope = np.where(np.isfinite(slope), slope, 0.0)
     bent = (table - slope[:, None] * (first[:, None] + np.arange(_CELL))).max(axis=1)
     growth = np.exp(-np.clip(slope, -700.0, 700.0))
@@ -157,7 +158,7 @@ def _log_sums_of_visible(orders: NDArray[np.int64], terms: Array, rest: float) -
     ranked = np.argsort(orders, kind="stable")
     start = 0
     while start < ranked.size:
-        # Orders ascend, so that the largest order of a block is not far above its others.
+        # The orders are sorted, so that those of one block are close to each other.
         stop = start + max(1, _BLOCK // (8 * (count + 4 * _CELL)))
         chosen = ranked[start:stop]
         a = orders[chosen, None]
@@ -201,7 +202,7 @@ def log_row_sums(matrix: Array) -> Array:
 def log_expm1(x: Array) -> Array:
     """log(e^x - 1) for x >= 0, without overflow; -inf at 0."""
     result = np.array(x, dtype=np.float64)
-    small = result < 40.0  # beyond, e^-x is below half an ulp of x
+    small = result < 40.0  # from 40 on, e^-x is below half a unit in the last place of x
     with np.errstate(divide="ignore"):
         result[small] = np.log(np.expm1(result[small]))
     return result
@@ -215,7 +216,7 @@ def log_excess_integer(orders: Array, z: float, q: float) -> Array:
 
 
 def log_likelihood_ratio(nodes: Array, z: float, q: float) -> Array:
-    """L = log(1 - q + q e^l) at the nodes, with full relative accuracy near L = 0."""
+    """L = log(1 - q + q e^l) at the nodes, where l is as above; accurate near L = 0."""
     exponent = (2.0 * nodes - 1.0) / (2.0 * z * z)
     if q == 1.0:
         return exponent
@@ -226,11 +227,12 @@ def log_likelihood_ratio(nodes: Array, z: float, q: float) -> Array:
 
 
 def log_power_excess(ratio: Array, orders: Array) -> Array:
-    """log((1+x)^a - 1 - a x) with L = log(1+x) given, for every order (rows) and ratio (columns).
+    """log((1+x)^a - 1 - a x) for every order a (rows) and every ratio L = log(1+x) (columns).
 
-    With b = a - 1 the bracket is e^L (e^{bL} - 1) - b (e^L - 1), and for L >= 0 it is
-    e^L [(e^{bL} - 1) + b (e^{-L} - 1)]: every term carries a factor of about b, so orders close to
-    1 lose nothing. Near L = 0 the bracket is the series sum_{k>=2} (b^k + (-1)^k b) L^k / k!.
+    With b = a - 1, (1+x)^a - 1 - a x is e^L (e^{bL} - 1) - b (e^L - 1), and for L >= 0 this is
+    written as e^L [(e^{bL} - 1) + b (e^{-L} - 1)]. Every term has a factor of about b, so orders
+    close to 1 lose no digits. Near L = 0 the bracket is the series
+    sum_{k>=2} (b^k + (-1)^k b) L^k / k!.
     """
     b = (orders - 1.0)[:, None]
     big_l = ratio[None, :]
@@ -240,7 +242,7 @@ def log_power_excess(ratio: Array, orders: Array) -> Array:
     positive = np.broadcast_to(big_l > 0.0, near.shape)
 
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        # Series: 11 terms leave a relative remainder below 0.05^10 / 12! * 2, under 1e-20.
+        # With 11 terms of the series the relative remainder is below 2 * 0.05^10 / 12! < 1e-20.
         rows, columns = np.nonzero(near)
         length = ratio[columns]
         power = orders[rows] - 1.0
@@ -272,7 +274,7 @@ def log_power_excess(ratio: Array, orders: Array) -> Array:
 def log_excess_quadrature(orders: Array, z: float, q: float) -> Array:
     """log(A - 1) at any orders > 1 by the trapezoid rule; needs 0 < q <= 1.
 
-    Orders are taken in blocks that share their nodes where that is cheaper than nodes of their own.
+    Orders share their nodes in blocks if that is cheaper than separate nodes for every order.
     """
     if z < block.LEAST_NOISE or not block.LEAST_PROBABILITY <= q < 1.0:
         return _log_excess_in_logs(orders, z, q)
@@ -289,16 +291,16 @@ def log_excess_quadrature(orders: Array, z: float, q: float) -> Array:
 
 
 def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
-    """The rule with every term as a logarithm, for any noise and orders however close to 1.
+    """The trapezoid rule with every term as a logarithm, for any noise and any orders above 1.
 
     The integrand is analytic in the strip |Im Z| < pi z^2 and falls off like a Gaussian, so the
-    rule converges geometrically: with step h the relative error is about e^{-2 pi^2 z^2 / h} for
-    small z and e^{-2 pi^2 z^2 / h^2} for large z, both below 1e-16 at the step used.
+    rule converges geometrically. With step h the relative error is about e^{-2 pi^2 z^2 / h} for
+    small z and e^{-2 pi^2 z^2 / h^2} for large z. Both are below 1e-16 at the step used.
 
-    With little noise only those nodes are visited that lie within 12 z of 0, of 2, of the order, or
-    of the bend at z0 = 1/2 + z^2 log(1/q), where x = 1. With p = x/(1+x) the logarithm of the
-    integrand has its maxima where a p = Z and bends downwards only where p (1-p) < z^2 / a: for
-    z < 0.1 those parts lie within z^2 of 0, 2 and a, and elsewhere it is below e^-70 of its peak.
+    With little noise the only nodes visited are those within 12 z of 0, of 2, of the order a, or of
+    the bend at z0 = 1/2 + z^2 log(1/q), where x = 1. With p = x/(1+x), the logarithm of the
+    integrand has its maxima where a p = Z, and is concave only where p (1-p) < z^2 / a. For z < 0.1
+    these parts lie within z^2 of 0, 2 and a. Elsewhere the integrand is below e^-70 of its peak.
     """
     step = min(z / 4.0, z * z / 2.0)
     if z >= block.LEAST_NOISE:
@@ -307,7 +309,7 @@ def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
     bend = 0.5 + z * z * math.log(1.0 / q)
     reach = 12.0 * z
     if z < _LITTLE_NOISE:
-        # At the bend, and at the singularity beside it, the Gaussian weight is negligible.
+        # The Gaussian weight is negligible at the bend and at the singularity next to it.
         step, bend = z / 4.0, 0.0
     for i, order in enumerate(orders):
         pieces = [
@@ -320,9 +322,10 @@ def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
 
 
 def _on_the_line(orders: Array, z: float, q: float, step: float) -> Array:
-    """The rule on all nodes from 12 z below 0 to 12 z above the largest order, in blocks.
+    """The trapezoid rule on all nodes from 12 z below 0 to 12 z above the largest order.
 
-    The last node is at least 12 z above 2, where x^2 has its peak if hardly anything is sampled.
+    The last node is at least 12 z above 2, because for small q the integrand is like x^2 and has
+    its peak at 2.
     """
     first = math.floor(-12.0 * z / step)
     last = math.ceil((max(float(orders.max()), 2.0) + 12.0 * z) / step)

@@ -1,16 +1,20 @@
 r"""The sampled Gaussian's A - 1 by quadrature, for many orders and many (q, z) at once.
 
-The trapezoid rule of :mod:`rdpkit.numerics.sampled_gaussian`, arranged so that its cost is one
-exponential for each order and node. With L = log(1 + x) the integrand is
+This is the trapezoid rule of :mod:`rdpkit.numerics.sampled_gaussian`, arranged so that it costs one
+exponential for each order and node. With x as there and L = log(1 + x), the integrand is
 
     phi_a = (1 + x)^a - 1 - a x = e^L [e^{bL} - 1 + b (e^{-L} - 1)],   b = a - 1.
 
-* Near nodes, |L| < L0: the bracket is sum_{k>=2} (b^k + (-1)^k b) L^k / k!, so all orders share the
-  moments sum_j w_j e^{L_j} L_j^k: orders times nodes becomes orders plus nodes.
-* Far nodes: sum_j w_j e^{a L_j} - sum_j w_j - a sum_j w_j x_j. The terms cancel to a part of about
-  a b L0^2 / 2 of the largest at worst, which :func:`compatible` keeps above 1e-3.
+The nodes j, with weights w_j, are of two kinds.
 
-Both parts are sums of positive numbers.
+* Near nodes, |L| < L0: the bracket is sum_{k>=2} (b^k + (-1)^k b) L^k / k!, so all orders share the
+  moments sum_j w_j e^{L_j} L_j^k. The cost is proportional to orders plus nodes, not to their
+  product.
+* Far nodes: the sum is sum_j w_j e^{a L_j} - sum_j w_j - a sum_j w_j x_j. The terms partly cancel.
+  At worst a part of about a b L0^2 / 2 of the largest term is left; :func:`compatible` keeps this
+  part above 1e-3.
+
+In both sums the integrand is positive.
 """
 
 from __future__ import annotations
@@ -28,53 +32,54 @@ Array = NDArray[np.float64]
 
 LEAST_NOISE = 0.1
 LEAST_PROBABILITY = 1e-100
-"""Below either, weights or powers leave the range of floats; use logarithms throughout."""
+"""Below either, weights or powers leave the range of floats, and logarithms have to be used."""
 
 LEAST_EXCESS_ORDER = 0.008
-"""Orders closer to 1 than this cancel in the far sum."""
+"""For orders closer to 1 than this, the terms of the far sum cancel."""
 
-# A cell has this many nodes, and is kept if its integrand comes within e^-45 of the peak.
+# The smallest cells have this many nodes. A cell is kept if its integrand exceeds e^-45 of the
+# peak.
 _CELL = 4
-# A wide cell is cut into this many narrower ones.
+# A wide cell is cut into this many narrower cells.
 _SPLIT = 8
 _ENDS = np.arange(_SPLIT + 1)
 _VISIBLE = 45.0
-# Half-width of the nodes around every peak in units of z: e^{-9^2/2} is 3e-18.
+# Nodes reach this far to either side of a peak, in units of z: e^{-9^2/2} is 3e-18.
 _REACH = 9.0
-# Near nodes reach to |bL| = 2 with 24 moments, or to 1/4 with 12; the remainder is below 1e-14.
+# Near nodes have |bL| < 2 with 24 moments, or < 1/4 with 12; the remainder is below 1e-14.
 _LONG, _SHORT = 24, 12
 _NEAR = {_LONG: 2.0, _SHORT: 0.25}
 _POWERS = np.arange(2.0, 2.0 + _LONG)
 _SIGNS = (-1.0) ** _POWERS
-# With more nodes on the line than this, it is cheaper that every order selects its own cells.
+# If the line has more nodes than this, it is cheaper if every order selects its own cells.
 _LONG_LINE = 2_000
-# About how many nodes an order looks at then: cells around two peaks, and wider ones before.
+# About how many nodes an order then looks at, in wide cells first and in small ones at two peaks.
 _LOOKED_AT = 400.0
 # Blocks have about this many entries, so that they stay in the cache.
 _ENTRIES = 300_000
-# Far nodes below e^-600 of the near ones' scale are left out: at most 1e-50 of the sum.
+# Far sums whose largest term is below e^-600 are left out; they are at most 1e-50 of the whole.
 _NEGLIGIBLE = -600.0
 
 
 @functools.cache
 def _factorials() -> Array:
-    """The factorials of the powers, computed when they are first needed."""
+    """The factorials of 2, 3, ..., computed when they are first needed."""
     return np.asarray(np.exp(gammaln(_POWERS + 1.0)))
 
 
 def compatible(orders: Array) -> NDArray[np.bool_]:
-    """Which of some orders can share a block with the largest of them."""
+    """For each order, whether it can share a block with the largest of the orders."""
     b = orders - 1.0
     top = float(b.max())
     return np.asarray((orders * b >= 5e-4 * max(top, 4.0) ** 2) & (b >= LEAST_EXCESS_ORDER))
 
 
 def steps(z: Array) -> Array:
-    r"""Step of the rule for each z: its relative error is below e^-39.
+    r"""For each z, a step with which the relative error of the rule is below e^-39.
 
-    The integrand is analytic for \|Im Z\| < pi z^2 and grows like e^{(Im Z)^2 / (2 z^2)} there, so
-    with step h the error is e^{-2 pi c/h + c^2/(2 z^2)} for any c in the strip: its edge is the
-    best c where h < 2, and c = 2 pi z^2 / h otherwise.
+    The integrand is analytic for \|Im Z\| < pi z^2 and grows like e^{(Im Z)^2 / (2 z^2)} there.
+    With step h the error is e^{-2 pi c/h + c^2/(2 z^2)} for any c up to pi z^2. The best c is pi
+    z^2 if h < 2, and 2 pi z^2 / h otherwise.
     """
     strip = 2.0 / (4.05 / (z * z) + 0.5)
     return np.where(strip < 2.0, np.minimum(strip, 0.7 * z), 0.7 * z)
@@ -91,28 +96,30 @@ def line(z: Array, top: Array) -> tuple[Array, Array]:
 def line_length(z: Array, top: Array) -> Array:
     """How many nodes :func:`line` needs for each z.
 
-    With hardly any sampling x stays below 1 as far as Z = 2, where x^2 has its peak.
+    The line reaches beyond Z = 2, because for small q the integrand is like x^2, whose peak is at
+    2.
     """
     return np.asarray(np.ceil((np.maximum(top, 2.0) + 2.0 * _REACH * z) / steps(z)) + 1.0)
 
 
 def cells(orders: Array, z: Array, q: Array) -> tuple[Array, Array]:
-    """Nodes of the parts of the line that matter, one row for each order.
+    """Nodes of the parts of the line that matter, and their logarithmic weights.
 
-    The line is cut into few wide cells, and each that may matter into narrower ones, down to cells
-    of four steps: their number grows with the logarithm of the line's length. The second derivative
-    of a log(1+x) - Z^2/(2 z^2) is nowhere below -1/z^2, so within a cell of width w it exceeds its
-    ends by w^2/(8 z^2) at most; below 1 at the last. A cell that stays e^-45 below the highest end
-    can be left out.
+    There is one row for each order. The line is cut into a few wide cells. Those that may matter
+    are cut into narrower cells, and so on down to cells of four steps, so that the number of cells
+    grows with the logarithm of the line's length. The second derivative of a log(1+x) - Z^2/(2 z^2)
+    is nowhere below -1/z^2. Inside of a cell of width w this function therefore exceeds its values
+    at the ends by at most w^2/(8 z^2), which is below 1 for the narrowest cells. A cell that stays
+    below e^-45 of the highest value at an end is left out.
     """
     step = steps(z)
     finest = _CELL * step
     count = float(line_length(z, orders).max()) / _CELL + 1.0
     levels = max(0, math.ceil(math.log(count / _SPLIT, _SPLIT)))
-    # Where a L is small the integrand is a b L^2 / 2, not e^{a L}. It is 0 at one point, L = 0,
-    # which tells nothing about the cell around it: |a L| is taken to be at least this.
+    # If a L is small, the integrand is a b L^2 / 2, not e^{a L}. It is 0 at L = 0, which says
+    # nothing about the cell around that point, so |a L| is taken to be at least this.
     least = 0.1 * orders * q / (1.0 + z * z)
-    # By how much the ends of a cell near L = 0 may lie below its inside.
+    # Near L = 0 the logarithm inside of a cell may exceed that at its ends by this much.
     dip = 2.0 + 2.0 * np.log(10.0 * (1.0 + z * z))
     chosen = np.zeros((orders.size, 1), dtype=np.int64)
     active = np.ones(chosen.shape, dtype=bool)
@@ -128,7 +135,7 @@ def cells(orders: Array, z: Array, q: Array) -> tuple[Array, Array]:
         hidden = 0.125 * (width / z) ** 2 + dip if level else 0.0
         active = height > (best - hidden - _VISIBLE)[:, None]
         kept = int(active.sum(axis=1).max())
-        # Active cells first, in their order; rows with fewer are filled up with cells of weight 0.
+        # Active cells come first, in their order. Rows with fewer of them get cells of weight 0.
         ranked = np.argsort(~active, axis=1, kind="stable")[:, :kept]
         chosen = np.take_along_axis((first + _ENDS[:-1]).reshape(orders.size, -1), ranked, axis=1)
         active = np.take_along_axis(active, ranked, axis=1)
@@ -145,7 +152,7 @@ def cells_length(z: Array, orders: Array) -> Array:
 
 
 def _height(ends: Array, orders: Array, z: Array, q: Array, least: Array) -> Array:
-    """About the logarithm of the integrand at ``ends``, whose rows belong to the orders."""
+    """About the logarithm of the integrand at ``ends``, which has one row for each order."""
     exponent = (ends - 0.5) / (z * z)[:, None]
     big_l = np.logaddexp(np.log1p(-q)[:, None], np.log(q)[:, None] + exponent)
     grown = orders[:, None] * big_l
@@ -165,7 +172,7 @@ def log_excess_of_one(orders: Array, z: float, q: float) -> Array:
     if length * (orders.size + _LONG // 2) <= min(_LONG_LINE * orders.size, _ENTRIES):
         nodes, weights = line(noise, orders.max(keepdims=True))
         return np.asarray(log_excess(orders[None, :], noise, probability, nodes, weights)[0])
-    # Orders ascend, so that a block's nodes reach no farther than its own orders need.
+    # The orders are sorted, so that the nodes of a block reach only as far as its orders need.
     ranked = np.argsort(orders)
     lengths = line_length(np.full(orders.size, z), orders[ranked])
     shared = int(np.searchsorted(lengths, _LONG_LINE))
@@ -185,7 +192,7 @@ def log_excess_of_one(orders: Array, z: float, q: float) -> Array:
 def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
     """log(A - 1) for ``orders`` of shape (p, k), each row with its own z and q.
 
-    A row's orders share a line of nodes; where it is long, each visits the cells that it needs.
+    The orders of a row share a line of nodes. If the line is long, every order uses cells instead.
 
     Assumes
     -------
@@ -195,7 +202,7 @@ def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
     top = orders.max(axis=1)
     lengths = line_length(z, top)
     moments = _moments_for(orders)
-    # On a long line only some cells matter, and they differ from order to order.
+    # On a long line only some cells matter, and other cells for other orders.
     on_line = lengths * (width + moments // 2) <= _LONG_LINE * width
     result = np.empty_like(orders)
     for chosen in _blocks(np.flatnonzero(on_line), lengths, max(width, moments)):
@@ -215,10 +222,10 @@ def log_excess_of_rows(orders: Array, z: Array, q: Array) -> Array:
 
 
 def _blocks(rows: NDArray[np.int64], lengths: Array, depth: int) -> Iterator[NDArray[np.int64]]:
-    """Blocks of rows of similar length: a row has as many nodes as the longest of its block."""
+    """Blocks of rows of similar length, because all rows of a block have equally many nodes."""
     ranked = rows[np.argsort(lengths[rows], kind="stable")]
     while ranked.size:
-        # As many rows as fit at the length of the last of them.
+        # The longest row of a block is its last; every row takes that much space.
         space = depth * lengths[ranked] * np.arange(1.0, ranked.size + 1.0)
         count = max(1, int(np.searchsorted(space, _ENTRIES)))
         yield ranked[:count]
@@ -246,7 +253,8 @@ def log_excess(orders: Array, z: Array, q: Array, nodes: Array, log_weights: Arr
     moments = _moments_for(orders)
     reach = np.minimum(0.5, _NEAR[moments] / b.max(axis=1))[:, None]
     near = np.abs(big_l) < reach
-    # L increases along the nodes, so near and far nodes form a few intervals of columns.
+    # L increases along the nodes, so the near nodes and the far nodes are in few intervals of
+    # columns.
     columns = _span(near.any(axis=0))
     inside = near[:, columns]
     weights = np.exp(log_weights[:, columns])
@@ -270,7 +278,7 @@ def log_excess(orders: Array, z: Array, q: Array, nodes: Array, log_weights: Arr
     sums = exponents.sum(axis=2)
     weights = np.exp(log_weights)
     weight = weights.sum(axis=1)[:, None]
-    # Where x is cut off or a weight underflows, e^{aL} is larger by more than floats resolve.
+    # If x is cut off or a weight underflows, these sums are negligible against those of e^{aL}.
     mean = (weights * x[:, columns]).sum(axis=1)[:, None]
     sums -= (weight + orders * mean) * np.exp(-shift)
     present = peak > _NEGLIGIBLE
@@ -286,7 +294,7 @@ def _span(columns: NDArray[np.bool_]) -> slice:
 
 
 def _moments_for(orders: Array) -> int:
-    """How many moments the near nodes take: few where that leaves a far sum with its digits."""
+    """The number of moments for near nodes: few if the far sum then keeps its digits."""
     b = orders - 1.0
     top = np.maximum(b.max(axis=1), 0.5)
     few = (orders * b).min(axis=1) >= 0.03 * top * top

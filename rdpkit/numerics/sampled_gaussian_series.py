@@ -6,17 +6,17 @@ both sides of z0, and integrating it term by term gives
     A = sum_k C(a,k) (1-q)^(a-k) q^k     e^{k(k-1)/(2 z^2)} erfc((k - z0) / (z sqrt 2)) / 2
       + sum_k C(a,k) (1-q)^k     q^(a-k) e^{j(j-1)/(2 z^2)} erfc((z0 - j) / (z sqrt 2)) / 2,
 
-j = a - k (Mironov et al. 2019, section 3.3; Xia et al., appendix B, Eq. 29 to 31). Once k > a the
-terms alternate in sign and only decay like k^(-a-2): near q = 1/2 tens of thousands would be
-needed for ten digits, with the next term as the remainder.
+where j = a - k (Mironov et al. 2019, section 3.3; Xia et al., appendix B, Eq. 29 to 31). For k > a
+the terms alternate in sign and only decay like k^(-a-2). If the series is cut off and the next term
+bounds the remainder, tens of thousands of terms are needed near q = 1/2 for ten digits.
 
-The alternation can be used far better. For k > a, |C(a,k)| is proportional to the Beta integral
-of t^(k-a-1) (1-t)^a over [0, 1], and the other factor is the integral of w^k over a region where
-the ratio w of the two summands lies in [0, 1]. Both are moment sequences of measures on [0, 1],
-hence so is their product, and for such alternating series Cohen, Rodriguez Villegas and Zagier
-(2000, Proposition 1) give an n-term sum whose error is proven to be at most the first term over
-((3 + sqrt 8)^n + (3 - sqrt 8)^n) / 2: fifty terms give thirty-eight digits. That bound is added to
-the ball.
+An accelerated sum needs far fewer. For k > a, |C(a,k)| is proportional to the Beta integral of
+t^(k-a-1) (1-t)^a over [0, 1], and the other factor is the integral of w^k over a region in which
+the ratio w of the two summands lies in [0, 1]. Both are moment sequences of measures on [0, 1], and
+so is their product. For alternating series whose terms are moment sequences, Cohen, Rodriguez
+Villegas and Zagier (2000, Proposition 1) give a sum of n terms whose error is proven to be at most
+the first term over ((3 + sqrt 8)^n + (3 - sqrt 8)^n) / 2. Fifty terms give thirty-eight digits. The
+bound on the error is added to the ball.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from flint import arb, ctx
 from rdpkit.numerics import sampled_gaussian_trapezoid
 from rdpkit.numerics.balls import to_relative_accuracy
 
-# A term of both sides of the series costs about as much as this many nodes of the trapezoid rule.
+# One term on both sides of the series costs about as much as this many nodes of the trapezoid rule.
 _TERM_IN_NODES = 12.0
 
 
 def _accelerated_tail(terms: list[arb]) -> arb:
-    """Sum of (-1)^k terms[k] continued to infinity, for a moment sequence; error in the ball."""
+    """The infinite sum of (-1)^k terms[k] for a moment sequence, of which the first are given."""
     n = len(terms)
     previous, current = 1, 3
     for _ in range(n - 1):
@@ -65,7 +65,7 @@ def _one_side(order: arb, order_float: float, head: int, tail: int, term: _Term)
 
 
 class _Term:
-    """One side's k-th term without its binomial."""
+    """The k-th term of one side of the series without its binomial."""
 
     def __init__(self, order: arb, z: arb, q: arb, *, left: bool) -> None:
         self.order, self.z, self.q, self.left = order, z, q, left
@@ -96,7 +96,7 @@ def _excess(order: float, z: float, q: float) -> arb:
 
 
 def series_enclosure(order: float, z: float, q: float, *, bits: int = 70) -> arb:
-    """The ball that the series gives; as :func:`rdp_enclosure`, and independent of its other way.
+    """What :func:`rdp_enclosure` returns, always computed by the series.
 
     Parameters
     ----------
@@ -118,22 +118,22 @@ def series_enclosure(order: float, z: float, q: float, *, bits: int = 70) -> arb
 def rdp_enclosure(order: float, z: float, q: float, *, bits: int = 70) -> arb:
     """A ball that contains the Renyi divergence at ``order``; needs 0 < q < 1, z > 0, order > 1.
 
-    By the trapezoid rule (:mod:`rdpkit.numerics.sampled_gaussian_trapezoid`) or, where that takes
-    more work, by the series.
+    It is computed by the trapezoid rule (:mod:`rdpkit.numerics.sampled_gaussian_trapezoid`) or, if
+    that would take more work, by the series.
 
     Parameters
     ----------
     order, z, q : float
         Renyi order, noise multiplier and sampling probability, taken as the exact binary numbers.
     bits : int
-        Relative accuracy of the ball.
+        The relative accuracy of the ball is 2^-bits.
 
     Raises
     ------
     ArithmeticError
         If the accuracy is not reached.
     """
-    # A - 1 is at least about this part of A, whose digits are lost in the difference.
+    # Computing A - 1 from A loses about this many bits (as a negative number).
     lost = math.log2(min(order * (order - 1.0) * (q / z) ** 2, 1.0) or 1e-300)
     start = bits + 24 + math.ceil(-lost)
     nodes = sampled_gaussian_trapezoid.nodes_needed(order, z, start)

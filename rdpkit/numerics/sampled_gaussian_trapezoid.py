@@ -1,22 +1,24 @@
 r"""The sampled Gaussian's moment by the trapezoid rule in ball arithmetic, with a proven error.
 
-A = Integral f(t) dt, f(t) = phi_z(t) g(t)^a, g(t) = 1 - q + q e^{(2t-1)/(2 z^2)}, phi_z the density
-of N(0, z^2).
+The moment is A = Integral f(t) dt with f(t) = phi_z(t) g(t)^a and
+g(t) = 1 - q + q e^{(2t-1)/(2 z^2)}, where phi_z is the density of N(0, z^2).
 
 *Discretisation.* For \|y\| < pi z^2 the summand q e^{...} of g(t + iy) has an argument inside of
-(-pi, pi), so g is never zero or negative: f is analytic in this strip. There \|g(t+iy)\| <= g(t)
+(-pi, pi), so g is never zero or negative and f is analytic in this strip. There \|g(t+iy)\| <= g(t)
 and \|phi_z(t+iy)\| = phi_z(t) e^{y^2/(2 z^2)}, hence the integral of \|f\| along the line at height
-y is at most e^{y^2/(2 z^2)} A. With step h the rule's infinite sum T therefore has
+y is at most e^{y^2/(2 z^2)} A. The infinite sum T of the trapezoid rule with step h therefore
+satisfies
 
     |T - A| <= kappa A,   kappa = 2 e^{b^2/(2 z^2)} / (e^{2 pi b/h} - 1),
 
-for every b up to pi z^2 (Trefethen and Weideman 2014, Theorem 5.1); b = 2 pi z^2/h is about the
-best one where that is inside.
+for every b up to pi z^2 (Trefethen and Weideman 2014, Theorem 5.1). The best b is about 2 pi z^2/h
+if that is below pi z^2.
 
-*Tails.* (log g)' is in [0, 1/z^2]. So log f falls beyond a at least as fast as the logarithm of a
-Gaussian around a, and rises below 0 as fast as that of one around 0: what the sum leaves out to the
-right of a node t > a, which is itself left out, is at most f(t) (h + z^2/(t - a)), and to the left
-of t < 0 f(t) (h + z^2/\|t\|).
+*Tails.* The derivative of log g is in [0, 1/z^2]. To the right of a, f therefore falls at least as
+fast as a Gaussian around a, and to the left of 0 it falls at least as fast as a Gaussian around 0.
+If the sum leaves out a node t > a and all nodes to the right of it, it loses at most
+f(t) (h + z^2/(t - a)). If it leaves out t < 0 and all nodes to the left of it, it loses at most
+f(t) (h + z^2/\|t\|).
 
 Source
 ------
@@ -30,12 +32,12 @@ import math
 
 from flint import arb, ctx
 
-# Bits that are kept beyond what the rule is to be good to.
+# The working precision exceeds the accuracy of the rule by this many bits.
 _GUARD = 12
 
 
 def nodes_needed(order: float, z: float, bits: int) -> float:
-    """About how many nodes the rule takes for ``bits`` bits of A."""
+    """About how many nodes the rule needs for ``bits`` accurate bits of A."""
     wanted = bits * math.log(2.0)
     return (order + 2.0 * z * math.sqrt(2.0 * wanted)) / _step(z, wanted)
 
@@ -52,7 +54,7 @@ def _step(z: float, wanted: float) -> float:
 def excess(order: float, z: float, q: float) -> arb:
     """A ball around A - 1 at the working precision in force; needs 0 < q < 1 and order > 1.
 
-    Its radius is about 2^-p A, p the working precision.
+    Its radius is about 2^-p A, where p is the working precision.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def excess(order: float, z: float, q: float) -> arb:
     left, right = h * first, h * last
     tails = values[0] * (h - square / left) + values[-1] * (h + square / (right - a))
     total = scale * (h * sum(values[1:-1], arb(0)) + tails.union(arb(0)))
-    # kappa, at the edge of the strip or at the best height inside of it.
+    # kappa for b at the edge of the strip or at the best height inside of it.
     height = arb.pi() * square * min(2.0 / step, 1.0)
     kappa = 2 / ((2 * arb.pi() * height / h - height * height * half).exp() - 1)
     if not 0 < kappa < 1:

@@ -1,12 +1,13 @@
 r"""The moment of a sampled Gaussian profile in floats: an integral of powers over a half-line.
 
-The mechanism's profile is h(log(1 + gamma (e^eps - 1))) = gamma delta(eps), delta that of the
-Gaussian with noise multiplier z. With s = 1/z, eps = v s and L = 1 + gamma (e^eps - 1),
+The profile h of the mechanism is h(log(1 + gamma (e^eps - 1))) = gamma delta(eps), where gamma is
+the sampling probability and delta is the profile of the Gaussian mechanism with noise multiplier z.
+Let s = 1/z, eps = v s and L = 1 + gamma (e^eps - 1), and let phi be the standard normal density. At
+any real order a > 1 the moment A is (theory page "Profile sampling")
 
-    A - 1 = Integral_0^inf phi(v + s/2) (L^a - 1) (1 - L^(1-a)) dv,
+    A = 1 + Integral_0^inf phi(v + s/2) (L^a - 1) (1 - L^(1-a)) dv.
 
-phi the standard normal density (theory page "Profile sampling"). No term is negative and no factor
-cancels, at any real order a > 1.
+The integrand is not negative, and its factors lose no digits.
 """
 
 from __future__ import annotations
@@ -24,26 +25,28 @@ Array = NDArray[np.float64]
 _BLOCK = 2_000_000
 _NODES = 16
 _WIDEST = 1.5
-# Panels over the whole range up to which all orders share them; beyond, each order has its own.
+# All orders share their panels if no more than this many cover the whole range.
 _FEW_PANELS = 150
 _REACH = 13.0
-# Above this order/z nothing is integrated: amplification is negligible at exponents of 1e18.
+# Above this order/z the exponents reach 1e18 and amplification is negligible: nothing is
+# integrated.
 _MOST_STEEP = 1e9
-# Where 1 + (1-gamma)/gamma e^-eps is 1 to double precision, even to the power of any order in use.
+# At eps this far beyond the bend, every power in use of 1 + (1-gamma)/gamma e^-eps is 1 in doubles.
 _FLAT = 60.0
 
 
 def log_excess(orders: Array, z: float, gamma: float) -> Array:
     r"""log(A - 1) at any orders.
 
-    The integrand is analytic but for the zeros of L, at \|Im eps\| = pi and Re eps = log(1/gamma -
-    1), the bend. Panels with 16 Gauss-Legendre nodes are at most 1.5 wide in v, and not wider than
-    0.64 times their distance from these points: exact to double precision.
+    The integrand is analytic except at the zeros of L, at \|Im eps\| = pi and
+    Re eps = log(1/gamma - 1). This real part is called the bend. Panels with 16 Gauss-Legendre
+    nodes are at most 1.5 wide in v, and at most 0.64 times as wide as their distance from the
+    zeros, which makes the integral exact to double precision.
 
-    In v the logarithm of the integrand rises by at most (a + 2/(1-e^-eps)) s and falls by v + s/2;
-    beyond (max(a, 2) - 1/2) s + 13 it has fallen by e^-72 from its peak. Where the bend is passed
-    by 60 in eps, it is that of a Gaussian around (a - 1/2) s to the last digit: what lies between
-    there and 13 before that peak is left out. Above order/z = 1e9 the value is the larger one
+    The derivative in v of the integrand's logarithm is at most (a + 2/(1-e^-eps)) s - (v + s/2), so
+    beyond (max(a, 2) - 1/2) s + 13 the integrand is below e^-72 of its peak. From 60 in eps beyond
+    the bend on it is, to the last digit, that of a Gaussian around (a - 1/2) s; the part from there
+    to 13 before that peak is left out. Above order/z = 1e9 the value returned is the larger one
     without amplification.
 
     Parameters
@@ -92,8 +95,9 @@ def _edges(
 ) -> Array | None:
     """Panels from ``start`` to ``end``, graded around the bend; None for more than ``limit``.
 
-    In x with v = bend + pi z sinh(x) steps of 0.64 are 0.64 times the distance of the points
-    bend +- i pi z, up to where that is 1.5; beyond, v takes even steps.
+    Near the bend v = bend + pi z sinh(x), and steps of 0.64 in x are steps in v of 0.64 times the
+    distance to the zeros bend +- i pi z. Where such a step would be wider than 1.5, v takes equal
+    steps instead.
     """
     pole = math.pi * z
     grade = 2.0 / math.pi
@@ -131,7 +135,7 @@ def _gauss_legendre() -> tuple[Array, Array]:
 
 
 def _integrate(orders: Array, z: float, gamma: float, left: Array, width: Array) -> Array:
-    """The logarithm of the integral over the panels from ``left``, ``width`` wide."""
+    """The logarithm of the integral over panels that begin at ``left`` and are ``width`` wide."""
     nodes, weights = _gauss_legendre()
     v = (left[:, None] + width[:, None] * nodes).ravel()
     log_weights = np.log((width[:, None] * weights).ravel())
@@ -148,7 +152,7 @@ def _integrate(orders: Array, z: float, gamma: float, left: Array, width: Array)
     rows = max(1, _BLOCK // v.size)
     for start in range(0, orders.size, rows):
         a = orders[start : start + rows, None]
-        # a y + log(1 - e^(-a y)) + log(1 - e^(-(a-1) y)): the two factors, y = log L.
+        # The two factors: a y + log(1 - e^(-a y)) + log(1 - e^(-(a-1) y)) with y = log L.
         terms = a * grown + np.log(np.expm1(-a * grown) * np.expm1((1.0 - a) * grown)) + rest
         result[start : start + rows] = log_row_sums(terms)
     return result

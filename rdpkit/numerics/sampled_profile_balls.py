@@ -1,12 +1,13 @@
 r"""The moment of a sampled Gaussian profile in ball arithmetic.
 
-The integral of :mod:`rdpkit.numerics.sampled_profile`,
+The integral is that of :mod:`rdpkit.numerics.sampled_profile`, in the same letters,
 
-    A - 1 = Integral_0^inf phi(v + s/2) (L^a - 1) (1 - L^(1-a)) dv,   L = 1 + gamma (e^(vs) - 1),
+    A - 1 = Integral_0^inf phi(v + s/2) (L^a - 1) (1 - L^(1-a)) dv,   L = 1 + gamma (e^(vs) - 1).
 
-s = 1/z, by Arb's rigorous integrator up to some end. (log L)' is at most s, so the logarithm of
-phi(v + s/2) L^a falls beyond the end at least as fast as that of a Gaussian around (a - 1/2) s:
-the rest is at most its value at the end over the distance to there.
+Arb's rigorous integrator computes it up to a finite end. The derivative of log L in v is at most s,
+so beyond the end phi(v + s/2) L^a falls at least as fast as a Gaussian around (a - 1/2) s. The rest
+of the integral is therefore at most the value at the end over the distance of the end from
+(a - 1/2) s.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from flint import acb, arb
 from rdpkit.numerics.balls import to_relative_accuracy
 from rdpkit.numerics.sampled_profile import log_excess
 
-# The tail and the integrator's goal are smaller than the accuracy asked for by these bits.
+# The tail and the error of the integrator are to be this many bits smaller than the accuracy
+# wanted.
 _TAIL_BITS = 16
 _GOAL_BITS = 6
-# Below this noise multiplier, with epsilon above 1e9, a wide ball is given and nothing integrated.
+# Below this noise multiplier epsilon exceeds 1e9: a wide ball is returned and nothing integrated.
 _LEAST_NOISE = 1e-5
-# Bits for the roundings of the evaluation, beside those lost to large exponents and small factors.
+# Bits for the roundings, in addition to the bits lost to large exponents and small factors.
 _SPARE = 24
 
 
@@ -39,7 +41,7 @@ def excess(order: float, z: float, gamma: arb, *, bits: int) -> arb:
     gamma : arb
         Sampling probability in (0, 1].
     bits : int
-        About how many bits of A - 1 are asked for; the ball says how many it has.
+        About how many accurate bits of A - 1 are wanted; the radius of the ball is always valid.
     """
     a, s = arb(order), 1 / arb(z)
     log_gamma, odds = gamma.log(), (1 - gamma) / gamma
@@ -51,9 +53,9 @@ def excess(order: float, z: float, gamma: arb, *, bits: int) -> arb:
         return (a * log_l).expm1() * -((1 - a) * log_l).expm1() * (-u * u / 2).exp()
 
     def beyond(v: acb, analytic: bool) -> acb:
-        # e^(vs) is taken out of the logarithm, whose branch cuts would otherwise run along the
-        # path, and put into the Gaussian, where it shifts the centre: no box is overestimated by
-        # the product of something large and something small.
+        # The factor e^(vs) is taken out of the logarithm, because its branch cuts would otherwise
+        # run along the path. It goes into the Gaussian, whose centre it shifts. That way no
+        # enclosure is a product of a very large and a very small factor, which would be wide.
         grown = log_gamma + (1 + odds * (-v * s).exp()).log(analytic)
         log_l, w = grown + v * s, v - peak
         gaussian = (height + a * grown - w * w / 2).exp()
@@ -77,7 +79,7 @@ def excess(order: float, z: float, gamma: arb, *, bits: int) -> arb:
 
 
 def _end(order: float, z: float, gamma: float, wanted: float, log_size: float) -> float:
-    """Where the tail is about e^-wanted of A - 1."""
+    """The end beyond which the tail is about e^-wanted of A - 1."""
     peak = (order - 0.5) / z
     epsilon = peak / z
     if epsilon < 30.0:
@@ -90,7 +92,7 @@ def _end(order: float, z: float, gamma: float, wanted: float, log_size: float) -
 
 
 def _cuts(order: float, z: float, bend: float, end: float) -> list[float]:
-    """Where the integrand has its peaks and its bend, and to either side of them."""
+    """Points at and around the peaks and the bend of the integrand, where to divide the path."""
     points = {p + shift for p in (1.5 / z, (order - 0.5) / z) for shift in (-6.0, 0.0, 6.0)}
     points |= {bend + shift * z for shift in (-4.0, 0.0, 6.0)}
     least = 1e-3 * min(z, 1.0)
@@ -100,9 +102,10 @@ def _cuts(order: float, z: float, bend: float, end: float) -> list[float]:
 def rdp_ball(order: float, z: float, gamma: arb, *, bits: int = 60) -> arb:
     """A ball that contains the profile bound's divergence, log(A) / (order - 1).
 
-    With a noise multiplier below 1e-5 the ball reaches from gamma^a e^(a(a-1)/(2 z^2))/2 - 1 < A to
-    no amplification: the integrand is at least L^a - L - 1, L at least gamma e^eps, and the means
-    of L and 1 are at most 1.
+    With a noise multiplier below 1e-5 the ball is wide. Its upper end is the divergence without
+    amplification. Its lower end is from A > gamma^a e^(a(a-1)/(2 z^2))/2 - 1, which holds because
+    the integrand is at least L^a - L - 1, L is at least gamma e^eps, and the means of L and 1 are
+    at most 1.
 
     Parameters
     ----------
@@ -111,7 +114,7 @@ def rdp_ball(order: float, z: float, gamma: arb, *, bits: int = 60) -> arb:
     gamma : arb
         Sampling probability in (0, 1].
     bits : int
-        Relative accuracy asked for; not reached with a noise multiplier below 1e-5.
+        The relative accuracy wanted is 2^-bits; it is not reached below a noise multiplier of 1e-5.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Sums of Wang, Balle and Kasiviswanathan over the terms j = 2 .. order, in logarithms.
 
-Both theorems have the shape e^{(a-1) r'} <= 1 + sum_{j=2}^a C(a, j) gamma^j w_j with weights w_j >
-0 that do not depend on the order a. Positive terms only: nothing cancels.
+Both theorems bound the divergence r' of order a by
+e^{(a-1) r'} <= 1 + sum_{j=2}^a C(a, j) gamma^j w_j, where gamma is the sampling fraction and the
+weights w_j > 0 do not depend on a. All terms are positive, so nothing cancels.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def log_weights_theorem27(highest: int, z: float, even: Array) -> Array:
 
 
 def log_weights_minimum(highest: int, z: float) -> Array:
-    """The smaller weight, term by term."""
+    """Log w_j for j = 2 .. highest, the smaller one of the two theorems for each j."""
     even = log_even_moments(highest + highest % 2, z)
     return np.minimum(log_weights_theorem9(highest, z), log_weights_theorem27(highest, z, even))
 
@@ -56,8 +57,8 @@ def log_excess_at_integers(orders: Array, gamma: float, weights: Array) -> Array
 def rdp_by_interpolation(orders: Array, excess_at: Callable[[Array], Array]) -> Array:
     """Divergence at every order from the bound at integers, by Corollary 10.
 
-    (a - 1) D_a is convex in a and 0 at a = 1, so between integers the chord bounds it; below 2 the
-    chord from 1 to 2 gives the divergence at 2.
+    With D_a the divergence, (a - 1) D_a is convex in a and 0 at a = 1, so between integers it is at
+    most the chord. Below 2, the chord from 1 to 2 gives the divergence at 2.
 
     Parameters
     ----------
@@ -78,5 +79,5 @@ def rdp_by_interpolation(orders: Array, excess_at: Callable[[Array], Array]) -> 
         return np.where(points < 2.0, 0.0, scaled[index])
 
     chord = (1.0 - fraction) * at(below) + np.where(fraction > 0.0, fraction * at(above), 0.0)
-    # Below order 2 the chord starts at 0: dividing by (order - 1) = fraction is exact there.
+    # Below order 2 the chord starts at 0 and order - 1 is the fraction, which cancels.
     return np.asarray(np.where(orders < 2.0, at(above), chord / (orders - 1.0)))

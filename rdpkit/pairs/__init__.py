@@ -1,1 +1,1 @@
-"""Neighbouring data sets that attain a lower bound."""
+"""Neighbouring data sets that attain lower bounds."""

@@ -1,8 +1,9 @@
-"""The neighbouring data sets behind a lower bound: to print, to write out, to hand to a mechanism.
+"""The neighbouring data sets that attain a lower bound, to print or to give to a mechanism.
 
 An event names the data sets itself (:meth:`rdpkit.Event.neighbours`). All records lie on one line
 through the origin, and the changed record is as far from the others as records may be. What a
-release then tells about it is a one-dimensional pair: the step that the lower bound composes.
+release tells about the changed record is then a pair of one-dimensional distributions, and the
+lower bound composes these pairs.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class NeighbouringPair:
     attained: Guarantee
 
     def unit_vector(self, dimension: int) -> Array:
-        """U in ``dimension`` coordinates."""
+        """The unit vector u in ``dimension`` coordinates."""
         size = _validate.integer("dimension", dimension)
         if self.direction == "diagonal":
             return np.full(size, 1.0 / math.sqrt(size))
@@ -74,7 +75,7 @@ class NeighbouringPair:
             f"D': {self.second.describe()}",
         ]
         for step, count in self.alternative.releases:
-            assert isinstance(step, Step)  # a profile is attained by no data sets
+            assert isinstance(step, Step)  # no data sets are known that attain a profile
             q = step.sampling_probability
             mixture = "(1-q) N(0, z^2) + q N(1, z^2)"
             other = mixture.replace("N(1", f"N({step.other:g}") if step.other else "N(0, z^2)"
@@ -100,7 +101,7 @@ def worst_pair(
     delta: float | None = None,
     epsilon: float | None = None,
 ) -> NeighbouringPair:
-    """The pair of neighbouring data sets that :func:`rdpkit.analysis.lower_bound` is attained by.
+    """The pair of neighbouring data sets that attains :func:`rdpkit.analysis.lower_bound`.
 
     Guarantee
     ---------
@@ -118,7 +119,7 @@ def worst_pair(
     adjacency : Adjacency or str
         The neighbouring relation.
     delta, epsilon : float
-        Exactly one.
+        Exactly one of the two is given.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Mechanisms of papers, which are made of primitive events wherever that is sound."""
+"""Mechanisms of papers. They expand to primitive events if that is sound."""

@@ -1,4 +1,4 @@
-"""Releases class by class: what mechanisms of papers that treat each class alike have in common."""
+"""Releases class by class, for the papers' mechanisms that treat all classes alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 
 
 def samples_of_classes(class_sizes: tuple[int, ...], samples_per_class: object) -> tuple[int, ...]:
-    """Releases of each class, given as one number for all classes or as one for each."""
+    """The number of releases of each class, from one number for all or one for each."""
     if not isinstance(samples_per_class, (tuple, list)):
         return (_validate.integer("samples_per_class", samples_per_class),) * len(class_sizes)
     samples = _validate.integers("samples_per_class", samples_per_class)
@@ -41,7 +41,7 @@ def check_mixtures(event: Any) -> None:
 
 
 def mixtures(event: Any, *, record_norm: float, record_diameter: float | None = None) -> Event:
-    """Per class, the noisy mean of ``order_of_mixture`` records, as often as it is released."""
+    """For each class, its releases: noisy means of ``order_of_mixture`` records."""
     return part_by_part(
         Repeated(
             event=FixedSizeSampledGaussian(

@@ -42,9 +42,10 @@ class DPCDA(Event):
         Standard deviation of the noise on each coordinate of the mean one-hot label; at least 0.
         Within a class that mean is a constant, so the label noise protects nothing.
     preprocessing : {"public", "exact-z-score"}
-        "public": features were scaled, if at all, with constants that do not depend on the data.
-        "exact-z-score": with the data's own mean and standard deviation, as Algorithm 1 has it,
-        which is an unaccounted use of the data: no sound bound is known for it here.
+        "public": features were not scaled, or were scaled with constants that do not depend on the
+        data. "exact-z-score": features were scaled with the data's own mean and standard deviation,
+        as in Algorithm 1. No sound bound is known for this, because the scaling itself uses the
+        data.
 
     Raises
     ------
@@ -95,17 +96,17 @@ class DPCDA(Event):
         return samples_of_classes(self.class_sizes, self.samples_per_class)
 
     def expand(self) -> Event | None:
-        """Per class, the sampled mean T_k times; None where the preprocessing is not accounted for.
+        """For each class, T_k sampled means; None if features are scaled with the exact z-score.
 
-        The number of releases of every class is fixed in advance and each has its own class's
-        label, so labels carry nothing about the data.
+        The number of releases of every class is fixed in advance, and each release has the label of
+        its class, so labels tell nothing about the data.
         """
         if self.preprocessing != "public":
             return None
         return mixtures(self, record_norm=self.clip_norm)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Noise and class sizes protect; a mixture of more records is drawn more often."""
+        """More noise and larger classes are more private; the order of mixture acts both ways."""
         return {
             "class_sizes": integers(1, lowest=self.order_of_mixture),
             "samples_per_class": integers(-1),

@@ -30,7 +30,7 @@ def _check_group(event: LDPDC | NDPDC) -> None:
 
 
 def _sums(event: LDPDC | NDPDC, count: int) -> Event:
-    """Per class, the noisy sum over a Poisson sample, ``count`` times."""
+    """For each class, ``count`` noisy sums over Poisson samples."""
     return part_by_part(
         Repeated(
             event=PoissonSampledGaussian(
@@ -45,7 +45,7 @@ def _sums(event: LDPDC | NDPDC, count: int) -> Event:
 
 
 def _classes(class_sizes: tuple[int, ...], group_size: float) -> dict[str, FreeParameter]:
-    """Larger classes are more private, larger groups are less so."""
+    """Larger classes are more private, and larger groups are less private."""
     return {
         "class_sizes": integers(1, lowest=math.ceil(group_size)),
         "group_size": number(-1, highest=min(class_sizes)),
@@ -132,11 +132,11 @@ class LDPDC(Event):
         return self.value_bound * math.sqrt(self.dimension)
 
     def expand(self) -> Event:
-        """Per class, the Poisson-sampled sum ``samples_per_class`` times."""
+        """For each class, ``samples_per_class`` Poisson-sampled sums."""
         return _sums(self, self.samples_per_class)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Noise and class sizes protect; larger records, groups or outputs leak more."""
+        """More noise and larger classes are more private; everything else leaks more if larger."""
         return {
             **_classes(self.class_sizes, self.group_size),
             "samples_per_class": COUNT,
@@ -146,7 +146,7 @@ class LDPDC(Event):
         }
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record in a corner of the cube, all others at 0; replaced by its mirror image."""
+        """One record in a corner of the cube, or its mirror image, and all other records at 0."""
         return one_record_of_a_class_changed(
             self.class_sizes,
             adjacency,
@@ -230,15 +230,15 @@ class NDPDC(Event):
         return self.clip_norm
 
     def expand(self) -> Event:
-        """Per class, the Poisson-sampled sum once an iteration.
+        """For each class, one Poisson-sampled sum in each iteration.
 
-        Iterations alternate between classes and depend on earlier ones. That is no obstacle: at
-        every step each class's release depends on that class's records and on what was released.
+        Iterations alternate between classes and depend on earlier ones. The expansion is still
+        sound, because each release depends only on records of its class and on earlier releases.
         """
         return _sums(self, self.iterations)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Noise and class sizes protect; larger norms or groups, or more iterations, leak more."""
+        """More noise and larger classes are more private; everything else leaks more if larger."""
         return {
             **_classes(self.class_sizes, self.group_size),
             "iterations": COUNT,
@@ -247,7 +247,7 @@ class NDPDC(Event):
         }
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One representation at the clip norm, all others at 0; replaced by its mirror image."""
+        """One representation at the clip norm, or its mirror image, and all others at 0."""
         return one_record_of_a_class_changed(
             self.class_sizes,
             adjacency,

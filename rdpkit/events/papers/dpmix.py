@@ -30,11 +30,11 @@ _COMMON = {
     "feature_noise": NOISE,
     "label_noise": NOISE,
 }
-"""What can be chosen in both mechanisms: noise protects, coordinates leak."""
+"""Parameters of both mechanisms: more noise is more private, and more coordinates leak more."""
 
 
 def _order_of_mixture(highest: int) -> FreeParameter:
-    """A mixture of more records is drawn from more often, and each of them counts less."""
+    """In a mixture of more records each record takes part more often, but counts less."""
     return integer(0, highest=highest, scaled=("feature_noise", "label_noise"))
 
 
@@ -109,7 +109,7 @@ class DPMix(Event):
         )
 
     def expand(self) -> Event:
-        """Features and labels, each divided by its noise, as one sampled mean with unit noise."""
+        """One sampled mean of features and labels, each divided by its noise, with noise 1."""
         features = self.feature_dimension / self.feature_noise**2
         return Repeated(
             event=FixedSizeSampledGaussian(
@@ -124,7 +124,7 @@ class DPMix(Event):
         )
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Noise and a large population protect; more releases or coordinates leak more."""
+        """More noise or a larger population is more private; more releases leak more."""
         return {
             "population_size": integer(1, lowest=self.order_of_mixture),
             "releases": COUNT,
@@ -171,8 +171,8 @@ class ClassWiseDPMix(Event):
     feature_noise : float
         Standard deviation of the noise on each coordinate of the mean feature vector; above 0.
     label_noise : float
-        Standard deviation of the noise on each coordinate of the label; at least 0. The mean label
-        of a class is a constant, so that 0 is fine.
+        Standard deviation of the noise on each coordinate of the label; at least 0. The label of a
+        class is a constant, so 0 does not weaken the guarantee.
 
     Raises
     ------
@@ -222,12 +222,12 @@ class ClassWiseDPMix(Event):
         return samples_of_classes(self.class_sizes, self.samples_per_class)
 
     def expand(self) -> Event:
-        """Per class, the sampled mean of features T_k times; labels carry nothing."""
+        """For each class, its sampled means of features; labels tell nothing about the data."""
         width = math.sqrt(self.feature_dimension)
         return mixtures(self, record_norm=width, record_diameter=width)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Noise and large classes protect; more releases or coordinates leak more."""
+        """More noise or larger classes are more private; more releases leak more."""
         return {
             "class_sizes": integers(1, lowest=self.order_of_mixture),
             "samples_per_class": integers(-1),

@@ -12,7 +12,7 @@ from rdpkit.events.free_parameters import COUNT, FreeParameter, integer, number
 
 
 def check_eigenvalue(name: str, value: Any) -> float:
-    """A smallest eigenvalue that a covariance of data in [-1, 1]^d can have."""
+    """Check a smallest eigenvalue: no covariance of data in [-1, 1]^d has one above 1."""
     condition = "in (0, 1]: no covariance of data in [-1, 1]^d has a larger smallest eigenvalue"
     number = _validate.positive(name, value)
     if number > 1.0:
@@ -25,8 +25,8 @@ class GaussianSynthesis(Event):
     """Records drawn from the normal distribution with the data's own mean and covariance.
 
     Released: ``outputs`` draws from N(m, C), each cut to the cube [-1, 1]^dimension, where m and C
-    are the mean and the covariance of the data set. No noise is added: randomness comes from the
-    draws alone, and a covariance that is never close to singular makes them private.
+    are the mean and the covariance of the data set. No noise is added. The draws are random, and
+    they are private if no data set's covariance is close to singular.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class GaussianSynthesis(Event):
     dimension : int
         Number of coordinates of a record (d of the paper); at least 1.
     min_eigenvalue : float
-        Lower bound on the smallest eigenvalue of the covariance of every data set that is
-        considered, neighbours included (sigma of the paper); in (0, 1].
+        Lower bound on the smallest eigenvalue of the covariance of the data set and of all its
+        neighbours (sigma of the paper); in (0, 1].
 
     Raises
     ------
@@ -73,7 +73,7 @@ class GaussianSynthesis(Event):
         )
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More records and a larger smallest eigenvalue are more private; more output is less."""
+        """More records or a larger eigenvalue are more private; more outputs are less private."""
         return {
             "records": integer(1, lowest=2),
             "outputs": COUNT,
