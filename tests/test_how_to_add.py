@@ -137,7 +137,7 @@ def test_mechanism(package, tmp_path):
     verified = json.loads(
         rdpkit(
             package, "verify", "toy-class-sums", "--samples", "4000", "--seed", "1",
-            "--format", "json",
+            "--score", "linear", "--jobs", "1", "--format", "json",
         )
     )  # fmt: skip
     assert verified["verdict"] == "not rejected"
