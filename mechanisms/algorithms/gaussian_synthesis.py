@@ -14,7 +14,7 @@ from rdpkit import Adjacency, Event, GaussianSynthesis, Parallel, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling
+from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, public_sizes
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
@@ -24,8 +24,6 @@ from rdpkit.mechanisms.releases.streaming import Batch, release_batches
 BOX = (-1.0, 1.0)
 """Every coordinate of a record is cut to these limits, and so is what is released."""
 
-# Bytes of records in one batch.
-_BATCH = 1 << 24
 _CHECKED = "that the data's own covariance was checked, and not refused, is not accounted for"
 
 
@@ -142,10 +140,9 @@ def batches(
         raise ValueError(f"Expected records cut to {BOX}, got {records.box}.")
     least = _validate.positive("min_eigenvalue", min_eigenvalue)
     fits = [_fit(records, label, least) for label in range(records.classes)]
-    step = max(1, _BATCH // (8 * records.dimension))
     for label, (mean, root) in enumerate(fits):
-        for start in range(0, outputs, step):
-            count = min(step, outputs - start)
+        for part in in_batches(outputs, records.dimension):
+            count = part.stop - part.start
             drawn = noise.normal((count, records.dimension)) @ root.T
             drawn += mean
             np.clip(drawn, *BOX, out=drawn)
@@ -155,8 +152,7 @@ def batches(
 def _fit(records: Records, label: int, least: float) -> tuple[Array, Array]:
     """Mean and Cholesky factor of the covariance (divided by n, as the paper does)."""
     members = records.members[label]
-    step = max(1, _BATCH // (8 * records.dimension))
-    parts = [members[start : start + step] for start in range(0, len(members), step)]
+    parts = [members[part] for part in in_batches(len(members), records.dimension)]
     if not parts:
         raise ValueError(f"Expected every class to have a record, got none of class {label}.")
     mean = np.zeros(records.dimension)
@@ -172,8 +168,8 @@ def _fit(records: Records, label: int, least: float) -> tuple[Array, Array]:
     if not smallest >= least:
         raise ValueError(
             f"Expected the covariance of class {label} to have no eigenvalue below "
-            f"min_eigenvalue = {least:g}, but it has. The account assumes it of the data and of "
-            "every neighbour; fewer features, or a smaller min_eigenvalue, may help."
+            f"min_eigenvalue = {least:g}, but it has one. The account assumes that the data and "
+            "every neighbour have none; fewer features, or a smaller min_eigenvalue, may help."
         )
     return mean, np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
 

@@ -15,16 +15,13 @@ from rdpkit import LDPDC, Adjacency, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import target_of_records
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling
+from rdpkit.mechanisms.parts.preprocessing import Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, public_sizes
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
-
-# Bytes of releases in one batch, and of records that are summed at once.
-_BATCH = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,16 +162,15 @@ def batches(records: Records, *, event: LDPDC, noise: NoiseSource) -> Iterator[B
             f"and {len(event.class_sizes)} classes, got {records.dimension} features cut to "
             f"{records.box} and {records.classes} classes."
         )
-    room = max(1, _BATCH // (8 * records.dimension))
     for label, members in enumerate(records.members):
         probability = event.group_size / event.class_sizes[label]
-        for start in range(0, event.samples_per_class, room):
-            count = min(room, event.samples_per_class - start)
+        for batch in in_batches(event.samples_per_class, records.dimension):
+            count = batch.stop - batch.start
             sums = np.zeros((count, records.dimension))
             for i in range(count):
                 joined = members[poisson_sample(len(members), probability, noise=noise)]
-                for first in range(0, len(joined), room):
-                    sums[i] += records.rows(joined[first : first + room]).sum(axis=0)
+                for part in in_batches(len(joined), records.dimension):
+                    sums[i] += records.rows(joined[part]).sum(axis=0)
             noise.add_normal(sums, std=event.noise_std)
             sums /= event.group_size
             yield sums, np.full(count, label, dtype=np.int64)

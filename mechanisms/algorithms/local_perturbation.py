@@ -16,15 +16,12 @@ from rdpkit.mechanisms.algorithms.dpcda import clipped
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, clip_rows
+from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, clip_rows, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
-
-# Bytes of records in one batch.
-_BATCH = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,14 +220,13 @@ def batches(
         raise ValueError(
             f"Expected records to be clipped to {options.clip_norm}, got norm={records.norm}."
         )
-    step = max(1, _BATCH // (8 * (records.dimension + records.classes)))
-    for start in range(0, len(records), step):
-        rows = records.rows(slice(start, start + step))
+    for part in in_batches(len(records), records.dimension + records.classes):
+        rows = records.rows(part)
         if projection is not None:
             rows = clip_rows(rows @ projection, options.clip_norm)
         noise.add_normal(rows, std=options.feature_noise)
         soft = noise.normal((len(rows), records.classes), std=options.label_noise)
-        soft[np.arange(len(rows)), records.labels[start : start + step]] += 1.0
+        soft[np.arange(len(rows)), records.labels[part]] += 1.0
         yield rows, np.argmax(soft, axis=1)
 
 

@@ -187,7 +187,7 @@ class Mechanism:
                 raise _validate.fail(self.planned, f"to be a number or {PLAN!r}", planned)
         if not calibrated and self.is_planned(values):
             raise ValueError(
-                f"Expected target_epsilon with {self.planned} = {PLAN!r}: the plan is for it."
+                f"Expected target_epsilon with {self.planned} = {PLAN!r}, which plans for it."
             )
         filled = {name: value for name, value in known.items() if value is not MISSING}
         filled |= values

@@ -59,7 +59,9 @@ def leaderboard(
         and (epsilon is None or (s.row["epsilon"] is not None and s.row["epsilon"] <= epsilon))
     ]
     if not kept:
-        raise ValueError(f"Expected results that fit, got none of {len(summaries)}.")
+        raise ValueError(
+            f"Expected results that the options admit, got none of {len(summaries)} settings."
+        )
     ranked = sorted(kept, key=_rank)
     if output_format == "json":
         click.echo(as_json([s.as_dict() for s in ranked]))

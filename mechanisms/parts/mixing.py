@@ -11,7 +11,7 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array
+from rdpkit.mechanisms.parts.preprocessing import Array, in_batches
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.parts.sampling import Indices, subsets
 
@@ -21,8 +21,6 @@ _DEVICE_BLOCK = 1 << 28
 _BLOCK = 1 << 18
 # With at least this many numbers to read, several threads are faster than one.
 _WORTH_A_THREAD = 1 << 20
-# Bytes of means that one batch of releases holds.
-_BATCH = 1 << 24
 # Clipping factors of bytes are rounded to multiples of 2^-24, which is too coarse below this.
 _SMALLEST_FACTOR = 2.0**-12
 # Types that the compiled sums read directly. Numbers of other types are converted first.
@@ -249,9 +247,8 @@ def mixed(
         Numbers of the records in each mean.
     """
     _validate.integer("order_of_mixture", order_of_mixture, maximum=len(members))
-    step = max(1, _BATCH // (8 * (dimension + order_of_mixture)))
-    for start in range(0, releases, step):
-        count = min(step, releases - start)
+    for part in in_batches(releases, dimension + order_of_mixture):
+        count = part.stop - part.start
         chosen = members[subsets(len(members), order_of_mixture, count, noise=noise)]
         yield mixer.means(chosen), chosen
 

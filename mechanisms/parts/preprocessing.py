@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 Array = NDArray[np.float64]
 
 _STEP = 1 << 20
+# Bytes of rows in one batch.
+_BATCH = 1 << 24
 # Rows are clipped to a norm that is smaller than the bound by this share, so that rounding cannot
 # make it larger than the bound.
 _GIVEN_AWAY = 2.0**-40
@@ -271,6 +274,13 @@ def flat_rows(features: Any) -> NDArray[Any]:
     return features.reshape(len(features), -1)
 
 
+def in_batches(count: int, width: int) -> Iterator[slice]:
+    """Slices of ``count`` rows of ``width`` numbers, each of at most 16 MiB in double precision."""
+    step = max(1, _BATCH // (8 * width))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
 def pieces(rows: NDArray[Any]) -> list[NDArray[Any]]:
     """Views of a few rows each, so that temporary arrays stay small."""
     step = max(1, _STEP // rows.shape[1])
@@ -282,6 +292,7 @@ __all__ = [
     "clip_factors",
     "clip_rows",
     "exact_z_score",
+    "in_batches",
     "noisy_statistics",
     "public_scaling",
 ]
