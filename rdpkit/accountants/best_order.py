@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdpkit.accountants.divergence_bounds import DivergenceBound, OrderCurve
 from rdpkit.accountants.local_minima import WINDOW, Minimum, lowest
@@ -24,11 +23,10 @@ from rdpkit.accountants.order_search import (
     order_limits,
     spread,
 )
+from rdpkit.bounds.base import Array
 from rdpkit.conversions import DELTA, EPSILON
 from rdpkit.conversions.largest_rdp import LARGEST_EPSILON, largest_rdp, optimal_epsilon
 from rdpkit.guarantee import Target
-
-Array = NDArray[np.float64]
 
 _ROUNDS = 12
 # The search ends when log(r / R) is above minus this: the next epsilon would differ by its square.

@@ -9,19 +9,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from rdpkit.accountants.event_tree import UpperBounds, leaves, sound_bounds
 from rdpkit.accountants.pruning import Focus, Trace
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS, OrderRange
-from rdpkit.bounds.base import Kind, RdpBound
+from rdpkit.bounds.base import Array, Kind, RdpBound
 from rdpkit.events import Event
 from rdpkit.numerics.balls import float_above, float_below
 
-Array = NDArray[np.float64]
 OrderCurve = Callable[[Array], Array]
 """Maps orders of shape (k,) to divergences of shape (k,)."""
 

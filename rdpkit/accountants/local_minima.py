@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdpkit.accountants.order_search import indices_of_minima
+from rdpkit.bounds.base import Array
 
-Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
 """Maps places u = log(order - 1) of shape (k,) to values; inf where nothing is known."""
 

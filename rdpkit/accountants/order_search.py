@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.bounds.base import OrderRange
-
-Array = NDArray[np.float64]
+from rdpkit.bounds.base import Array, OrderRange
 
 SMALLEST_ORDER = 1.0 + 1e-6
 LARGEST_ORDER = 1e5

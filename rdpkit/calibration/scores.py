@@ -18,20 +18,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdpkit.accountants.divergence_bounds import DivergenceBound, published_bound, upper_bound
 from rdpkit.accountants.local_minima import WINDOW, Minimum, lowest, settle
 from rdpkit.accountants.order_search import order_limits, spread
 from rdpkit.accountants.pruning import Focus
 from rdpkit.accountants.renyi import RenyiOptions
-from rdpkit.bounds.base import RdpBound
+from rdpkit.bounds.base import Array, RdpBound
 from rdpkit.calibration.rdp_floor import rdp_floor
 from rdpkit.conversions.largest_rdp import largest_rdp
 from rdpkit.events import Event
 from rdpkit.guarantee import Target
-
-Array = NDArray[np.float64]
 
 # How far to either side of the last best order the next one is searched, in log(order - 1): at
 # least the first number, and the second one times the distance of the last event from its target.

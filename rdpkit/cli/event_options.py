@@ -33,16 +33,22 @@ def event_options(event_type: type[Event], *, required: bool = True) -> list[cli
     required : bool
         Whether parameters without a default have to be given.
     """
+    return [_option(parameter, text, required) for parameter, text in with_help(event_type)]
+
+
+def with_help(event_type: type[Event]) -> list[tuple[Parameter, str]]:
+    """Every parameter of an event but its adjacency, with the help of the option for it."""
     texts = described(event_type).parameters
-    return [
-        _option(parameter, texts.get(parameter.name, ""), required)
-        for parameter in parameters_of(event_type)
-        if parameter.name != "adjacency"
-    ]
+    found = []
+    for parameter in parameters_of(event_type):
+        if parameter.name != "adjacency":
+            kind = parameter.describe()
+            text = texts.get(parameter.name) or f"{kind[:1].upper()}{kind[1:]}."
+            found.append((parameter, text))
+    return found
 
 
 def _option(parameter: Parameter, text: str, required: bool) -> click.Option:
-    text = text or f"{parameter.describe()[:1].upper()}{parameter.describe()[1:]}."
     types: dict[str, Any] = {
         "integer": int,
         "number": float,
@@ -113,4 +119,5 @@ __all__ = [
     "delta_option",
     "event_options",
     "target_epsilon_option",
+    "with_help",
 ]

@@ -45,7 +45,7 @@ def _epsilon_option() -> click.Option:
 
 
 def _answer_with(question: Callable[..., Guarantee]) -> Callable[..., None]:
-    """A command that asks one question and prints the guarantee."""
+    """The run of a command that asks one question and prints the guarantee."""
 
     def run(
         source: str, given: dict[str, Any], *, adjacency: str, output_format: str, **values: Any

@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.docstrings import described
 from rdpkit.cli.event_commands import EventCommands, made_of_events
 from rdpkit.cli.event_options import (
     WITH_OPTIONS,
     adjacency_option,
     conversion_option,
+    with_help,
 )
 from rdpkit.cli.option_types import dashed
 from rdpkit.cli.output import format_choice
@@ -24,7 +24,7 @@ from rdpkit.cli.parameter_ranges import SYNTAX
 from rdpkit.cli.progress import new_threads_option, work_shown
 from rdpkit.cli.sweep_answers import Answer, Question, answers_to
 from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, columns_of
-from rdpkit.events import MECHANISMS, Event, parameters_of
+from rdpkit.events import MECHANISMS, Event
 from rdpkit.formats import columns as files
 from rdpkit.formats.journal import Journal
 from rdpkit.formats.records import as_plain
@@ -35,20 +35,14 @@ _SHOWN_ROWS = 40
 
 def _axes(event_type: type[Event]) -> list[click.Option]:
     """An option for every parameter of a mechanism; numbers take several values."""
-    texts = described(event_type).parameters
-    options = []
-    for parameter in parameters_of(event_type):
-        if parameter.name == "adjacency":
-            continue
-        varies = parameter.kind in ("number", "integer")
-        text = texts.get(parameter.name) or parameter.describe()
-        options.append(
-            click.Option(
-                ["--" + dashed(parameter.name), parameter.name],
-                metavar="AXIS" if varies else "VALUE",
-                help=text,
-            )
+    options = [
+        click.Option(
+            ["--" + dashed(parameter.name), parameter.name],
+            metavar="AXIS" if parameter.kind in ("number", "integer") else "VALUE",
+            help=text,
         )
+        for parameter, text in with_help(event_type)
+    ]
     count = click.Option(
         ["--count"],
         metavar="AXIS",
@@ -208,10 +202,6 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
 
 
-def _refusal(name: str) -> str:
-    return f"{made_of_events(name)} Name the numbers that vary with --vary."
-
-
 sweep = EventCommands(
     name="sweep",
     mechanisms=WITH_OPTIONS,
@@ -219,7 +209,7 @@ sweep = EventCommands(
     file_options=lambda: [_vary_option()],
     shared_options=_shared_options,
     run=_run,
-    refusal=_refusal,
+    refusal=lambda name: f"{made_of_events(name)} Name the numbers that vary with --vary.",
     help="Epsilon over a grid or a table of configurations. EVENT is a mechanism, or a TOML file "
     f"that describes one. An AXIS is a list of values or a range: {SYNTAX}.\n\nExit status: 0 "
     "fine, 1 some rows were skipped, 2 bad usage or bad input.",
