@@ -12,21 +12,15 @@ from rdpkit.conversions import balle2020, mironov2017, optimal
 
 Array = NDArray[np.float64]
 
+_MODULES = {"mironov2017": mironov2017, "balle2020": balle2020, "optimal": optimal}
+
 EPSILON: MappingProxyType[str, Callable[[Array, Array, float], Array]] = MappingProxyType(
-    {
-        "mironov2017": mironov2017.epsilon,
-        "balle2020": balle2020.epsilon,
-        "optimal": optimal.epsilon,
-    }
+    {name: module.epsilon for name, module in _MODULES.items()}
 )
 """Conversions to epsilon at a delta, by name."""
 
 DELTA: MappingProxyType[str, Callable[[Array, Array, float], Array]] = MappingProxyType(
-    {
-        "mironov2017": mironov2017.delta,
-        "balle2020": balle2020.delta,
-        "optimal": optimal.delta,
-    }
+    {name: module.delta for name, module in _MODULES.items()}
 )
 """Conversions to delta at an epsilon, by name."""
 

@@ -183,3 +183,14 @@ def part_by_part(events: Iterable[Event]) -> Event:
     """The events of disjoint parts as one event; a single part needs no :class:`Parallel`."""
     parts = tuple(events)
     return parts[0] if len(parts) == 1 else Parallel(events=parts)
+
+
+def composed_of(counts: Mapping[Event, int]) -> Event | None:
+    """Releases with their numbers of repetitions as one event; None if there are no releases."""
+    parts = tuple(
+        event if count == 1 else Repeated(event=event, count=count)
+        for event, count in counts.items()
+    )
+    if len(parts) <= 1:
+        return parts[0] if parts else None
+    return Composed(events=parts)

@@ -11,6 +11,7 @@ from rdpkit import _validate, analysis
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Composed, CustomProfile, Event, Repeated
+from rdpkit.events.composition import composed_of
 from rdpkit.guarantee import Guarantee
 from rdpkit.interop import profiles
 from rdpkit.interop.events_from_dp_accounting import from_dp_event
@@ -114,13 +115,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
     @property
     def event(self) -> Event | None:
         """All that was composed, as one event of rdpkit; None if nothing was composed."""
-        parts = tuple(
-            leaf if count == 1 else Repeated(event=leaf, count=count)
-            for leaf, count in self._counts.items()
-        )
-        if len(parts) <= 1:
-            return parts[0] if parts else None
-        return Composed(events=parts)
+        return composed_of(self._counts)
 
     def guarantee(self, target_delta: float) -> Guarantee | None:
         """Epsilon at ``target_delta`` in (0, 1) with its bound, enclosure and notes.

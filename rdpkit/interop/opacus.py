@@ -34,7 +34,8 @@ except ModuleNotFoundError as error:
 from rdpkit import _validate, analysis
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.adjacency import Adjacency
-from rdpkit.events import Composed, Event, PoissonSampledGaussian, Repeated
+from rdpkit.events import Event, PoissonSampledGaussian
+from rdpkit.events.composition import composed_of
 from rdpkit.guarantee import Guarantee
 
 __all__ = ["ADJACENCY", "NAME", "OpacusAccountant", "SamplingNotSeenWarning", "register"]
@@ -130,19 +131,15 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
     @property
     def event(self) -> Event | None:
         """All steps with noise, as one event of rdpkit; None if there are none."""
-        parts = tuple(
-            Repeated(
-                event=PoissonSampledGaussian(
+        return composed_of(
+            {
+                PoissonSampledGaussian(
                     noise_std=noise, record_norm=1.0, sampling_probability=rate
-                ),
-                count=count,
-            )
-            for (noise, rate), count in self._counts.items()
-            if noise > 0.0 and rate > 0.0
+                ): count
+                for (noise, rate), count in self._counts.items()
+                if noise > 0.0 and rate > 0.0
+            }
         )
-        if len(parts) <= 1:
-            return parts[0] if parts else None
-        return Composed(events=parts)
 
     def guarantee(self, delta: float, *, bound: str = analysis.BEST) -> Guarantee | None:
         """Epsilon at ``delta`` with its bound, enclosure and notes; None if nothing was released.
