@@ -136,7 +136,7 @@ def test_mechanism(package, tmp_path):
     assert manifest["guarantee"]["epsilon"] <= 10.0
     verified = json.loads(
         rdpkit(
-            package, "verify", "toy-class-sums", "--samples", "4000", "--seed", "1",
+            package, "verify", "toy-class-sums", "--samples", "1000", "--seed", "1",
             "--score", "linear", "--jobs", "1", "--format", "json",
         )
     )  # fmt: skip

@@ -125,7 +125,7 @@ def check(event, adjacency, delta, *, certify):
     return True
 
 
-@settings(max_examples=16, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.builds(
         build,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import pytest
@@ -137,6 +138,7 @@ ALL = [(name, path) for name, (event, _) in EVENTS.items() for path in paths(eve
 PARAMETERS = [pair for pair in ALL if pair not in WITHOUT_EFFECT]
 
 
+@functools.cache
 def current(event, adjacency):
     return rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency, bound="best-rdp")
 
