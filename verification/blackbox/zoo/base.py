@@ -99,21 +99,9 @@ class NoisySum(ZooMechanism):
         return np.asarray(total + self.noise(rng, (count, dataset.dimension)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NormalNoise:
-    """Independent normal noise of one standard deviation.
-
-    Parameters
-    ----------
-    std : float
-        The standard deviation.
-    """
-
-    std: float
-
-    def __call__(self, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-        """Noise of this shape."""
-        return rng.normal(0.0, self.std, shape)
+def normal_noise(std: float) -> Callable[[np.random.Generator, tuple[int, int]], Array]:
+    """Draws independent normal noise with this standard deviation, for :class:`NoisySum`."""
+    return lambda rng, shape: rng.normal(0.0, std, shape)
 
 
 def poisson_samples(
@@ -253,13 +241,13 @@ def in_pieces(count: int, entries_each: int, one_piece: Callable[[int], Array]) 
 __all__ = [
     "Array",
     "NoisySum",
-    "NormalNoise",
     "SampledSums",
     "SummedLogRatio",
     "ZooEntry",
     "ZooMechanism",
     "clipped",
     "in_pieces",
+    "normal_noise",
     "poisson_samples",
     "subset_indicators",
     "subset_sums",

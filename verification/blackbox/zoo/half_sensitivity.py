@@ -6,9 +6,9 @@ from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.zoo.base import (
     NoisySum,
-    NormalNoise,
     SummedLogRatio,
     ZooEntry,
+    normal_noise,
     worst_pair_of,
 )
 
@@ -38,8 +38,8 @@ ENTRY = ZooEntry(
     "(google/differential-privacy issue 378, pull request 464)",
     event=_EVENT,
     adjacency=_ADJACENCY,
-    broken=NoisySum(clip_norm=_NORM, noise=NormalNoise(std=_NOISE_MULTIPLIER * _NORM)),
-    fixed=NoisySum(clip_norm=_NORM, noise=NormalNoise(std=_NOISE_MULTIPLIER * 2.0 * _NORM)),
+    broken=NoisySum(clip_norm=_NORM, noise=normal_noise(_NOISE_MULTIPLIER * _NORM)),
+    fixed=NoisySum(clip_norm=_NORM, noise=normal_noise(_NOISE_MULTIPLIER * 2.0 * _NORM)),
     neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION, records=8),
     statistic="the sum along the changed record",
     score=_score,

@@ -10,8 +10,8 @@ from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.zoo.base import (
     Array,
     NoisySum,
-    NormalNoise,
     ZooEntry,
+    normal_noise,
     worst_pair_of,
 )
 
@@ -37,7 +37,7 @@ ENTRY = ZooEntry(
     event=_EVENT,
     adjacency=_ADJACENCY,
     broken=NoisySum(clip_norm=_EVENT.record_norm, noise=_seeded_noise),
-    fixed=NoisySum(clip_norm=_EVENT.record_norm, noise=NormalNoise(std=_EVENT.noise_std)),
+    fixed=NoisySum(clip_norm=_EVENT.record_norm, noise=normal_noise(_EVENT.noise_std)),
     neighbours=lambda: worst_pair_of(_EVENT, _ADJACENCY, dimension=_DIMENSION, records=8),
     statistic="any score: outputs do not vary, and a check names the mistake",
     mistakes=(MistakeKind.FIXED_SEED,),
