@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
@@ -153,6 +153,7 @@ ALL = {**SIMPLE, **PER_CLASS, **NESTED}
 
 
 @pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+@settings(max_examples=50)
 @given(data=st.data())
 def test_an_event_is_rebuilt_from_its_own_parameters(mechanism, data):
     event = rdpkit.event_from_parameters(mechanism, data.draw(ALL[mechanism]))
