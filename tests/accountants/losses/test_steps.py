@@ -182,7 +182,7 @@ def test_a_part_is_dropped_only_if_two_other_parts_dominate_it():
 
 def test_a_sample_of_the_whole_population():
     """With one record less it cannot be drawn; replaced, it is an unsampled Gaussian."""
-    with pytest.raises(NoLossDistributionError, match="one record less"):
+    with pytest.raises(NoLossDistributionError, match="sample_size < population_size"):
         alternatives(fixed(7, 7), ADD)
     assert releases(fixed(7, 7), REPLACE) == [((step("replaced", 2.0, 1.0), 1),)]
 
