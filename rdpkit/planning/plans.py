@@ -61,6 +61,11 @@ class Choice:
     score: float
     reason: str = ""
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found: dict[str, Any] = as_plain(self)
+        return found
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -107,9 +112,9 @@ class Plan:
             "mechanism": self.event.mechanism,
             "target_epsilon": self.target_epsilon,
             "objective": self.objective,
-            "best": as_plain(self.best),
+            "best": self.best.as_dict(),
             "guarantee": self.guarantee.as_dict(),
-            "choices": as_plain(self.choices),
+            "choices": [choice.as_dict() for choice in self.choices],
             "notes": list(self.notes),
         }
 
