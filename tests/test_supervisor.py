@@ -8,6 +8,9 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import nullcontext
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
@@ -139,7 +142,20 @@ def wait_for(condition):
         time.sleep(0.05)
 
 
-def test_threads_are_limited_and_wait_asleep(monkeypatch):
+@pytest.fixture
+def threads_as_before():
+    """Libraries have as many threads after the test as before it."""
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch is not None else None
+    # Leaving this context gives every library the number that it had on entering.
+    limits = find_spec("threadpoolctl") and import_module("threadpoolctl").threadpool_limits()
+    with limits or nullcontext():
+        yield
+    if torch is not None:
+        torch.set_num_threads(before)
+
+
+def test_threads_are_limited_and_wait_asleep(monkeypatch, threads_as_before):
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(variable, "7")
     monkeypatch.setenv("NUMBA_NUM_THREADS", "7")
