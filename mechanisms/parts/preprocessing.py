@@ -178,9 +178,10 @@ def noisy_statistics(
     With u = 2 (x - lower) / (upper - lower) - 1, cut to [-1, 1], the sums of u and of u^2 over the
     records are released once, each coordinate with noise from N(0, noise_std^2). A record's vector
     (u, u^2) has norm at most sqrt(2 d). The vectors of two records differ by at most 2 sqrt(d),
-    because (u-v)^2 (1 + (u+v)^2) <= 4 on [-1, 1]^2: if |u + v| = s, then |u - v| <= 2 - s, and
-    (2-s)^2 (1+s^2) decreases in s. Everything else is computed from the noisy sums and from public
-    numbers. The event is in the result, and mechanisms compose it with their own.
+    because (u-v)^2 (1 + (u+v)^2) <= 4 on [-1, 1]^2: where u + v has absolute value s, that of u - v
+    is at most 2 - s, and (2-s)^2 (1+s^2) decreases in s. Everything else is computed from the noisy
+    sums and from public numbers. The event is in the result, and mechanisms compose it with their
+    own.
 
     Parameters
     ----------
