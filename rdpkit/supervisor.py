@@ -128,18 +128,17 @@ def as_finished(
         yield from enumerate(map(function, items))
         return
     from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415 - only if it is needed
+    from joblib.parallel import get_active_backend  # noqa: PLC0415
 
     # Backends like "dask" are only known to joblib's context, which is left before anything is
     # yielded: the caller has a context of its own.
     with nullcontext() if backend is None else parallel_config(backend=backend):
-        run = Parallel(
-            n_jobs=jobs,
-            return_as="generator_unordered",
-            batch_size=1,
-            # A worker that is only starting when its parent is killed must notice that, too.
-            initializer=_begin_worker,
-            initargs=(os.getpid(),),
-        )
+        # A worker that is only starting when its parent is killed must notice that, too. Only
+        # joblib's own processes are children of this one: workers of a cluster, or threads, would
+        # take themselves for orphans.
+        own = type(get_active_backend()[0]).__name__ == "LokyBackend"
+        started = {"initializer": _begin_worker, "initargs": (os.getpid(),)} if own else {}
+        run = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, **started)
     task = delayed(functools.partial(_finished, function, os.getpid()))
     yield from run(task(place, item) for place, item in enumerate(items))
 

@@ -13,6 +13,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
+from joblib import parallel_config, register_parallel_backend
+from joblib.parallel import ThreadingBackend
 
 from rdpkit import supervisor
 
@@ -73,6 +75,28 @@ def test_what_the_function_raises_is_raised(jobs):
 def test_what_is_finished_first_comes_first():
     found = supervisor.as_finished(time.sleep, [0.5, 0.0], jobs=2, backend="threading")
     assert [place for place, _ in found] == [1, 0]
+
+
+def test_threads_are_not_taken_for_orphans():
+    """A worker that has another parent than this process ends itself; a thread must not."""
+    with parallel_config(backend="threading", n_jobs=2):
+        assert list(supervisor.in_order(double, [1, 2, 3], jobs=None)) == [2, 4, 6]
+
+
+def test_workers_of_a_registered_backend_get_no_initializer():
+    """Workers of a cluster have another parent; they would end themselves before any work."""
+    seen = []
+
+    class Cluster(ThreadingBackend):
+        def configure(self, n_jobs=1, parallel=None, **options):
+            seen.append(options)
+            return super().configure(n_jobs=n_jobs, parallel=parallel, **options)
+
+    register_parallel_backend("a-cluster", Cluster)
+    found = supervisor.in_order(double, [1, 2, 3], jobs=2, backend="a-cluster")
+    assert list(found) == [2, 4, 6]
+    assert seen
+    assert not any("initializer" in options for options in seen)
 
 
 def alive(process):

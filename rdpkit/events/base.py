@@ -47,7 +47,11 @@ class Event:
         return ()
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """The event's own parameters that calibration may choose, by name."""
+        """The event's own parameters that calibration may choose, by name.
+
+        The direction that each of them states must hold for the divergence itself, because upper
+        bounds rest on it; see :class:`rdpkit.events.free_parameters.FreeParameter`.
+        """
         return {}
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:

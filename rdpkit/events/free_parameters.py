@@ -21,7 +21,9 @@ class FreeParameter:
     Parameters
     ----------
     private : {1, -1, 0}
-        1 if larger values are more private, -1 if smaller values are, 0 if it depends.
+        1 if larger values are more private, -1 if smaller values are, 0 if it depends. Upper
+        bounds rest on it: of two releases on disjoint parts of the data that differ in such
+        parameters alone, the more private one is not evaluated. Where it is not certain, say 0.
     kind : {"number", "integer", "integers"}
         The type of its values.
     lowest, highest : float

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Kind = Literal["removed", "added", "replaced"]
+StepKind = Literal["removed", "added", "replaced"]
 
 
 class NoLossDistributionError(ValueError):
@@ -35,7 +35,7 @@ class Step:
         For "replaced", the position of the new record if the old one is at 1; in [-1, 1).
     """
 
-    kind: Kind
+    kind: StepKind
     noise_multiplier: float
     sampling_probability: float
     other: float = 0.0
@@ -52,7 +52,7 @@ class Step:
 
     def reversed(self) -> Step:
         """The step with the two data sets exchanged."""
-        exchanged: dict[Kind, Kind] = {"removed": "added", "added": "removed"}
+        exchanged: dict[StepKind, StepKind] = {"removed": "added", "added": "removed"}
         return replace(self, kind=exchanged.get(self.kind, self.kind))
 
 
@@ -77,7 +77,7 @@ Losses = tuple[Step | ProfilePoints, ...]
 
 
 def sampled_step(
-    kind: Kind, *, noise_multiplier: float, sampling_probability: float, other: float = 0.0
+    kind: StepKind, *, noise_multiplier: float, sampling_probability: float, other: float = 0.0
 ) -> Losses:
     """The step of a release in which a record takes part with a probability, which may be 0 or 1.
 
