@@ -16,18 +16,20 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.verification.blackbox.combined_test import CombinedTest
-from rdpkit.verification.blackbox.mistakes import Mistake, named_mistakes
+from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import LEAST_TRAINING, MODELS, VerificationOptions
 from rdpkit.verification.blackbox.repeated_noise import find_repeated_noise
 from rdpkit.verification.blackbox.runs import MechanismRunner, generator
 from rdpkit.verification.blackbox.scores import (
     NamedScore,
+    TrainingOutputs,
     candidate_scores,
     has_classifiers,
     linear,
+    structure_of,
 )
-from rdpkit.verification.blackbox.structure import structure_of
+from rdpkit.verification.blackbox.scores.structure import named_mistakes
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
@@ -258,22 +260,23 @@ def _learn(
     """The scores, the mistakes that the outputs show, and notes, from training runs."""
     p, q = runner.draw(pair, key=(_TRAINING,), start=0, count=runs)
     assert runner.shape is not None
-    structure, notes = structure_of(p, q), []
+    notes = []
     chosen = tuple(model for model in models if model != "linear")
     if not models and p.shape[1] > 1 and own is None and runner.target.entry is None:
         chosen = MODELS if has_classifiers() else ()
         if not chosen:
             notes.append("scikit-learn is not installed, so no score was learnt by a classifier")
-    scores = candidate_scores(
-        p,
-        q,
-        structure=structure,
+    training = TrainingOutputs(
+        p=p,
+        q=q,
+        is_number=np.ones(p.shape[1], dtype=np.bool_),
         shapes=runner.shape.parts,
-        own=own,
-        models=chosen,
-        rng=generator(runner.seed, _LEARNING),
+        pair=pair,
     )
-    return scores, named_mistakes(p, q, structure), notes
+    scores = candidate_scores(
+        training, own=own, models=chosen, rng=generator(runner.seed, _LEARNING)
+    )
+    return scores, named_mistakes(p, q, structure_of(p, q)), notes
 
 
 def _run_test(

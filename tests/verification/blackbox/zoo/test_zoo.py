@@ -8,10 +8,9 @@ from scipy.stats import kstest, norm
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox import zoo
-from rdpkit.verification.blackbox.mistakes import named_mistakes
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.structure import structure_of
+from rdpkit.verification.blackbox.scores.structure import named_mistakes, structure_of
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.blackbox.zoo.base import clipped, in_pieces, subset_indicators

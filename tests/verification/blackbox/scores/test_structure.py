@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from rdpkit.verification.blackbox.mistakes import MistakeKind, named_mistakes
-from rdpkit.verification.blackbox.structure import grid_of, noiseless_direction, structure_of
+from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.scores.structure import (
+    grid_of,
+    named_mistakes,
+    noiseless_direction,
+    structure_of,
+)
 
 N = 400
 

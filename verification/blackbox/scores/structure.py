@@ -1,17 +1,20 @@
 """Exact structure in outputs: combinations without noise, and grids.
 
-Scores are made from it (:mod:`rdpkit.verification.blackbox.scores`), and mistakes are named by it
-(:mod:`rdpkit.verification.blackbox.mistakes`).
+Scores are made from it, which name a mistake if a claim is rejected by them.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -219,4 +222,127 @@ def _distance(values: Array, origin: float, step: float) -> Array:
     return np.asarray(np.abs(steps - np.round(steps)))
 
 
-__all__ = ["NoiseGrid", "Noiseless", "Structure", "grid_of", "noiseless_direction", "structure_of"]
+def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
+    """Scores of the exact structure that the columns of numbers have.
+
+    Parameters
+    ----------
+    training : TrainingOutputs
+        The outputs to learn from.
+    """
+    columns = np.flatnonzero(training.is_number)
+    if not len(columns):
+        return []
+    p_outputs, q_outputs = training.p[:, columns], training.q[:, columns]
+    structure = structure_of(p_outputs, q_outputs)
+    scores = []
+    if structure.noiseless is not None:
+        noiseless = _with_columns(structure.noiseless, columns)
+        scores.append(
+            NamedScore(
+                name="a combination without noise",
+                score=noiseless,
+                family="noiseless",
+                share=1.0,
+                explanation=_of_noiseless(noiseless, training.p, training.q),
+            )
+        )
+    if structure.grid is not None:
+        grid = dataclasses.replace(structure.grid, column=int(columns[structure.grid.column]))
+        scores.append(
+            NamedScore(
+                name="distance to a grid",
+                score=grid,
+                family="grid",
+                share=1.0,
+                explanation=_of_grid(grid),
+            )
+        )
+    return scores
+
+
+def _with_columns(noiseless: Noiseless, columns: NDArray[np.intp]) -> Noiseless:
+    places = tuple(int(columns[column]) for column in noiseless.columns)
+    return dataclasses.replace(noiseless, columns=places)
+
+
+def named_mistakes(p_outputs: Array, q_outputs: Array, structure: Structure) -> tuple[Mistake, ...]:
+    """The mistakes that outputs on D and on D' show.
+
+    Parameters
+    ----------
+    p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
+        Outputs of independent runs.
+    structure : Structure
+        The result of :func:`structure_of` for them.
+    """
+    both = np.concatenate([p_outputs, q_outputs])
+    noiseless, grid = structure.noiseless, structure.grid
+    found = []
+    # Whole numbers that seem constant may be counts or answers that only rarely differ.
+    if noiseless is not None and not _whole(both[:, list(noiseless.columns)]):
+        explanation = _of_noiseless(noiseless, p_outputs, q_outputs)
+        if explanation.kind is MistakeKind.FIXED_SEED:
+            return (_as_mistake(explanation),)
+        found.append(_as_mistake(explanation))
+    if grid is not None:
+        found.append(_as_mistake(_of_grid(grid)))
+    return tuple(found)
+
+
+def _as_mistake(explanation: Explanation) -> Mistake:
+    return Mistake(kind=explanation.kind, message=explanation.message, advice=explanation.advice)
+
+
+def _of_grid(grid: NoiseGrid) -> Explanation:
+    return Explanation(
+        kind=MistakeKind.COARSE_NOISE,
+        message=f"Output {grid.column} lies on a grid of step {grid.step:.3g}, which is "
+        f"shifted by {grid.shift:.3g} steps from one data set to the other: the noise has "
+        "fewer digits than the value that it is added to.",
+        advice="Draw the noise in the precision of the sum, round the noisy sum to a fixed "
+        "grid, or use a discrete Gaussian.",
+    )
+
+
+def _of_noiseless(noiseless: Noiseless, p_outputs: Array, q_outputs: Array) -> Explanation:
+    if all((side == side[0]).all() for side in (p_outputs, q_outputs)):
+        return Explanation(
+            kind=MistakeKind.FIXED_SEED,
+            message=f"All {len(p_outputs)} runs on D gave the same output, though each had a "
+            f"generator of its own, and all {len(q_outputs)} runs on D' gave another output.",
+            advice="Draw the noise from the generator that is passed to the mechanism; look for a "
+            "fixed seed in the code.",
+        )
+    columns = ", ".join(map(str, noiseless.columns[:4]))
+    if len(noiseless.columns) == 1:
+        return Explanation(
+            kind=MistakeKind.NO_NOISE,
+            message=f"Output {columns} does not vary, and is {noiseless.gap:.3g} larger or smaller "
+            "on the other data set.",
+            advice="Add noise to every output that depends on the data.",
+        )
+    return Explanation(
+        kind=MistakeKind.NOISE_REUSED,
+        message=f"A combination of the outputs {columns}"
+        + (" and others" if len(noiseless.columns) > 4 else "")
+        + f" varies {noiseless.spread:.1g} times as much as its parts, and differs between the "
+        f"data sets by {noiseless.gap:.3g}: the parts have the same noise.",
+        advice="Draw noise for every part of the output; look for a random key or seed used twice.",
+    )
+
+
+def _whole(values: Array) -> bool:
+    return bool((values == np.round(values)).all())
+
+
+__all__ = [
+    "NoiseGrid",
+    "Noiseless",
+    "Structure",
+    "grid_of",
+    "named_mistakes",
+    "noiseless_direction",
+    "structure_of",
+    "structure_scores",
+]

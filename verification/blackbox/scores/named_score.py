@@ -1,0 +1,112 @@
+"""A score with a name, the prior weight of its bets, and what it explains if it rejects a claim."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rdpkit import _validate
+from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.estimators.base import Array, OutputScore, check_scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What a score says about the mechanism if a claim is rejected by it.
+
+    It is evidence of nothing by itself: correct mechanisms have rare values, grids and constant
+    outputs too. Only the test of the claim decides.
+
+    Parameters
+    ----------
+    kind : MistakeKind
+        The mistake that such outputs come from.
+    message : str
+        What was seen, with numbers.
+    advice : str
+        What to do about it.
+    """
+
+    kind: MistakeKind
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedScore:
+    """A score and its name.
+
+    Parameters
+    ----------
+    name : str
+        The name in words.
+    score : callable
+        Turns flattened outputs, shape (n, d), into scores, shape (n,). It can be pickled, because
+        it is sent to other processes.
+    family : str
+        The kind of score: a stable identifier such as "linear" or "covariance".
+    share : float
+        The prior weight of its bets, > 0; the shares of a list are relative to each other.
+    explanation : Explanation or None
+        What is wrong with the mechanism if a claim is rejected by this score; None if the score
+        does not say.
+    """
+
+    name: str
+    score: OutputScore
+    family: str = "given"
+    share: float = 1.0
+    explanation: Explanation | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.share < math.inf:
+            raise _validate.fail("share", "to be positive and finite", self.share)
+
+    def of(self, outputs: Array) -> Array:
+        """The scores of outputs.
+
+        Raises
+        ------
+        ArithmeticError
+            If one is NaN.
+        ValueError
+            If the score raises, or does not return one number a row.
+        """
+        try:
+            scores = self.score(outputs)
+        except Exception as error:
+            raise ValueError(
+                f"The score {self.name!r} raised {type(error).__name__}: {error}"
+            ) from error
+        found = check_scores(f"the score {self.name!r}", scores)
+        if found.shape != (len(outputs),):
+            raise ValueError(
+                f"Expected the score {self.name!r} to return {len(outputs)} numbers, got "
+                f"{found.size}."
+            )
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreOfPart:
+    """A score of some columns of an output.
+
+    Parameters
+    ----------
+    columns : ndarray of int, shape (k,)
+        The columns.
+    score : callable
+        Turns outputs of shape (n, k) into scores.
+    """
+
+    columns: np.ndarray[tuple[int], np.dtype[np.intp]]
+    score: OutputScore
+
+    def __call__(self, outputs: Array, /) -> Array:
+        """The score of each output."""
+        return self.score(outputs[:, self.columns])
+
+
+__all__ = ["Explanation", "NamedScore", "ScoreOfPart"]
