@@ -15,6 +15,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 # Nor do they all compile the package anew where bytecode is switched off.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A command under test is as wide as in any pipe.
+os.environ.pop("COLUMNS", None)
 
 # Examples in docstrings run by importing their modules.
 collect_ignore = [] if find_spec("opacus") else ["rdpkit/interop/opacus.py"]

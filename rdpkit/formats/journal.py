@@ -167,10 +167,11 @@ class Journal:
         """What a line holds; a ValueError if it is not what was written."""
         body = line.rstrip(b"\n")
         begin = len(self._mark)
-        digits, content = body[begin : begin + _DIGITS], body[begin + _DIGITS + 1 :]
+        # The digits, and the space behind them.
+        check, content = body[begin : begin + _DIGITS + 1], body[begin + _DIGITS + 1 :]
         if (
             not body.startswith(self._mark)
-            or hashlib.sha256(content).hexdigest().encode() != digits
+            or hashlib.sha256(content).hexdigest().encode() + b" " != check
         ):
             raise ValueError("The checksum does not match.")
         return json.loads(content)

@@ -69,8 +69,18 @@ def test_a_pipe_gets_no_progress_and_no_colour(claims, options):
     assert "auditing" not in done.stdout
 
 
-def test_a_narrow_terminal_setting_does_not_narrow_a_pipe(claims):
-    assert rdpkit("audit", claims, COLUMNS="20").stdout == rdpkit("audit", claims).stdout
+@pytest.mark.parametrize("columns", [80, 120])
+def test_whoever_sets_columns_decides_how_wide_a_pipe_is(claims, columns):
+    wide = rdpkit("audit", claims).stdout
+    assert max(map(len, wide.splitlines())) <= 150
+    narrow = rdpkit("audit", claims, COLUMNS=str(columns)).stdout
+    assert max(map(len, narrow.splitlines())) <= columns
+    assert narrow.split()[-6:] == wide.split()[-6:]
+
+
+@pytest.mark.parametrize("columns", ["", "0", "wide", "-1"])
+def test_columns_that_are_no_width_change_nothing(claims, columns):
+    assert rdpkit("audit", claims, COLUMNS=columns).stdout == rdpkit("audit", claims).stdout
 
 
 def test_a_wish_for_colour_is_no_wish_for_progress(claims):

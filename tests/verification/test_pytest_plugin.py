@@ -32,7 +32,7 @@ delta = 1e-5
 noise_std = 5.0
 record_norm = 1.0
 """
-WRONG = GOOD.replace('"good"', '"wrong"').replace("0.80", "0.5")
+WRONG = GOOD.replace('"good"', '"wrong"').replace("0.80", '0.5\nbound = "gaussian"')
 CODE = """
 [claim.code]
 callable = "mechanism_of_mine:release"

@@ -26,11 +26,17 @@ class Bounds(StrEnum):
 
 
 class Reproduction(StrEnum):
-    """Whether the published formula with the stated parameters gives the claimed number."""
+    """Whether the published formula with the stated parameters gives the claimed number.
+
+    ``UNNAMED``: the claim names no formula, and its number is not the one of the mechanism's usual
+    formula. Such a number was not computed by a formula that could be repeated, so it is not
+    judged; whether it is true is still decided.
+    """
 
     EXACT = "exact"
     DIFFERS = "differs"
     UNDERSPECIFIED = "underspecified"
+    UNNAMED = "unnamed"
 
 
 class Soundness(StrEnum):

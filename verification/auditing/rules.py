@@ -27,7 +27,7 @@ class Rule(StrEnum):
 MEANING = {
     Rule.REFUTED: "The claim is false: something leaks more than it says.",
     Rule.UNPROVEN: "No theorem in the library reaches the claim, and nothing refutes it.",
-    Rule.DIFFERS: "The published formula with the stated parameters gives another number.",
+    Rule.DIFFERS: "The formula that the claim names gives another number.",
     Rule.UNDERSPECIFIED: "Parameters are missing, so nothing can be computed.",
     Rule.SLACK: "The claim is true, and could be much smaller.",
 }

@@ -76,9 +76,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         upper = _upper(event, claim.delta, claim.order, claim.adjacency, BEST)
     lower, pair, refutation = _lower(claim, event, claimed) if everything else (None, (), ())
     _check_sandwich(upper, lower)
-    reproduction = (
-        Reproduction.EXACT if agrees(published.epsilon, claim.epsilon) else Reproduction.DIFFERS
-    )
+    reproduction = _reproduction(claim, published.epsilon, claim.epsilon)
     notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
     slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
     if _is_proven(upper, claimed):
@@ -103,6 +101,19 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         refutation=refutation,
         pair=pair,
     )
+
+
+def _reproduction(claim: Claim, computed: float, printed: Decimal) -> Reproduction:
+    """Whether the number is the formula's; it can differ only from a formula that is named.
+
+    A conversion, or an order beside a delta, says how the number was computed, as a bound does.
+    """
+    if agrees(computed, printed):
+        return Reproduction.EXACT
+    at_one_order = claim.order is not None and claim.delta is not None
+    if claim.bound is not None or claim.conversion is not None or at_one_order:
+        return Reproduction.DIFFERS
+    return Reproduction.UNNAMED
 
 
 # The relative width of an enclosure that comes from rounding parameters to floats: eight units in
@@ -197,6 +208,8 @@ def _reproduction_notes(
 ) -> Iterator[str]:
     if reproduction is Reproduction.DIFFERS:
         yield f"the published formula gives {computed:.8g}, not {printed}"
+    elif reproduction is Reproduction.UNNAMED:
+        return
     elif math.isfinite(computed) and rounded(computed, printed, ROUND_HALF_EVEN) > printed:
         yield (f"printed {printed}, rounded down: the published formula gives {computed:.8g}")
 

@@ -98,12 +98,14 @@ def new(
                 "parameters, or say what you claim with --epsilon."
             )
         epsilon = rounded_up(best.epsilon, digits=4)
+    is_best = agrees(best.epsilon, Decimal(_number(epsilon)))
     content = _file(
         event,
         values=values,
         adjacency=adjacency,
         delta=delta,
         epsilon=epsilon,
+        is_best=is_best,
         identifier=identifier or path.name.removesuffix(".toml").removesuffix(".claims"),
         source=source or "this repository",
     )
@@ -112,11 +114,10 @@ def new(
     write_whole(path, content.encode())
     click.echo(f"{printable(str(path))}: epsilon {epsilon} at delta {delta:g}")
     click.echo(f"the best upper bound is {rounded_up(best.epsilon)}, by {best.bound}")
-    printed = loads(content)[0].epsilon
-    if printed is not None and not agrees(best.epsilon, printed):
+    if not is_best:
         click.echo(
-            "that is not the number that you claim, so the audit says differs: name the bound and "
-            "the conversion that your number comes from, or use --fail-on refuted,unproven"
+            "that is not the number that you claim, so the file names no bound; name the bound and "
+            "the conversion if your number comes from a formula, and the audit checks it"
         )
     click.echo(f"next: rdpkit audit {printable(str(path))}")
 
@@ -194,6 +195,7 @@ def _file(
     adjacency: str,
     delta: float,
     epsilon: str,
+    is_best: bool,
     identifier: str,
     source: str,
 ) -> str:
@@ -211,9 +213,19 @@ def _file(
         adjacency=_text(adjacency),
         epsilon=_number(epsilon),
         delta=repr(delta),
+        bound=_BEST if is_best else _NO_BOUND,
         parameters="\n".join([*given, *optional]),
     )
 
+
+_BEST = """\
+# The best upper bound; name a formula instead if the number comes from one.
+bound = "best"
+"""
+_NO_BOUND = """\
+# The formula that the number comes from, if it comes from one; the audit then checks it.
+# bound = ...
+"""
 
 _TEMPLATE = """\
 # Privacy claims of this repository: one [[claim]] a published budget.
@@ -230,9 +242,7 @@ adjacency = {adjacency}
 # The number with the digits that you print: 1.10 and 1.1 differ in precision.
 epsilon = {epsilon}
 delta = {delta}
-# The best upper bound; name a formula instead if the number comes from one.
-bound = "best"
-
+{bound}
 [claim.parameters]
 {parameters}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -13,16 +14,23 @@ from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundne
 from rdpkit.verification.outputs.view import (
     claimed,
     counted,
+    named_sides,
     number,
     parameters,
     sides,
     slack_words,
 )
 
-_STYLE = {
+# Programs that read a pipe and set no COLUMNS get every row in one line.
+_WIDTH_IN_A_PIPE = 150
+# A terminal of this width has room for every column.
+_WIDTH_OF_ALL = 100
+
+_STYLE: dict[Reproduction | Soundness, str] = {
     Reproduction.EXACT: "green",
     Reproduction.DIFFERS: "red",
     Reproduction.UNDERSPECIFIED: "yellow",
+    Reproduction.UNNAMED: "",
     Soundness.SOUND: "green",
     Soundness.REFUTED: "bold red",
     Soundness.UNPROVEN: "yellow",
@@ -32,25 +40,9 @@ _STYLE = {
 def print_findings(findings: Sequence[Finding], *, notes: bool) -> None:
     """Print a table, what refutes claims, the notes, and the number of verdicts of each kind."""
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=150)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("claim", overflow="fold")
-    for heading in ("claimed", "published", "lower", "upper", "slack"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("reproduction", no_wrap=True)
-    table.add_column("soundness", no_wrap=True)
-    for finding in findings:
-        numbers = {side.kind: side.text for side in sides(finding)}
-        table.add_row(
-            Text(printable(finding.claim.id)),
-            claimed(finding.claim),
-            *(numbers.get(kind, "") for kind in ("published", "lower", "upper")),
-            slack_words(finding),
-            Text(finding.reproduction.value, style=_STYLE[finding.reproduction]),
-            Text(finding.soundness.value, style=_STYLE[finding.soundness]),
-        )
-    console.print(table)
+    if not console.is_terminal and not _has_columns():
+        console = Console(width=_WIDTH_IN_A_PIPE)
+    console.print(_table(findings, narrow=console.width < _WIDTH_OF_ALL))
     for finding in findings:
         if finding.refutation:
             console.print()
@@ -62,6 +54,37 @@ def print_findings(findings: Sequence[Finding], *, notes: bool) -> None:
     console.print()
     for axis in ("reproduction", "soundness"):
         console.print(Text(f"{len(findings)} claims, {axis}: {counted(findings, axis)}"))
+
+
+def _has_columns() -> bool:
+    """Whether the environment says how wide the output is to be."""
+    columns = os.environ.get("COLUMNS", "")
+    return columns.isascii() and columns.isdigit() and int(columns) > 0
+
+
+def _table(findings: Sequence[Finding], *, narrow: bool) -> Table:
+    """A row for each finding; a narrow table rounds numbers further and stacks the two verdicts."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("claim", overflow="fold")
+    for heading in ("claimed", "published", "lower", "upper", "slack"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("verdicts",) if narrow else ("reproduction", "soundness"):
+        table.add_column(heading, no_wrap=True)
+    for finding in findings:
+        digits = 4 if narrow else 6
+        numbers = {k: number(k, side.epsilon, digits=digits) for k, side in named_sides(finding)}
+        verdicts = [
+            Text(verdict.value, style=_STYLE[verdict])
+            for verdict in (finding.reproduction, finding.soundness)
+        ]
+        table.add_row(
+            Text(printable(finding.claim.id)),
+            claimed(finding.claim),
+            *(numbers.get(kind, "") for kind in ("published", "lower", "upper")),
+            slack_words(finding),
+            *([Text("\n").join(verdicts)] if narrow else verdicts),
+        )
+    return table
 
 
 def _print_notes(console: Console, findings: Sequence[Finding]) -> None:

@@ -11,6 +11,7 @@ import pytest
 import rdpkit
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
+from rdpkit.verification.auditing.rules import DEFAULT, Rule, broken_rules, failures
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import loads
 
@@ -108,6 +109,28 @@ def test_a_number_that_the_formula_does_not_give_is_said_with_the_one_it_gives()
     assert found.published.epsilon == given_
 
 
+def test_reproduction_is_judged_only_where_a_formula_is_named():
+    """A generous claim is sound with slack; it differs from no formula, because it names none."""
+    unnamed = audit_one(claim("8", about="delta = 1e-5"))
+    assert (unnamed.reproduction, unnamed.soundness) == (Reproduction.UNNAMED, Soundness.SOUND)
+    assert unnamed.slack == 8.0 / unnamed.upper.epsilon
+    assert not any("formula" in note for note in unnamed.notes)
+    assert broken_rules(unnamed) == ()
+    assert failures(unnamed, DEFAULT) == ()
+    assert broken_rules(unnamed, slack_above=4.0) == (Rule.SLACK,)
+    for named in ("bound = 'gaussian'", "conversion = 'balle2020'", "order = 20"):
+        assert verdicts("8", about=f"delta = 1e-5\n{named}") == ("differs", "sound")
+
+
+def test_a_claim_without_a_formula_is_refuted_where_it_is_false():
+    assert verdicts("0.1", about="delta = 1e-5") == ("unnamed", "refuted")
+
+
+def test_a_number_of_the_usual_formula_is_exact_without_its_name():
+    printed = f"{best(bound='gaussian'):.6f}"
+    assert verdicts(printed, about="delta = 1e-5") == ("exact", "sound")
+
+
 def test_soundness_is_judged_by_the_claim_as_printed():
     assert verdicts(f"{best() * 1.001:.10f}")[1] == "sound"
     assert verdicts(f"{best() * 0.999:.10f}")[1] in ("unproven", "refuted")
@@ -152,7 +175,9 @@ def test_a_claim_about_one_order():
     assert found.upper.rigorous
     assert found.published.order == found.upper.order == 2.0
     assert found.as_dict()["delta"] is None
-    assert verdicts("0.05", **about) == ("differs", "unproven")
+    assert verdicts("0.05", **about) == ("unnamed", "unproven")
+    named = {**about, "about": "order = 2\nbound = 'gaussian'"}
+    assert verdicts("0.05", **named) == ("differs", "unproven")
 
 
 def test_a_claim_about_one_order_and_a_delta_is_converted_there_and_bounded_anywhere():
@@ -185,7 +210,7 @@ def test_infinite_claims():
     assert (found.reproduction, found.soundness) == (Reproduction.EXACT, Soundness.SOUND)
     assert found.slack is None
     found = audit_one(claim("1e300", **nothing))
-    assert (found.reproduction, found.soundness) == (Reproduction.DIFFERS, Soundness.UNPROVEN)
+    assert (found.reproduction, found.soundness) == (Reproduction.UNNAMED, Soundness.UNPROVEN)
     assert verdicts("inf") == ("differs", "sound")
     json.dumps(found.as_dict(), allow_nan=False)
 

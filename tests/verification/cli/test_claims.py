@@ -50,11 +50,17 @@ def test_what_is_not_given_is_asked_for(run):
     assert claim.event.noise_std == 5.0
 
 
-@pytest.mark.parametrize(("epsilon", "differs"), [("0.73", False), ("0.5", True), ("1.0", True)])
-def test_a_number_that_no_formula_gives_is_told(run, epsilon, differs):
+@pytest.mark.parametrize(
+    ("epsilon", "reproduction", "soundness"),
+    [("0.73", "exact", "sound"), ("0.5", "unnamed", "refuted"), ("1.0", "unnamed", "sound")],
+)
+def test_a_number_that_no_formula_gives_is_told(run, epsilon, reproduction, soundness):
     done = run("new", *GAUSSIAN, *ABOUT, "--epsilon", epsilon)
     assert done.exit_code == 0
-    assert ("the audit says differs" in done.stdout) is differs
+    assert ("the file names no bound" in done.stdout) is (reproduction == "unnamed")
+    (claim,) = load_files(["gaussian.claims.toml"])
+    finding = audit_one(claim)
+    assert (finding.reproduction.value, finding.soundness.value) == (reproduction, soundness)
 
 
 @pytest.mark.parametrize("name", sorted(EVENTS))

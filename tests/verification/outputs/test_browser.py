@@ -97,6 +97,7 @@ def test_filters_find_claims_and_say_how_many(browser, address):
     assert names(browser) == ["loose"]
     reset(browser)
     click(browser, "[name=reproduction][value=differs]")
+    click(browser, "[name=reproduction][value=unnamed]")
     assert names(browser) == ["open"]
     reset(browser)
     click(browser, "#sort option[value=verdict]")

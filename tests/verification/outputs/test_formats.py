@@ -12,7 +12,7 @@ from rdpkit.verification.cli.audit import audit
 from tests.verification.claim_files import PARAMETERS, text
 
 RIGHT = text(epsilon="0.80")
-WRONG = text(epsilon="0.5")
+WRONG = text(epsilon="0.5", bound='"gaussian"')
 
 
 @pytest.fixture

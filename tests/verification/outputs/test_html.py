@@ -27,7 +27,7 @@ HOSTILE = (
 CLAIMS = "\n".join(
     [
         text(id='"loose"', epsilon="3.0"),
-        text(id='"wrong"', epsilon="0.1"),
+        text(id='"wrong"', epsilon="0.1", bound='"gaussian"'),
         text(id='"open"', parameters={"noise_std": "5.0"}, missing='["record_norm"]'),
         text(
             id=json.dumps("hostile " + HOSTILE),

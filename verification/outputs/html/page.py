@@ -27,7 +27,12 @@ _SCRIPTS = ("vendor/uPlot-1.6.32.iife.min.js", "report.js")
 _STYLES = ("vendor/uPlot-1.6.32.min.css", "report.css")
 # The verdicts that need attention come first.
 _SOUNDNESS = (Soundness.REFUTED, Soundness.UNPROVEN, Soundness.SOUND)
-_REPRODUCTION = (Reproduction.DIFFERS, Reproduction.UNDERSPECIFIED, Reproduction.EXACT)
+_REPRODUCTION = (
+    Reproduction.DIFFERS,
+    Reproduction.UNDERSPECIFIED,
+    Reproduction.UNNAMED,
+    Reproduction.EXACT,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@
   const mechanism = document.getElementById("mechanism");
   const sort = document.getElementById("sort");
   const shown = document.getElementById("shown");
-  const SEVERITY = { refuted: 0, unproven: 1, sound: 2, differs: 0, underspecified: 1, exact: 2 };
+  const SEVERITY = { refuted: 0, unproven: 1, sound: 2, differs: 0, underspecified: 1, unnamed: 2,
+    exact: 2 };
   // What is searched is looked up once, without the numbers that scripts draw.
   const haystack = new Map();
   const searched = (claim) => {
