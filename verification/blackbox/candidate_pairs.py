@@ -10,7 +10,7 @@ from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
 from rdpkit.verification.blackbox.neighbours import Array, LabelledData, Neighbours, load
-from rdpkit.verification.blackbox.options import USUAL_RECORDS, VerificationOptions
+from rdpkit.verification.blackbox.options import MOST_PAIRS, USUAL_RECORDS, VerificationOptions
 
 LEAST_DELTA = 1e-3
 """Worst-case pairs are looked up at no smaller delta, because a test cannot notice rarer events."""
@@ -79,7 +79,7 @@ def pairs_to_test(
         assert options.seed is not None
         seed = np.random.SeedSequence(entropy=options.seed, spawn_key=(_RANDOM_PAIRS,))
         return random_neighbours(
-            count=options.pairs,
+            count=options.pairs or MOST_PAIRS,
             records=options.records or USUAL_RECORDS,
             dimension=options.dimension,
             record_norm=options.record_norm,

@@ -1,9 +1,8 @@
-"""Mistakes that the outputs of a mechanism show by themselves, apart from any privacy claim.
+"""Mistakes that explain why a claim was rejected.
 
-A test of a claim shows that something is wrong. These checks show what is wrong, where the outputs
-reveal it. They look for coincidences that noise from a continuous distribution would hardly ever
-produce. A coincidence is reported only if the two data sets differ in it: what is the same on both,
-such as a rounded result or probabilities that sum to 1, does not leak anything.
+A test of a claim shows that something is wrong. A mistake says what is wrong, where the score by
+which the claim was rejected reveals it. A mistake is never a verdict of its own: correct mechanisms
+have constant outputs, rounded outputs and rare outputs as well.
 """
 
 from __future__ import annotations
@@ -39,11 +38,15 @@ class Mistake:
         What was seen, with numbers.
     advice : str
         What to do about it.
+    log_e_value : float
+        The evidence against the claim that scores of this kind found by themselves: the natural
+        logarithm of what a unit of capital has become that was bet on them.
     """
 
     kind: MistakeKind
     message: str
     advice: str
+    log_e_value: float
 
 
 __all__ = ["Mistake", "MistakeKind"]

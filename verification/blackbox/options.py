@@ -19,6 +19,7 @@ TIME_BUDGET = 60.0
 LEAST_TRAINING = 20
 USUAL_RECORDS = 8
 """Records of the larger data set, where nothing else says how many there are."""
+MOST_PAIRS = 24
 NEIGHBOURS = ("worst", "random", "own")
 MODELS = ("logistic", "boosting")
 """Classifiers that scores can be learnt with."""
@@ -91,7 +92,12 @@ class VerificationOptions:
         "Largest L2 norm of a record, for random neighbours.",
     )
     classes: int = _option(1, _COUNT, "Classes that labels are drawn from, for random neighbours.")
-    pairs: int = _option(24, _COUNT, "How many random pairs to choose the clearest from.")
+    pairs: int | None = _option(
+        None,
+        _COUNT,
+        "How many pairs of data sets to try; most runs are made on the clearest of them.",
+        usual=f"{MOST_PAIRS}, fewer where runs or time are short",
+    )
     false_alarm_rate: float = _option(
         0.05,
         number("in (0, 1)", above=0.0, below=1.0),
@@ -106,8 +112,8 @@ class VerificationOptions:
     training: int | None = _option(
         None,
         integer(LEAST_TRAINING),
-        "Runs on each data set to learn scores from.",
-        usual="a twentieth of all runs, at most 2000",
+        "Runs on each data set before the first bet, from which the first scores are learnt.",
+        usual="256",
     )
     time_budget: float | None = _option(
         None,
@@ -232,6 +238,7 @@ def read_options(given: Mapping[str, Any], *, by_flag: bool = False) -> Verifica
 __all__ = [
     "LEAST_TRAINING",
     "MODELS",
+    "MOST_PAIRS",
     "NEIGHBOURS",
     "OPTIONS",
     "SAMPLES",

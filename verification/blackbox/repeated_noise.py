@@ -97,6 +97,7 @@ def find_repeated_noise(
         "different seeds.",
         advice="Draw the noise from the generator that is passed to the mechanism; look for one "
         "that is seeded when a module is imported.",
+        log_e_value=0.0,
     )
 
 

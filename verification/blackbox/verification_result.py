@@ -19,7 +19,7 @@ class VerificationStep:
     Parameters
     ----------
     stage : str
-        "probing", "searching", "learning" or "testing".
+        "probing", "searching" or "testing".
     runs : int
         Runs so far, on both data sets.
     of : int
@@ -47,8 +47,8 @@ class VerificationResult:
     Guarantee
     ---------
     If the claim is true, ``outcome.rejected`` is True with probability at most the outcome's
-    ``false_alarm_rate``, over the randomness of the mechanism. This rate does not cover mistakes,
-    which are found apart from the test.
+    ``false_alarm_rate``, over the randomness of the mechanism. Mistakes only explain a rejection,
+    so the rate is that of the whole verdict.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class VerificationResult:
     outcome : Verdict
         The verdict of the test, with its diagnostics.
     mistakes : tuple of Mistake
-        Mistakes that the outputs show by themselves.
+        Mistakes that explain the rejection; empty if the claim was not rejected.
     notes : tuple of str
         Further remarks for the reader.
     pair : tuple of str
@@ -72,8 +72,13 @@ class VerificationResult:
         The score that spoke most clearly against the claim.
     runs : int
         Runs of the mechanism on both data sets, in all stages.
+    pairs : int
+        How many pairs of data sets were tried.
     training : int
-        How many runs on each data set were used for learning scores.
+        How many runs on each data set of a pair were made before the first bet.
+    final_log_e_value : float
+        The logarithm of the capital at the end. Unlike the largest capital, it may be multiplied
+        with that of later tests of the same code and claim.
     seed : int
         All randomness comes from it.
     seconds : float
@@ -90,7 +95,9 @@ class VerificationResult:
     scores: tuple[str, ...]
     score: str
     runs: int
+    pairs: int
     training: int
+    final_log_e_value: float
     seed: int
     seconds: float
 
@@ -101,8 +108,8 @@ class VerificationResult:
 
     @property
     def failed(self) -> bool:
-        """Whether the claim was refuted or a mistake was named."""
-        return self.rejected or bool(self.mistakes)
+        """Whether the claim was refuted."""
+        return self.rejected
 
     @property
     def verdict(self) -> str:
@@ -126,7 +133,9 @@ class VerificationResult:
             "pair": list(self.pair),
             "release_shape": self.shape,
             "runs": self.runs,
+            "pairs_tried": self.pairs,
             "training": self.training,
+            "final_log_e_value": self.final_log_e_value,
             "seed": self.seed,
         }
 

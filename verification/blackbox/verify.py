@@ -10,45 +10,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from rdpkit import _validate
-from rdpkit.verification.blackbox.combined_test import CombinedTest
 from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.neighbours import Neighbours
-from rdpkit.verification.blackbox.options import LEAST_TRAINING, MODELS, VerificationOptions
-from rdpkit.verification.blackbox.repeated_noise import find_repeated_noise
-from rdpkit.verification.blackbox.runs import MechanismRunner, generator
-from rdpkit.verification.blackbox.scores import (
-    NamedScore,
-    TrainingOutputs,
-    candidate_scores,
-    has_classifiers,
-    linear,
-    structure_of,
+from rdpkit.verification.blackbox.options import (
+    LEAST_TRAINING,
+    MODELS,
+    MOST_PAIRS,
+    VerificationOptions,
 )
-from rdpkit.verification.blackbox.scores.structure import named_mistakes
+from rdpkit.verification.blackbox.pair_test import FIRST_LESSON, PairTest
+from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
+from rdpkit.verification.blackbox.scores import NamedScore, has_classifiers
+from rdpkit.verification.blackbox.search import Spending, affordable_pairs, search
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
-from rdpkit.verification.blackbox.verification_result import (
-    Progress,
-    VerificationResult,
-    VerificationStep,
-)
-from rdpkit.verification.estimators.base import OutputScore, Stop
-from rdpkit.verification.estimators.diagnostics import largest_difference
+from rdpkit.verification.blackbox.verification_result import Progress, VerificationResult
+from rdpkit.verification.estimators.base import OutputScore, Stop, Verdict
 
-# Each stage has random generators of its own, numbered by these.
-_PROBE, _SEARCH, _TRAINING, _TEST, _LEARNING = range(5)
-_FIRST_CHUNK, _LARGEST_CHUNK = 256, 16384
-_MOST_TRAINING = 2000
-_SEARCH_RUNS = 400
-_PROBE_RUNS = 4
-
-Report = Callable[..., None]
+# Runs that only show how the mechanism behaves have random generators of their own.
+_PROBE = 0
+_PROBE_RUNS, _PROBE_BATCH = 4, 256
 
 
 def verify(
@@ -126,46 +113,46 @@ def verify(
     subject = find_target(what=target)
     tested, pairs, own_score = _of_target(subject, claim, neighbours, score)
     runner = MechanismRunner(subject, seed=chosen.seed, jobs=jobs)
-    most, deadline = chosen.samples, math.inf
-    needed = math.log(1.0 / chosen.false_alarm_rate)
-
-    def report(stage: str, evidence: float = 0.0) -> None:
-        if progress is not None:
-            progress(
-                VerificationStep(
-                    stage=stage, runs=runner.runs, of=most, log_e_value=evidence, needed=needed
-                )
-            )
-
-    report("probing")
-    notes = _probe(runner, pairs[0], batched=hasattr(subject.mechanism(), "many"))
-    repeated = None
-    if fresh_processes or (fresh_processes is None and subject.entry is None and subject.has_name):
-        repeated = find_repeated_noise(subject, pairs[0].first, seed=chosen.seed)
-    runner.runs = 0
-    if chosen.time_budget is not None:
-        deadline = began + chosen.time_budget
-        most = min(most, runner.affordable(deadline - time.perf_counter()))
-    training = _training_runs(chosen.training, most, len(pairs))
-    pair = _clearest(runner, pairs, min(_SEARCH_RUNS, training), report)
-    report("learning")
-    scores, named, more = _learn(runner, pair, training, own=own_score, models=chosen.scores)
-    names = tuple(one.name for one in scores)
-    test = CombinedTest(tested.part, names=names, false_alarm_rate=chosen.false_alarm_rate)
-    _run_test(test, runner, pair, scores, most=most, deadline=deadline, report=report)
+    spending = Spending(
+        runner,
+        most=chosen.samples,
+        deadline=math.inf if chosen.time_budget is None else began + chosen.time_budget,
+        log_needed=math.log(1.0 / chosen.false_alarm_rate),
+        progress=progress,
+    )
+    pairs, notes = _probe(spending, pairs, chosen.pairs)
+    training = _first_lesson(chosen.training, spending)
+    models = _models(chosen.scores, subject, own_score, notes)
+    tests = [
+        PairTest(
+            pair,
+            place,
+            runner=runner,
+            claim=tested.part,
+            own=own_score,
+            models=models,
+            first_lesson=training,
+        )
+        for place, pair in enumerate(pairs)
+    ]
+    leader, errors = search(tests, spending)
+    spending.report("testing")
+    leading = leader.leading
     assert runner.shape is not None
     return VerificationResult(
         target=subject.name,
         claim=tested,
-        outcome=test.outcome(tested.describe()),
-        mistakes=named if repeated is None else (repeated, *named),
-        notes=(*notes, *more),
-        pair=pair.describe(),
+        outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate),
+        mistakes=_named_mistakes(leader, spending),
+        notes=(*notes, *_left_out(errors)),
+        pair=leader.pair.describe(),
         shape=runner.shape.describe(),
-        scores=names,
-        score=test.leading,
+        scores=tuple(slot.score.name for slot in leader.slots),
+        score="" if leading is None else leading.score.name,
         runs=runner.runs,
+        pairs=len(pairs),
         training=training,
+        final_log_e_value=spending.log_capital,
         seed=chosen.seed,
         seconds=time.perf_counter() - began,
     )
@@ -203,111 +190,111 @@ def _of_target(
     return claim, pairs, None if own is None else own.score
 
 
-def _probe(runner: MechanismRunner, pair: Neighbours, *, batched: bool) -> list[str]:
-    """A few runs show that the mechanism works, how long it takes, and whether it repeats."""
-    count = _FIRST_CHUNK if batched else _PROBE_RUNS
-    first, again = (runner.draw(pair, key=(_PROBE,), start=0, count=count) for _ in range(2))
-    if all(np.array_equal(one, two) for one, two in zip(first, again, strict=True)):
-        return []
-    return [
-        "the same generator gave another output: the mechanism draws randomness that does not come "
-        "from rng, so a replay with the same seed will differ"
-    ]
+def _probe(
+    spending: Spending, pairs: list[Neighbours], most_pairs: int | None
+) -> tuple[list[Neighbours], list[str]]:
+    """A few runs show that the mechanism works, how long it takes, and whether it repeats.
+
+    Returns the pairs to test, fewer if time is short, and notes for the reader.
+    """
+    runner = spending.runner
+    spending.report("probing")
+    batched = hasattr(runner.target.mechanism(), "many")
+    count = _PROBE_BATCH if batched else _PROBE_RUNS
+    for place, pair in enumerate(pairs):
+        try:
+            first, again = (runner.draw(pair, key=(_PROBE,), start=0, count=count) for _ in "12")
+        except MechanismError:
+            # The search says why pairs are left out. This one fails if there is no other.
+            if place == len(pairs) - 1:
+                raise
+            continue
+        break
+    runner.runs = 0
+    notes = []
+    if not all(np.array_equal(one, two) for one, two in zip(first, again, strict=True)):
+        notes.append(
+            "the same generator gave another output: the mechanism draws randomness that does not "
+            "come from rng, so a replay with the same seed will differ"
+        )
+    if most_pairs is None:
+        most_pairs = affordable_pairs(spending, min(len(pairs), MOST_PAIRS))
+    return pairs[:most_pairs], notes
 
 
-def _training_runs(training: int | None, most: int, pairs: int) -> int:
-    """How many runs on each data set to learn scores from."""
-    count = training or max(LEAST_TRAINING, min(_MOST_TRAINING, most // 20))
-    search = min(_SEARCH_RUNS, count) * (pairs if pairs > 1 else 0)
-    least = 2 * (search + count + 1)
+def _first_lesson(training: int | None, spending: Spending) -> int:
+    """How many runs on each data set of a pair come before the first bet."""
+    most = spending.runs_in_time()
+    count = training or max(LEAST_TRAINING, min(FIRST_LESSON, most // 8))
+    least = 2 * (count + 1)
     if most < least:
         raise ValueError(
-            f"Expected at least {least} runs, which learning and searching take, got {most} "
-            "(samples, or what the time budget pays for)."
+            f"Expected at least {least} runs, of which {2 * count} come before the first bet, got "
+            f"{most} (samples, or what the time budget pays for)."
         )
     return count
 
 
-def _clearest(
-    runner: MechanismRunner, pairs: list[Neighbours], runs: int, report: Report
-) -> Neighbours:
-    """The pair on which the outputs differ most, along the best linear score."""
-    if len(pairs) == 1:
-        return pairs[0]
-    best, most = pairs[0], -math.inf
-    half = runs // 2
-    for index, pair in enumerate(pairs):
-        report("searching")
-        p, q = runner.draw(pair, key=(_SEARCH, index), start=0, count=runs)
-        structure = structure_of(p, q)
-        line = linear(p[:half], q[:half])
-        found = largest_difference(line(p[half:]), line(q[half:]))
-        if structure.noiseless is not None or structure.grid is not None:
-            found += 1.0
-        if found > most:
-            best, most = pair, found
-    return best
+def _outcome(
+    claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, rate: float
+) -> Verdict:
+    stop = spending.stop or Stop.EXHAUSTED
+    leading = leader.leading
+    return Verdict(
+        rejected=stop is Stop.REJECTED,
+        false_alarm_rate=rate,
+        claim=claim.describe(),
+        method="sequential bets on scores that are chosen again",
+        samples=(spending.runner.runs // 2, spending.runner.runs // 2),
+        stop=stop,
+        log_e_value=spending.log_highest,
+        witness="" if leading is None else leading.test.outcome().witness,
+        diagnostics=leader.diagnostics() if stop is Stop.EXHAUSTED else (),
+    )
 
 
-def _learn(
-    runner: MechanismRunner,
-    pair: Neighbours,
-    runs: int,
-    *,
+def _models(
+    given: tuple[str, ...],
+    subject: TargetReference,
     own: NamedScore | None,
-    models: tuple[str, ...],
-) -> tuple[list[NamedScore], tuple[Mistake, ...], list[str]]:
-    """The scores, the mistakes that the outputs show, and notes, from training runs."""
-    p, q = runner.draw(pair, key=(_TRAINING,), start=0, count=runs)
-    assert runner.shape is not None
-    notes = []
-    chosen = tuple(model for model in models if model != "linear")
-    if not models and p.shape[1] > 1 and own is None and runner.target.entry is None:
-        chosen = MODELS if has_classifiers() else ()
-        if not chosen:
-            notes.append("scikit-learn is not installed, so no score was learnt by a classifier")
-    training = TrainingOutputs(
-        p=p,
-        q=q,
-        is_number=np.ones(p.shape[1], dtype=np.bool_),
-        shapes=runner.shape.parts,
-        pair=pair,
-    )
-    scores = candidate_scores(
-        training, own=own, models=chosen, rng=generator(runner.seed, _LEARNING)
-    )
-    return scores, named_mistakes(p, q, structure_of(p, q)), notes
+    notes: list[str],
+) -> tuple[str, ...]:
+    """The classifiers that scores are learnt with; a score of the target's own replaces them."""
+    if given:
+        return tuple(model for model in given if model != "linear")
+    if own is not None or subject.entry is not None:
+        return ()
+    if not has_classifiers():
+        notes.append("scikit-learn is not installed, so no score was learnt by a classifier")
+        return ()
+    return MODELS
 
 
-def _run_test(
-    test: CombinedTest,
-    runner: MechanismRunner,
-    pair: Neighbours,
-    scores: list[NamedScore],
-    *,
-    most: int,
-    deadline: float,
-    report: Report,
-) -> None:
-    """Feed growing portions of fresh runs to the test until it stops, or runs or time are spent."""
-    done, chunk = 0, _FIRST_CHUNK
-    stop: Stop | None = None
-    while stop is None:
-        count = min(chunk, (most - runner.runs) // 2)
-        if count <= 0:
-            break
-        if time.perf_counter() + runner.seconds_for(2 * count) > deadline:
-            if done:
-                break
-            # A replay asks for a number of runs and not for a time, and it needs at least one run
-            # on each side.
-            count = 1
-        report("testing", test.log_e_value)
-        p, q = runner.draw(pair, key=(_TEST,), start=done, count=count, scores=scores)
-        stop = test.update(p, q)
-        done += count
-        chunk = min(2 * chunk, _LARGEST_CHUNK)
-    report("testing", test.log_e_value)
+def _left_out(errors: list[MechanismError]) -> list[str]:
+    """A note on the pairs that were left out because the code raises on them."""
+    if not errors:
+        return []
+    return [
+        f"{len(errors)} pairs of data sets were left out, because the code raised an error on "
+        f"them; the first error: {errors[0]} An error on one of two neighbours is an output that "
+        "tells them apart."
+    ]
+
+
+def _named_mistakes(leader: PairTest, spending: Spending) -> tuple[Mistake, ...]:
+    """The mistakes that explain a rejection: those of scores that would have rejected alone."""
+    if spending.stop is not Stop.REJECTED:
+        return ()
+    return tuple(
+        Mistake(
+            kind=slot.score.explanation.kind,
+            message=slot.score.explanation.message,
+            advice=slot.score.explanation.advice,
+            log_e_value=slot.log_gain,
+        )
+        for slot in sorted(leader.slots, key=lambda slot: -slot.log_weight)
+        if slot.score.explanation is not None and slot.log_gain >= spending.log_needed
+    )
 
 
 __all__ = ["verify"]

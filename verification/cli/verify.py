@@ -46,7 +46,7 @@ _CLAIM_OPTIONS = {
 }
 _FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
 # A replay counts runs and not seconds, and names the numbers of runs that were made.
-_NOT_REPLAYED = ("samples", "training", "time_budget", "seed")
+_NOT_REPLAYED = ("samples", "training", "pairs", "time_budget", "seed")
 
 
 def _verification_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -261,6 +261,7 @@ def _words(given: dict[str, Any], left_out: tuple[str, ...]) -> list[str]:
 def _replay(target: str, result: VerificationResult, given: dict[str, Any]) -> str:
     """The command that gives the same result again."""
     runs = ["--samples", str(result.runs), "--training", str(result.training)]
+    runs += ["--pairs", str(result.pairs)]
     words = ["rdpkit", "verify", target, *_words(given, _NOT_REPLAYED), *runs]
     return shlex.join([*words, "--seed", str(result.seed)])
 
@@ -279,11 +280,7 @@ def _lines(result: VerificationResult, replay: str) -> list[str]:
         ("claim", test.claim),
         ("verdict", f"{result.verdict} (false-alarm rate {test.false_alarm_rate:g})"),
         *(("mistake", f"{m.kind.value}: {m.message} {m.advice}") for m in result.mistakes),
-        (
-            "runs",
-            f"{result.runs} in {result.seconds:.1f} s, {result.training} on each data set to learn "
-            f"from; {why}",
-        ),
+        ("runs", f"{result.runs} in {result.seconds:.1f} s; {why}"),
         ("score", f"{result.score}, of {len(result.scores)} tested together"),
         *([("witness", test.witness)] if test.witness else []),
         ("evidence", f"{test.log_e_value:.3f} nats; rejecting takes {needed:.3f}"),

@@ -77,7 +77,9 @@ class SequentialTest:
         self._q = _Store()
         self._log_capital = 0.0
         self._most_capital = 0.0
+        self._needed = math.log(1.0 / self._rate)
         self._witness: Witness | None = None
+        self._clarity = -math.inf
         # How many scores so far are in each cell of the witness.
         self._counts: tuple[Cells, Cells] | None = None
         self._bet: Bet | None = None
@@ -95,6 +97,49 @@ class SequentialTest:
     def samples(self) -> tuple[int, int]:
         """How many scores from either side have been looked at."""
         return self._p.size, self._q.size
+
+    @property
+    def clarity(self) -> float:
+        """How clearly the past scores speak against the claim, for one score of either side.
+
+        It is the estimated excess of the witness over its standard deviation: negative as long as
+        nothing speaks against the claim, and -inf before the first lesson.
+        """
+        return self._clarity
+
+    @property
+    def stop(self) -> Stop | None:
+        """``REJECTED`` or ``CLEARED`` once that is certain."""
+        return self._stop
+
+    def aim(self, log_e_value: float) -> None:
+        """Stop betting as soon as the logarithm of the capital reaches this.
+
+        A test that is a part of a larger one aims at what makes the whole capital large enough. The
+        guarantee of this test alone is void then, and that of the larger one holds: a capital that
+        stays as it is remains a supermartingale.
+        """
+        self._needed = float(log_e_value)
+
+    def prime(self, p_scores: ArrayLike, q_scores: ArrayLike) -> None:
+        """Learn the first bet from scores that are not bet on, because they were seen before.
+
+        The score function must not have been fitted to these outputs, or else the bets are too bold
+        (which costs power, and never validity).
+
+        Parameters
+        ----------
+        p_scores, q_scores : array_like, shape (n,) and (m,)
+            At least one each, before any call of :meth:`update`.
+
+        Raises
+        ------
+        ArithmeticError
+            If a score is NaN.
+        """
+        self._p.add(check_scores("p_scores", p_scores))
+        self._q.add(check_scores("q_scores", q_scores))
+        self._learn(min(self._p.size, self._q.size))
 
     def update(self, p_scores: ArrayLike, q_scores: ArrayLike) -> Stop | None:
         """Look at new scores from both sides, in the order in which they were drawn.
@@ -172,7 +217,7 @@ class SequentialTest:
             self._counts = (self._counts[0] + p_counts, self._counts[1] + q_counts)
         self._p.add(p)
         self._q.add(q)
-        if self._log_capital >= math.log(1.0 / self._rate):
+        if self._log_capital >= self._needed:
             self._stop = Stop.REJECTED
             return
         size = min(self._p.size, self._q.size)
@@ -192,7 +237,9 @@ class SequentialTest:
 
     def _learn(self, size: int) -> None:
         ratio = self._p.size / self._q.size
-        self._witness = _best_witness(self._claim, self._p.scores, self._q.scores, ratio=ratio)
+        self._witness, self._clarity = _best_witness(
+            self._claim, self._p.scores, self._q.scores, ratio=ratio
+        )
         self._counts = (
             self._witness.counts(self._p.scores),
             self._witness.counts(self._q.scores),
@@ -216,14 +263,17 @@ class SequentialTest:
 
 def _best_witness(
     claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, ratio: float
-) -> Witness:
-    """The clearest event, or a divergence if the claim is an RDP curve and that is clearer."""
+) -> tuple[Witness, float]:
+    """The clearest event, or a divergence if that is clearer, and how clear it is.
+
+    Divergences are looked at if the claim is an RDP curve.
+    """
     found = best_events(claim, p_scores, q_scores, ratio=ratio)[0]
     if isinstance(claim, RdpClaim):
         divergence = best_renyi_witness(claim, p_scores, q_scores, ratio=ratio)
         if divergence is not None and divergence[1] > found.clarity:
-            return divergence[0]
-    return event_witness(found.event, epsilon=found.epsilon, delta=found.delta)
+            return divergence
+    return event_witness(found.event, epsilon=found.epsilon, delta=found.delta), found.clarity
 
 
 class _Store:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
@@ -266,34 +266,6 @@ def _with_columns(noiseless: Noiseless, columns: NDArray[np.intp]) -> Noiseless:
     return dataclasses.replace(noiseless, columns=places)
 
 
-def named_mistakes(p_outputs: Array, q_outputs: Array, structure: Structure) -> tuple[Mistake, ...]:
-    """The mistakes that outputs on D and on D' show.
-
-    Parameters
-    ----------
-    p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
-        Outputs of independent runs.
-    structure : Structure
-        The result of :func:`structure_of` for them.
-    """
-    both = np.concatenate([p_outputs, q_outputs])
-    noiseless, grid = structure.noiseless, structure.grid
-    found = []
-    # Whole numbers that seem constant may be counts or answers that only rarely differ.
-    if noiseless is not None and not _whole(both[:, list(noiseless.columns)]):
-        explanation = _of_noiseless(noiseless, p_outputs, q_outputs)
-        if explanation.kind is MistakeKind.FIXED_SEED:
-            return (_as_mistake(explanation),)
-        found.append(_as_mistake(explanation))
-    if grid is not None:
-        found.append(_as_mistake(_of_grid(grid)))
-    return tuple(found)
-
-
-def _as_mistake(explanation: Explanation) -> Mistake:
-    return Mistake(kind=explanation.kind, message=explanation.message, advice=explanation.advice)
-
-
 def _of_grid(grid: NoiseGrid) -> Explanation:
     return Explanation(
         kind=MistakeKind.COARSE_NOISE,
@@ -332,16 +304,11 @@ def _of_noiseless(noiseless: Noiseless, p_outputs: Array, q_outputs: Array) -> E
     )
 
 
-def _whole(values: Array) -> bool:
-    return bool((values == np.round(values)).all())
-
-
 __all__ = [
     "NoiseGrid",
     "Noiseless",
     "Structure",
     "grid_of",
-    "named_mistakes",
     "noiseless_direction",
     "structure_of",
     "structure_scores",

@@ -10,7 +10,8 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.scores.structure import named_mistakes, structure_of
+from rdpkit.verification.blackbox.scores.structure import structure_scores
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.blackbox.zoo.base import clipped, in_pieces, subset_indicators
@@ -71,9 +72,10 @@ def test_the_fixed_one_passes(name):
 def test_only_exact_structure_names_a_mistake(name):
     entry = zoo.ENTRIES[name]
     broken, fixed = (outputs(entry, m, 500, 7) for m in (entry.broken, entry.fixed))
-    found = named_mistakes(*broken, structure_of(*broken))
-    assert {mistake.kind for mistake in found} == set(entry.mistakes)
-    assert named_mistakes(*fixed, structure_of(*fixed)) == ()
+    for (p, q), expected in ((broken, set(entry.mistakes)), (fixed, set())):
+        numbers = np.ones(p.shape[1], dtype=np.bool_)
+        training = TrainingOutputs(p=p, q=q, is_number=numbers, shapes=(p.shape[1:],))
+        assert {score.explanation.kind for score in structure_scores(training)} == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,244 @@
+"""Bets on the outputs of a mechanism on one pair of data sets, with scores that are chosen again.
+
+Outputs are first bet on and then kept. Whenever the number of kept outputs has doubled, scores are
+chosen again from them: the older part teaches the scores, and the newer part, which the scores have
+not seen, teaches what to bet on. So every bet depends on earlier outputs alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from rdpkit.verification.blackbox.neighbours import Neighbours
+from rdpkit.verification.blackbox.runs import MechanismRunner, generator
+from rdpkit.verification.blackbox.scores import NamedScore, TrainingOutputs, candidate_scores
+from rdpkit.verification.estimators.base import Array, Diagnostic, Stop
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
+from rdpkit.verification.estimators.sequential import SequentialTest
+
+# Runs for the tests, and randomness for learning scores, have generators of their own.
+_TEST, _LEARNING = 3, 4
+FIRST_LESSON = 256
+"""Scores are chosen for the first time, and bets begin, after this many runs on each data set."""
+# The part of the kept outputs that teaches the scores; the rest teaches the bets.
+_TAUGHT = 2.0 / 3.0
+# At each choice of scores this part of the capital is spread as if nothing had been seen.
+_SPREAD_AGAIN = 0.1
+# The largest number of values that are kept of the outputs on one data set.
+_MOST_KEPT = 2**25
+# A pair is cleared no earlier, because scores that are chosen later may show more.
+_FIRST_CLEARING = 8192
+
+
+@dataclass(slots=True)
+class ScoreBets:
+    """A score, the test that bets on it, and the part of the capital that the test has.
+
+    Parameters
+    ----------
+    score : NamedScore
+        The score.
+    test : SequentialTest
+        Its bets.
+    log_weight : float
+        The logarithm of its part of the capital.
+    log_gain : float
+        The logarithm of what a unit of capital that was bet on scores of this name has become.
+    """
+
+    score: NamedScore
+    test: SequentialTest
+    log_weight: float
+    log_gain: float
+
+
+class PairTest:
+    """The bets on one pair of data sets.
+
+    Guarantee
+    ---------
+    If the claim is true, the factors that :meth:`bet` returns multiply to a nonnegative
+    supermartingale that begins at 1, however the numbers of runs are chosen from what was seen.
+
+    Assumes
+    -------
+    Runs are independent.
+
+    Parameters
+    ----------
+    pair : Neighbours
+        The data sets.
+    place : int
+        The number of the pair, from which its random generators are made.
+    runner : MechanismRunner
+        Makes the runs.
+    claim : PrivacyClaim
+        What is claimed.
+    own : NamedScore or None
+        A score that was given.
+    models : tuple of str
+        Classifiers to learn scores with.
+    first_lesson : int
+        Bets begin after this many runs on each data set.
+    """
+
+    def __init__(
+        self,
+        pair: Neighbours,
+        place: int,
+        *,
+        runner: MechanismRunner,
+        claim: PrivacyClaim,
+        own: NamedScore | None,
+        models: tuple[str, ...],
+        first_lesson: int = FIRST_LESSON,
+    ) -> None:
+        self.pair = pair
+        self.place = place
+        self.runs = 0
+        self.slots: list[ScoreBets] = []
+        self._runner = runner
+        self._claim = claim
+        self._own = own
+        self._models = models
+        self._kept: list[tuple[Array, Array]] = []
+        self._kept_rows = 0
+        self._taught_rows = 0
+        self._first_lesson = first_lesson
+        self._next_lesson: float = first_lesson
+
+    @property
+    def promise(self) -> float:
+        """How clearly the clearest score speaks against the claim, for one run on either side."""
+        return max((slot.test.clarity for slot in self.slots), default=-math.inf)
+
+    @property
+    def until_lesson(self) -> int:
+        """Runs on each data set until scores are chosen again; a large number if they stay."""
+        return int(min(self._next_lesson - self._kept_rows, _MOST_KEPT))
+
+    @property
+    def leading(self) -> ScoreBets | None:
+        """The bets with the largest capital."""
+        return max(self.slots, key=lambda slot: slot.log_weight, default=None)
+
+    @property
+    def cleared(self) -> bool:
+        """Whether no threshold of any score can still refute the claim."""
+        return self.runs >= _FIRST_CLEARING and all(
+            slot.test.stop is Stop.CLEARED for slot in self.slots
+        )
+
+    def bet(self, count: int, *, log_needed: float) -> float:
+        """Make runs on both data sets, bet on them, and return the logarithm of the factor.
+
+        Parameters
+        ----------
+        count : int
+            Runs on each data set.
+        log_needed : float
+            The logarithm of the factor with which the claim would be rejected.
+        """
+        learning = self._next_lesson < math.inf
+        scores = None if learning else [slot.score for slot in self.slots]
+        p, q = self._runner.draw(
+            self.pair, key=(_TEST, self.place), start=self.runs, count=count, scores=scores
+        )
+        self.runs += count
+        factor = 0.0
+        # What is learnt in the search from fewer runs decides where to look, and not what to bet.
+        if self.slots and self._next_lesson > self._first_lesson:
+            p_scores, q_scores = (
+                (p, q) if scores is not None else (self._scored(p), self._scored(q))
+            )
+            factor = self._bet_on(p_scores, q_scores, log_needed)
+        if learning:
+            self._keep(p, q)
+            if factor < log_needed and self._kept_rows >= self._next_lesson:
+                self.learn()
+        return factor
+
+    def learn(self) -> None:
+        """Choose the scores, and share the capital between them, if there are new outputs."""
+        if not self._kept or self._kept_rows == self._taught_rows:
+            return
+        self._taught_rows = self._kept_rows
+        p, q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
+        self._kept = [(p, q)]
+        cut = max(1, math.ceil(_TAUGHT * len(p)))
+        if cut == len(p):
+            return
+        shape = self._runner.shape
+        assert shape is not None
+        training = TrainingOutputs(
+            p=p[:cut],
+            q=q[:cut],
+            is_number=np.ones(p.shape[1], dtype=np.bool_),
+            shapes=shape.parts,
+            pair=self.pair,
+        )
+        rng = generator(self._runner.seed, _LEARNING, self.place, len(p))
+        scores = candidate_scores(training, own=self._own, models=self._models, rng=rng)
+        before = {slot.score.name: slot for slot in self.slots}
+        shares = np.array([score.share for score in scores])
+        priors = np.log(shares / shares.sum())
+        known = [before.get(score.name) for score in scores]
+        kept = np.array([-math.inf if slot is None else slot.log_weight for slot in known])
+        if np.isfinite(kept).any():
+            kept = kept - logsumexp(kept) + math.log1p(-_SPREAD_AGAIN)
+            weights = np.logaddexp(kept, priors + math.log(_SPREAD_AGAIN))
+        else:
+            weights = priors
+        self.slots = []
+        for score, slot, weight in zip(scores, known, weights, strict=True):
+            test = SequentialTest(self._claim, false_alarm_rate=0.5)
+            test.prime(score.of(p[cut:]), score.of(q[cut:]))
+            gain = 0.0 if slot is None else slot.log_gain
+            self.slots.append(
+                ScoreBets(score=score, test=test, log_weight=float(weight), log_gain=gain)
+            )
+        self._next_lesson = max(self._first_lesson, 2 * self._kept_rows)
+        if self._next_lesson * p.shape[1] > _MOST_KEPT:
+            self._next_lesson = math.inf
+            self._kept = []
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Diagnostics of the leading score, if all scores have one of that kind.
+
+        If one score lacks a diagnostic, then that score could see enough, and the diagnostic does
+        not explain why the claim survived.
+        """
+        leading = self.leading
+        if leading is None:
+            return ()
+        kinds = [{one.kind for one in slot.test.outcome().diagnostics} for slot in self.slots]
+        found = leading.test.outcome().diagnostics
+        return tuple(one for one in found if all(one.kind in kind for kind in kinds))
+
+    def _scored(self, rows: Array) -> Array:
+        return np.stack([slot.score.of(rows) for slot in self.slots], axis=1)
+
+    def _bet_on(self, p_scores: Array, q_scores: Array, log_needed: float) -> float:
+        gains = []
+        for column, slot in enumerate(self.slots):
+            before = slot.test.log_e_value
+            slot.test.aim(before + log_needed - slot.log_weight)
+            slot.test.update(p_scores[:, column], q_scores[:, column])
+            gains.append(slot.test.log_e_value - before)
+        weights = np.array([slot.log_weight for slot in self.slots]) + np.array(gains)
+        factor = float(logsumexp(weights))
+        for slot, weight, gain in zip(self.slots, weights, gains, strict=True):
+            slot.log_weight = float(weight) - factor
+            slot.log_gain += gain
+        return factor
+
+    def _keep(self, p: Array, q: Array) -> None:
+        self._kept.append((p, q))
+        self._kept_rows += len(p)
+
+
+__all__ = ["FIRST_LESSON", "PairTest", "ScoreBets"]

@@ -1,0 +1,207 @@
+"""How the runs of a test are spent on several pairs of data sets.
+
+A few runs are made on every pair, more on those that promise most, and most of them on the clearest
+pair. Every bet on every pair multiplies one capital, so no runs are lost to the search. What is
+done next depends on the outputs so far and on the seed, and never on the time that it took: the
+time only decides when to stop. So the same seed and the same number of runs repeat a test exactly.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from rdpkit.verification.blackbox.pair_test import PairTest
+from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
+from rdpkit.verification.blackbox.verification_result import Progress, VerificationStep
+from rdpkit.verification.estimators.base import Stop
+
+# Runs on each data set of a pair after each stage of the search, and how many pairs stay.
+_STAGES = ((64, 8), (256, 3), (1024, 3))
+_LARGEST_PORTION = 16384
+# How many runs of the clearest pair go with one run of another pair.
+_LEADER_RUNS = 3
+# A pair is worth another look as if its promise were larger by this, over the root of its runs.
+_CURIOSITY = 1.0
+# It becomes the clearest pair only if it would be with a promise that is smaller by this.
+_CAUTION = 3.0
+# Runs on each data set that a pair can be tested with; fewer pairs are tried if time is short.
+_RUNS_A_PAIR = 500
+
+
+class Spending:
+    """The runs, the time and the capital of one test.
+
+    Parameters
+    ----------
+    runner : MechanismRunner
+        Makes the runs.
+    most : int
+        The most runs, on both data sets together.
+    deadline : float
+        When to stop, on the clock of ``time.perf_counter``.
+    log_needed : float
+        The claim is rejected once the logarithm of the capital reaches this.
+    progress : callable or None
+        Called before each portion of runs.
+    """
+
+    def __init__(
+        self,
+        runner: MechanismRunner,
+        *,
+        most: int,
+        deadline: float,
+        log_needed: float,
+        progress: Progress | None,
+    ) -> None:
+        self.runner = runner
+        self.most = most
+        self.deadline = deadline
+        self.log_needed = log_needed
+        self._progress = progress
+        # A part of the capital may be bet elsewhere, on runs in new processes.
+        self._log_aside = -math.inf
+        self._log_main = 0.0
+        self._log_highest = 0.0
+        self.stop: Stop | None = None
+
+    @property
+    def log_capital(self) -> float:
+        """The logarithm of the capital, which began as 1."""
+        return float(np.logaddexp(self._log_main, self._log_aside))
+
+    @property
+    def log_highest(self) -> float:
+        """The largest logarithm of the capital so far."""
+        return self._log_highest
+
+    def set_aside(self, part: float, log_gain: float) -> None:
+        """Bet a part of the capital elsewhere, where each unit of it has become exp(log_gain)."""
+        self._log_aside = math.log(part) + log_gain
+        self._log_main = math.log1p(-part)
+        self._look()
+
+    def report(self, stage: str) -> None:
+        """Tell how far the test has come."""
+        if self._progress is not None:
+            self._progress(
+                VerificationStep(
+                    stage=stage,
+                    runs=self.runner.runs,
+                    of=self.most,
+                    log_e_value=self.log_capital,
+                    needed=self.log_needed,
+                )
+            )
+
+    def portion(self, test: PairTest, count: int, stage: str) -> None:
+        """Make a number of runs on each data set of a pair, or fewer if runs or time end."""
+        if self.stop is not None or count <= 0:
+            return
+        self.report(stage)
+        left = (self.most - self.runner.runs) // 2
+        in_time = self.runs_in_time() // 2
+        # A replay asks for a number of runs and not for a time, so at least one is made.
+        in_time = max(in_time, 0 if self.runner.runs else 1)
+        possible = min(count, left, in_time)
+        if possible > 0:
+            self._log_main += test.bet(possible, log_needed=self._log_main_needed())
+            self._look()
+        if possible < count and self.stop is None:
+            self.stop = Stop.EXHAUSTED
+        self.report(stage)
+
+    def runs_in_time(self) -> int:
+        """How many runs can be made until the deadline, and no more than are allowed."""
+        if self.deadline == math.inf:
+            return self.most
+        return min(self.most, self.runner.affordable(self.deadline - time.perf_counter()))
+
+    def _log_main_needed(self) -> float:
+        """The logarithm of the factor with which the claim would be rejected."""
+        missing = math.log(-math.expm1(self._log_aside - self.log_needed)) + self.log_needed
+        return missing - self._log_main
+
+    def _look(self) -> None:
+        self._log_highest = max(self._log_highest, self.log_capital)
+        if self.log_capital >= self.log_needed:
+            self.stop = Stop.REJECTED
+
+
+def affordable_pairs(spending: Spending, pairs: int) -> int:
+    """How many pairs can be tried with the runs that time allows, at least one."""
+    return max(1, min(pairs, spending.runs_in_time() // (2 * _RUNS_A_PAIR)))
+
+
+def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[MechanismError]]:
+    """Spend the runs until the claim is rejected or cleared, or runs or time end.
+
+    Parameters
+    ----------
+    tests : list of PairTest
+        One for each pair, the most promising ones first.
+    spending : Spending
+        Runs, time and capital.
+
+    Returns
+    -------
+    PairTest
+        The clearest pair.
+    list of MechanismError
+        Why pairs were left out: the code raises on them.
+
+    Raises
+    ------
+    MechanismError
+        If the code raises on the first runs on every pair, or later on a pair on which it ran.
+    """
+    alive, errors = tests, []
+    for stage, (runs, kept) in enumerate(_STAGES if len(tests) > 1 else ()):
+        for test in list(alive):
+            try:
+                spending.portion(test, runs - test.runs, "searching")
+            except MechanismError as error:
+                if stage > 0 or len(alive) == 1:
+                    raise
+                alive = [other for other in alive if other is not test]
+                errors.append(error)
+                continue
+            if spending.stop is None:
+                test.learn()
+        # Ties are decided by the order in which the pairs were given.
+        alive = sorted(alive, key=lambda test: -test.promise)
+        if stage == 0:
+            others = alive
+        alive = alive[:kept]
+    leader = alive[0]
+    if len(tests) == 1:
+        others = alive
+    behind = 0.0
+    while spending.stop is None:
+        portion = min(leader.until_lesson, _LARGEST_PORTION)
+        spending.portion(leader, portion, "testing")
+        if spending.stop is None and leader.cleared:
+            spending.stop = Stop.CLEARED
+        behind += portion / _LEADER_RUNS
+        while spending.stop is None and len(others) > 1:
+            other = max((test for test in others if test is not leader), key=_interest)
+            portion = min(other.until_lesson, _LARGEST_PORTION)
+            if portion > behind:
+                break
+            behind -= portion
+            spending.portion(other, portion, "testing")
+        leader = max(
+            (test for test in others if test.runs >= _STAGES[-1][0] or test is leader),
+            key=lambda test: test.promise - _CAUTION / math.sqrt(test.runs),
+        )
+    return leader, errors
+
+
+def _interest(test: PairTest) -> float:
+    return test.promise + _CURIOSITY / math.sqrt(test.runs)
+
+
+__all__ = ["Spending", "affordable_pairs", "search"]
