@@ -372,6 +372,7 @@ def synthesize(
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
+        tested_as=SPEC.name,
         parameters={**stated, "image_shape": list(data.shape), "seed": seed},
         notes=() if population_size is not None else (EXACT_POPULATION,),
     )

@@ -132,6 +132,7 @@ def release_embedding(
         event=event,
         privacy=privacy,
         mechanism=mechanism,
+        tested_as=mechanism,
         parameters={
             **parameters,
             "public_counts": None if counts.public is None else list(counts.public),

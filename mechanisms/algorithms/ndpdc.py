@@ -264,6 +264,7 @@ def synthesize(
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
+        tested_as=SPEC.name,
         parameters=parameters,
         notes=notes,
     )

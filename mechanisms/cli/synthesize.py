@@ -74,6 +74,7 @@ def synthesize(
     from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
     from rdpkit.mechanisms.releases.checkpoint import Checkpoint  # noqa: PLC0415
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
     if output is not None:
         check_path(output)
@@ -94,8 +95,7 @@ def synthesize(
         return
     lines = [f"{len(made.features)} records in {output}"]
     lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
-    if not made.manifest.private:
-        lines.append("NOT PRIVATE: see the manifest")
+    lines += verdict_lines(made.manifest.private, made.manifest.checks)
     lines += [f"note       {note}" for note in made.manifest.notes]
     click.echo("\n".join(printable(line) for line in lines))
 

@@ -61,6 +61,8 @@ class PrivacyTarget:
     noise : {"seeded", "system"}
         "seeded": reproducible from the run's seed, so that the release is *not* private; "system":
         from the operating system, private, and another result every time.
+    accept_epsilon : float or None
+        As for :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
     """
 
     adjacency: Adjacency
@@ -68,6 +70,7 @@ class PrivacyTarget:
     target_epsilon: float | None
     bound: Literal["best-rdp", "best"]
     noise: Literal["seeded", "system"]
+    accept_epsilon: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +116,8 @@ class Cell:
 
     def key(self, seed: int) -> str:
         """A name for one run that changes with everything that its result depends on."""
-        return _hashed({"cell": _plain(asdict(self)), "seed": seed})
+        cell = {**_plain(asdict(self)), "privacy": self._asked_privacy()}
+        return _hashed({"cell": cell, "seed": seed})
 
     def release_key(self, seed: int) -> str:
         """A name for a run's release, which runs with other models and training share."""
@@ -122,10 +126,17 @@ class Cell:
                 "dataset": _plain(self.dataset),
                 "mechanism": self.mechanism,
                 "options": _plain(self.options),
-                "privacy": _plain(asdict(self.privacy)),
+                "privacy": self._asked_privacy(),
                 "seed": seed,
             }
         )
+
+    def _asked_privacy(self) -> dict[str, Any]:
+        """The privacy target in a run's name, which is as before where nothing is accepted."""
+        found: dict[str, Any] = _plain(asdict(self.privacy))
+        if found["accept_epsilon"] is None:
+            del found["accept_epsilon"]
+        return found
 
 
 def _hashed(values: Mapping[str, Any]) -> str:
@@ -312,6 +323,7 @@ _PRIVACY = {
     "target_epsilon": Key(number("to be a finite number > 0", above=0.0)),
     "bound": Key(choice(_BOUNDS), default=_BOUNDS[0]),
     "noise": Key(choice(("seeded", "system")), needed=True),
+    "accept_epsilon": Key(number("to be a finite number > 0", above=0.0)),
 }
 _MODEL = {
     "name": Key(choice(MODELS), needed=True),

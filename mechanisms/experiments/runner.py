@@ -188,7 +188,10 @@ class Runner:
             "scaling": scaling_of(options.pop(SCALING, "public"), scaled.train),
             "options": mechanism.build(options),
             "privacy": Privacy(
-                delta=cell.privacy.delta, adjacency=cell.privacy.adjacency, noise=noise
+                delta=cell.privacy.delta,
+                adjacency=cell.privacy.adjacency,
+                noise=noise,
+                accept_epsilon=cell.privacy.accept_epsilon,
             ),
             "noise": noise,
             "seed": seed,
@@ -280,6 +283,7 @@ def guarantee_of(release: Release) -> Mapping[str, Any]:
         "mechanism": release.manifest.mechanism,
         "records": len(release.features),
         "private": release.manifest.private,
+        "checks": [check.as_dict() for check in release.manifest.checks],
         "reproducible_noise": release.manifest.reproducible_noise,
         "guarantee": None if guarantee is None else guarantee.as_dict(),
         "notes": list(release.manifest.notes),

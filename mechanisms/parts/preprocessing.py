@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import Composed, Event, Gaussian, _validate
+from rdpkit.mechanisms.parts.checks import PrivacyCheck, Status
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 Array = NDArray[np.float64]
@@ -75,6 +76,20 @@ class Scaling:
         if self.origin == "noisy-statistics":
             return ("features were scaled with noisy statistics, which the guarantee pays for",)
         return ()
+
+    def checks(self) -> tuple[PrivacyCheck, ...]:
+        """What the constants contribute to the verdict on a release."""
+        status: Status = "holds"
+        sentence = "features were scaled with public constants"
+        if self.origin == "noisy-statistics":
+            sentence = "features were scaled with noisy statistics, which the guarantee pays for"
+        elif self.origin == "exact-z-score":
+            status = "fails"
+            sentence = (
+                "features were scaled with the exact mean and standard deviation of the private "
+                "data, which the guarantee does not pay for"
+            )
+        return (PrivacyCheck(name="public_parameters", status=status, sentence=sentence),)
 
     def check_accounted(self, mechanism: str) -> None:
         """Refuse exact private statistics for a mechanism whose event cannot describe them.

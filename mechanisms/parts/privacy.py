@@ -20,6 +20,9 @@ class Privacy:
         Neighbouring relation of the manifest's guarantee.
     noise : NoiseSource
         Source of the noise and of the sampled subsets. Both must stay secret.
+    accept_epsilon : float, optional
+        The largest epsilon that you accept for a release that calls itself private. Without it, no
+        release with an epsilon above 20 does. The manifest states that you accepted it.
 
     Raises
     ------
@@ -35,11 +38,14 @@ class Privacy:
     delta: float
     adjacency: Adjacency | str
     noise: NoiseSource
+    accept_epsilon: float | None = None
 
     def __post_init__(self) -> None:
         _validate.open_probability("delta", self.delta)
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
         _validate.one_of_a_kind("noise", self.noise, NoiseSource)
+        if self.accept_epsilon is not None:
+            _validate.positive("accept_epsilon", self.accept_epsilon)
 
 
 __all__ = ["Privacy"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from rdpkit import Event, Guarantee, Kind, _validate
+from rdpkit import Event, Guarantee, _validate
 from rdpkit.formats.tables import (
     check_keys,
     event_from_table,
@@ -17,9 +17,23 @@ from rdpkit.formats.tables import (
     guarantee_from_table,
     strings,
 )
+from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.releases.verdict import (
+    better_than_computed,
+    complete,
+    computed_checks,
+    exact_count_checks,
+    failures,
+    is_private,
+)
 
-FORMAT = 1
-"""The version of the format; other versions are refused."""
+FORMAT = 2
+"""The version of the format that is written."""
+
+_WITHOUT_CHECKS = 1
+"""The version before manifests had checks; it is still read."""
+
+_NEW_KEYS = ("checks", "accept_epsilon")
 
 _LARGEST_FILE = 64 * 2**20
 
@@ -41,7 +55,14 @@ class Manifest:
     reproducible_noise : bool
         Whether the noise came from a seed. Whoever knows the seed can subtract the noise.
     private : bool
-        Whether the guarantee holds: it exists, is finite, and the noise is secret.
+        The verdict: no check fails, and none is unknown. A manifest of an older version, which had
+        no checks, may say true where checks are unknown, but not where one fails.
+    checks : tuple of PrivacyCheck
+        The reasons of the verdict. Checks that follow from the other values, such as that of delta,
+        are added where they are missing, and the others are added as unknown.
+    accept_epsilon : float or None
+        The largest epsilon that whoever made the release has accepted; see
+        :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
     notes : tuple of str
         What a reader has to know, such as a use of private statistics that no account covers.
     versions : mapping of str to str
@@ -52,7 +73,8 @@ class Manifest:
     Raises
     ------
     ValueError
-        If a value is not of its kind, or ``private`` is claimed where it cannot be true.
+        If a value is not of its kind, ``private`` is not what the checks say, or a check says
+        better than the other values do.
     """
 
     mechanism: str
@@ -61,6 +83,8 @@ class Manifest:
     guarantee: Guarantee | None
     reproducible_noise: bool
     private: bool
+    checks: tuple[PrivacyCheck, ...] = ()
+    accept_epsilon: float | None = None
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     arrays: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -76,12 +100,11 @@ class Manifest:
             raise _validate.fail("notes", "to be a tuple of strings", self.notes)
         for name, array in self.arrays.items():
             _check_array_entry(name, array)
-        if self.private and self.reproducible_noise:
-            raise ValueError("Expected private to be false where the noise is reproducible.")
-        if self.private and not _is_finite_bound(self.guarantee):
-            raise ValueError("Expected private to be false without a finite guarantee.")
         if (self.event is None) != (self.guarantee is None):
             raise ValueError("Expected an event together with its guarantee, or neither.")
+        if self.accept_epsilon is not None:
+            _validate.positive("accept_epsilon", self.accept_epsilon)
+        self._set_checks()
         # Parameters that JSON cannot hold would be lost or raise when the release is saved.
         try:
             plain = json.loads(json.dumps(dict(self.parameters), allow_nan=False))
@@ -90,6 +113,35 @@ class Manifest:
                 "parameters", "to be plain JSON values, none NaN or infinite", self.parameters
             ) from None
         object.__setattr__(self, "parameters", plain)
+
+    def _set_checks(self) -> None:
+        """Complete the checks, and compare them with the verdict and with the other values."""
+        if not isinstance(self.checks, tuple) or not all(
+            isinstance(check, PrivacyCheck) for check in self.checks
+        ):
+            raise _validate.fail("checks", "to be a tuple of PrivacyCheck", self.checks)
+        computed = computed_checks(
+            event=self.event,
+            guarantee=self.guarantee,
+            reproducible_noise=self.reproducible_noise,
+            accept_epsilon=self.accept_epsilon,
+        )
+        names = {check.name for check in self.checks}
+        hidden = better_than_computed(
+            self.checks, [check for check in computed if check.name in names]
+        )
+        if hidden is not None:
+            raise ValueError(f"Expected the check {hidden.name!r} to fail: {hidden.sentence}.")
+        found = complete(self.checks, computed)
+        failing = failures(found)
+        if self.private and failing:
+            raise ValueError(
+                f"Expected private to be false: the check {failing[0].name!r} fails: "
+                f"{failing[0].sentence}."
+            )
+        if not self.private and is_private(found):
+            raise ValueError("Expected private to be true where no check fails or is unknown.")
+        object.__setattr__(self, "checks", found)
 
     @property
     def epsilon(self) -> float:
@@ -102,6 +154,8 @@ class Manifest:
             "format": FORMAT,
             "mechanism": self.mechanism,
             "private": self.private,
+            "checks": [check.as_dict() for check in self.checks],
+            "accept_epsilon": self.accept_epsilon,
             "reproducible_noise": self.reproducible_noise,
             "guarantee": None if self.guarantee is None else self.guarantee.as_dict(),
             "event": None if self.event is None else event_to_table(self.event),
@@ -122,29 +176,52 @@ class Manifest:
         """
         if not isinstance(table, Mapping):
             raise _validate.fail("the manifest", "to be a table", table)
-        if table.get("format") != FORMAT:
-            raise _validate.fail("format", f"to be {FORMAT}", table.get("format"))
-        check_keys(
-            "the manifest",
-            table,
-            required=("format", *(one.name for one in fields(cls))),
-        )
+        version = table.get("format")
+        if isinstance(version, bool) or version not in (_WITHOUT_CHECKS, FORMAT):
+            raise _validate.fail("format", f"to be {_WITHOUT_CHECKS} or {FORMAT}", version)
+        old = version == _WITHOUT_CHECKS
+        names = [one.name for one in fields(cls) if not (old and one.name in _NEW_KEYS)]
+        check_keys("the manifest", table, required=("format", *names))
         for name in ("parameters", "versions", "arrays"):
             if not isinstance(table[name], Mapping):
                 raise _validate.fail(name, "to be a table", table[name])
+        stated = table["guarantee"]
+        values: dict[str, Any] = {
+            "mechanism": table["mechanism"],
+            "parameters": table["parameters"],
+            "event": _event(table["event"]),
+            "guarantee": None if stated is None else guarantee_from_table(stated),
+            "reproducible_noise": table["reproducible_noise"],
+            "private": table["private"],
+            "notes": strings("notes", table["notes"]),
+            "versions": dict(table["versions"]),
+            "arrays": dict(table["arrays"]),
+        }
+        if old:
+            return _of_old_values(cls, values)
+        if not isinstance(table["checks"], list):
+            raise _validate.fail("checks", "to be a list of tables", table["checks"])
         return cls(
-            mechanism=table["mechanism"],
-            parameters=table["parameters"],
-            event=_event(table["event"]),
-            guarantee=None
-            if table["guarantee"] is None
-            else guarantee_from_table(table["guarantee"]),
-            reproducible_noise=table["reproducible_noise"],
-            private=table["private"],
-            notes=strings("notes", table["notes"]),
-            versions=dict(table["versions"]),
-            arrays=dict(table["arrays"]),
+            **values,
+            checks=tuple(PrivacyCheck.from_dict(check) for check in table["checks"]),
+            accept_epsilon=table["accept_epsilon"],
         )
+
+
+def _of_old_values(cls: type[Manifest], values: dict[str, Any]) -> Manifest:
+    """A manifest of the format without checks: never more private than it says of itself."""
+    guarantee = values["guarantee"]
+    if values["private"] is True and values["reproducible_noise"] is True:
+        raise ValueError("Expected private to be false where the noise is reproducible.")
+    checks: tuple[PrivacyCheck, ...] = ()
+    if guarantee is not None:
+        checks = exact_count_checks(values["notes"], guarantee.adjacency)
+    stated = values.pop("private")
+    _validate.one_of_a_kind("private", stated, bool)
+    found = cls(**values, private=False, checks=checks)
+    if not stated or failures(found.checks):
+        return found
+    return cls(**values, private=True, checks=checks)
 
 
 def load_manifest(path: str | Path) -> Manifest:
@@ -185,15 +262,6 @@ def _event(table: Any) -> Event | None:
         return None if table is None else event_from_table(table)
     except ValueError as error:
         raise ValueError(f"In event: {error}") from None
-
-
-def _is_finite_bound(guarantee: Guarantee | None) -> bool:
-    return (
-        guarantee is not None
-        and guarantee.kind is Kind.UPPER
-        and math.isfinite(guarantee.epsilon)
-        and guarantee.delta < 1.0
-    )
 
 
 def _check_array_entry(name: str, entry: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import scipy
 import rdpkit
 from rdpkit import Adjacency, Event, Guarantee, _validate
 from rdpkit.formats.files import write_whole
+from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.arrays import (
@@ -29,6 +29,13 @@ from rdpkit.mechanisms.releases.arrays import (
     write_arrays,
 )
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
+from rdpkit.mechanisms.releases.verdict import (
+    complete,
+    computed_checks,
+    exact_count_checks,
+    is_private,
+    unstated_checks,
+)
 
 _NAMES = ("features", "labels")
 _PIECE = 1 << 22
@@ -127,14 +134,16 @@ def release(
     parameters: Mapping[str, Any],
     mechanism: str | None = None,
     notes: tuple[str, ...] = (),
+    checks: tuple[PrivacyCheck, ...] = (),
+    tested_as: str | None = None,
 ) -> Release:
     """Put arrays together with the guarantee of the event that produced them.
 
     Guarantee
     ---------
     That of the event, if the arrays are what the event describes. This function cannot know
-    whether they are; ``rdpkit verify`` tests it. ``private`` is true only with a finite upper
-    bound and noise that is not reproducible.
+    whether they are; ``rdpkit verify`` tests it. ``private`` is true only if no check fails: see
+    :mod:`rdpkit.mechanisms.releases.verdict`.
 
     Parameters
     ----------
@@ -152,6 +161,11 @@ def release(
         The mechanism's name, by default the event's.
     notes : tuple of str
         What a reader has to know.
+    checks : tuple of PrivacyCheck
+        What the mechanism knows of the numbers that it shows (``public_parameters``), of what the
+        theorem assumes (``preconditions``), or of a public number of records (``delta``).
+    tested_as : str, optional
+        What ``rdpkit verify`` takes to test the code that made the arrays.
 
     Returns
     -------
@@ -166,16 +180,25 @@ def release(
     _validate.one_of_a_kind("privacy", privacy, Privacy)
     _validate.one_of_a_kind("event", event, Event)
     guarantee = _guarantee(event, privacy.delta, Adjacency.parse(privacy.adjacency))
+    facts: dict[str, Any] = {
+        "event": event,
+        "guarantee": guarantee,
+        "reproducible_noise": privacy.noise.reproducible,
+        "accept_epsilon": privacy.accept_epsilon,
+    }
+    checks = (*checks, *exact_count_checks(notes, guarantee.adjacency))
+    found = complete(
+        [*checks, *unstated_checks(checks, guarantee, tested_as)], computed_checks(**facts)
+    )
     return _described(
         features,
         labels,
         mechanism=mechanism or event.mechanism,
         parameters=parameters,
-        event=event,
-        guarantee=guarantee,
-        reproducible_noise=privacy.noise.reproducible,
-        private=not privacy.noise.reproducible and math.isfinite(guarantee.epsilon),
+        private=is_private(found),
+        checks=found,
         notes=tuple(notes),
+        **facts,
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from rdpkit import Event, _validate
 from rdpkit.formats.files import whole_file
+from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import Computation
@@ -31,6 +32,7 @@ def release_batches(
     parameters: Mapping[str, Any],
     computation: Computation,
     notes: tuple[str, ...] = (),
+    checks: tuple[PrivacyCheck, ...] = (),
     soft_labels: bool = False,
 ) -> Release:
     """Put batches one after the other, and add the manifest that says what they guarantee.
@@ -48,13 +50,16 @@ def release_batches(
     privacy : Privacy
         Delta and adjacency of the guarantee, and the source of the noise.
     mechanism : str
-        Name of the mechanism.
+        Name of the mechanism, by which ``rdpkit verify`` knows it.
     parameters : mapping
         Everything that produced the batches, apart from the number of classes and the scaling.
     computation : Computation
         Type of the features, file and progress.
     notes : tuple of str
         What a reader of the manifest has to know.
+    checks : tuple of PrivacyCheck
+        What the mechanism says of its parameters and of what it assumes; the scaling's check is
+        added.
     soft_labels : bool
         Whether labels are rows with a number for each class, or integers.
 
@@ -80,6 +85,8 @@ def release_batches(
             "scaling": records.scaling.as_dict(),
         },
         notes=(*notes, *records.scaling.notes()),
+        checks=(*checks, *records.scaling.checks()),
+        tested_as=mechanism,
     )
 
 

@@ -12,8 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdpkit.verification.auditing.audit import audit
-from rdpkit.verification.auditing.findings import Bounds, Finding, refuted_by, with_notes
+from rdpkit.verification.auditing.findings import (
+    Bounds,
+    Finding,
+    Soundness,
+    refuted_by,
+    with_notes,
+)
+from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
+from rdpkit.verification.claims.reading import claim_of_release
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
@@ -155,20 +163,42 @@ def with_release(finding: Finding) -> Finding:
             "pip install 'rdpkit[mechanisms]', or the missing library alone."
         ) from None
 
+    name = Path(path).name
     manifest = load_manifest(path)
-    problems = [f"{Path(path).name}: {problem}" for problem in check_arrays(path)]
+    problems = [f"{name}: {problem}" for problem in check_arrays(path)]
     if manifest.event != finding.claim.event:
-        problems.append(f"{Path(path).name}: the manifest has changed since the claim was read")
+        problems.append(f"{name}: the manifest has changed since the claim was read")
     if not manifest.private:
-        why = (
-            "its noise was drawn from a known seed, so it can be subtracted"
-            if manifest.reproducible_noise
-            else "see its notes"
+        reasons = [check for check in manifest.checks if check.status == "fails"]
+        reasons = reasons or [check for check in manifest.checks if check.status == "unknown"]
+        problems += [
+            f"{name}: the manifest says that it is not private: {check.sentence}"
+            for check in reasons
+        ]
+    elif _guarantee_is_refuted(finding, path):
+        problems.append(
+            f"{name}: the manifest says that it is private, and its guarantee is refuted"
         )
-        problems.append(f"{Path(path).name}: the manifest says that it is not private: {why}")
     if not problems:
-        return with_notes(finding, "the arrays are those of the manifest")
+        told = [
+            f"{check.name.replace('_', ' ')}: {check.sentence}"
+            for check in manifest.checks
+            if check.status != "holds" or check.name == "epsilon"
+        ]
+        return with_notes(
+            finding,
+            "the manifest says that it is private, and of this: " + "; ".join(told),
+            "the arrays are those of the manifest",
+        )
     return refuted_by(finding, problems)
+
+
+def _guarantee_is_refuted(finding: Finding, path: str) -> bool:
+    """Whether the guarantee that a manifest states is refuted, which a claim need not repeat."""
+    claim, own = finding.claim, claim_of_release(Path(path))
+    same = (own.epsilon, own.delta, own.adjacency) == (claim.epsilon, claim.delta, claim.adjacency)
+    about_it = finding if same else audit_one(own)
+    return about_it.soundness is Soundness.REFUTED
 
 
 __all__ = ["NOT_RUN", "code_outcome", "findings_about", "with_release"]

@@ -47,7 +47,7 @@ def test_the_guarantee_is_that_of_the_event():
     assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
     assert any("no eigenvalue below" in text for text in one.guarantee.assumptions)
     assert "not accounted for" in one.manifest.notes[-1]
-    assert one.manifest.private
+    assert not one.manifest.private
     assert one.features.shape == (6, 2)
     assert one.labels.tolist() == [0, 0, 0, 1, 1, 1]
 

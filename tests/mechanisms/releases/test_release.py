@@ -163,14 +163,19 @@ def test_the_two_kinds_of_file_do_not_share_a_manifest(tmp_path):
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("format", 2, "Expected format to be 1"),
+        ("format", 3, "Expected format to be 1 or 2"),
+        ("format", True, "Expected format to be 1 or 2"),
         ("private", "yes", "Expected private to be bool"),
         ("notes", "text", "Expected notes to be a list of strings"),
         ("event", {"mechanism": "gaussian"}, "needs the parameters"),
         ("event", None, "an event together with its guarantee"),
         ("guarantee", {}, "Missing key 'bound' in guarantee"),
         ("surprise", 1, "Unknown key 'surprise'"),
-        ("reproducible_noise", True, "private to be false"),
+        ("reproducible_noise", True, "the check 'secret_noise' to fail"),
+        ("private", False, "private to be true where no check fails"),
+        ("checks", {}, "Expected checks to be a list"),
+        ("checks", [{"name": "delta"}], "a check to be a table of name, status and sentence"),
+        ("accept_epsilon", -1, "Expected accept_epsilon"),
         ("arrays", {"features": {}}, r"Expected arrays\['features'\]"),
     ],
 )

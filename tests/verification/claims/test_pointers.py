@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rdpkit import Adjacency, CustomRdp, Gaussian
+from rdpkit import Adjacency, CustomRdp, Gaussian, GaussianSynthesis
 from rdpkit.verification.auditing.driver import findings_about, with_release
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.verdict import audit_one
@@ -27,15 +27,16 @@ EVENT = Gaussian(noise_std=5.0, record_norm=1.0)
 CODE = '[claim.code]\ncallable = "{}"\ndimension = 1\nsamples = 6000\nseed = 3\n'
 
 
-def released(path, *, noise=None, epsilon=None, event=EVENT):
+def released(path, *, noise=None, epsilon=None, event=EVENT, delta=1e-5, notes=()):
     """A release on the disk; its epsilon may be made smaller afterwards."""
     source = noise or NoiseSource.system()
     made = release(
         np.zeros((3, 2)),
         np.zeros(3, dtype=np.int64),
         event=event,
-        privacy=Privacy(delta=1e-5, adjacency=Adjacency.ADD_OR_REMOVE_ONE, noise=source),
+        privacy=Privacy(delta=delta, adjacency=Adjacency.ADD_OR_REMOVE_ONE, noise=source),
         parameters={"noise_std": 5.0},
+        notes=notes,
     )
     made.save(path.with_suffix(".npz"))
     manifest = path.with_suffix(".json")
@@ -85,7 +86,7 @@ def test_noise_that_can_be_taken_off_refutes_the_claim(tmp_path):
     (claim,) = loads(claim_about("out.json"), folder=tmp_path)
     finding = with_release(audit_one(claim))
     assert finding.soundness is Soundness.REFUTED
-    assert "not private: its noise was drawn from a known seed" in finding.refutation[0]
+    assert "not private: the noise was drawn from a seed" in finding.refutation[0]
 
 
 def test_without_the_library_that_checks_releases_there_is_one_clear_error(tmp_path, monkeypatch):
@@ -122,6 +123,45 @@ def test_a_manifest_that_says_too_little_is_refuted(tmp_path):
     done = run(released(tmp_path / "out", epsilon=0.5))
     assert done.exit_code == 1
     assert "refuted" in done.stdout
+    (finding,) = findings_about(load_files([tmp_path / "out.json"]))
+    assert "says that it is private, and its guarantee is refuted" in finding.refutation[-1]
+
+
+def test_a_claim_cannot_hide_that_its_release_says_too_little(tmp_path):
+    # The claim itself is true, and the manifest's own number is not.
+    released(tmp_path / "out", epsilon=0.5)
+    (claim,) = loads(claim_about("out.json"), folder=tmp_path)
+    assert audit_one(claim).soundness is Soundness.SOUND
+    assert with_release(audit_one(claim)).soundness is Soundness.REFUTED
+
+
+WEAK = {
+    "a delta that releases records outright": {
+        "delta": 0.9,
+        "event": Gaussian(noise_std=1.0, record_norm=1.0),
+    },
+    "an epsilon of 135": {"event": Gaussian(noise_std=0.0746, record_norm=1.0)},
+    "a seed": {"noise": NoiseSource.seeded(1)},
+    "exact counts": {
+        "notes": ("the number of records is the data's exact one, taken as public: and so on",)
+    },
+    "an assumption about the data": {
+        "event": GaussianSynthesis(records=10**7, outputs=1, dimension=2, min_eigenvalue=0.5)
+    },
+}
+
+
+@pytest.mark.parametrize("why", [None, *WEAK])
+def test_an_audit_says_of_a_manifest_what_the_manifest_says(tmp_path, why):
+    manifest = released(tmp_path / "out", **({} if why is None else WEAK[why]))
+    stated = json.loads(manifest.read_text())
+    assert stated["private"] is (why is None)
+    (finding,) = findings_about(load_files([manifest]))
+    assert (finding.soundness is Soundness.SOUND) is stated["private"]
+    failing = [check["sentence"] for check in stated["checks"] if check["status"] == "fails"]
+    said = " ".join((*finding.refutation, *finding.notes))
+    assert all(sentence in said for sentence in failing)
+    assert bool(failing) is (why is not None)
 
 
 def test_a_manifest_of_nothing_guarantees_nothing(tmp_path):

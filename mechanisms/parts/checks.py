@@ -1,0 +1,81 @@
+"""The reasons of a privacy verdict: one check a sentence, with a name and a status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from rdpkit import _validate
+
+Status = Literal["holds", "depends", "unknown", "fails"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+"""From the best to the worst. A release with a check that fails is not private."""
+
+CHECK_NAMES = (
+    "secret_noise",
+    "public_parameters",
+    "preconditions",
+    "delta",
+    "epsilon",
+    "code_path",
+)
+"""What a verdict is made of. Each name has at least one check, and may have several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyCheck:
+    """One reason of a verdict on a release.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`CHECK_NAMES`.
+    status : {"holds", "depends", "unknown", "fails"}
+        "holds": shown by what is known here. "depends": it holds if a statement is true that nobody
+        can check here; the sentence names the statement. "unknown": nothing was said about it.
+        "fails": the release is not private.
+    sentence : str
+        Why, in words for the reader of the manifest.
+
+    Raises
+    ------
+    ValueError
+        If the name or the status is unknown, or the sentence is empty.
+    """
+
+    name: str
+    status: Status
+    sentence: str
+
+    def __post_init__(self) -> None:
+        _validate.choice("name", self.name, CHECK_NAMES)
+        _validate.choice("status", self.status, STATUSES)
+        if not isinstance(self.sentence, str) or not self.sentence.strip():
+            raise _validate.fail("sentence", "to be a non-empty string", self.sentence)
+
+    def as_dict(self) -> dict[str, str]:
+        """Plain values for JSON."""
+        return {"name": self.name, "status": self.status, "sentence": self.sentence}
+
+    @classmethod
+    def from_dict(cls, table: Any) -> PrivacyCheck:
+        """The check from a table that :meth:`as_dict` has made.
+
+        Raises
+        ------
+        ValueError
+            If a key is unknown or missing, or its value is not accepted.
+        """
+        keys = {"name", "status", "sentence"}
+        if not isinstance(table, Mapping) or set(table) != keys:
+            raise _validate.fail("a check", "to be a table of name, status and sentence", table)
+        return cls(name=table["name"], status=table["status"], sentence=table["sentence"])
+
+
+def worse(first: Status, second: Status) -> bool:
+    """Whether the first status is worse than the second."""
+    return STATUSES.index(first) > STATUSES.index(second)
+
+
+__all__ = ["CHECK_NAMES", "STATUSES", "PrivacyCheck", "Status", "worse"]

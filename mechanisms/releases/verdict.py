@@ -1,0 +1,342 @@
+"""The verdict on a release: is it private, and for which reasons?
+
+Some checks follow from what a manifest states: the source of the noise, delta, epsilon and the
+event. They are computed here, for new releases and for manifests that are read, so that no file can
+say better of itself than its own numbers do. The other checks are statements of the mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee, Kind, Parallel
+from rdpkit.formats.text import rounded_up
+from rdpkit.mechanisms.parts.checks import CHECK_NAMES, STATUSES, PrivacyCheck, Status, worse
+
+LARGEST_DELTA = 0.1
+"""From this delta on a guarantee is not called private, whatever the number of records."""
+
+WEAK_EPSILON = 10.0
+"""Above this epsilon a verdict has a warning: Ponomareva et al. (2023) call it weak."""
+
+LARGEST_EPSILON = 20.0
+"""Above this epsilon a release is private only where its maker has accepted such an epsilon."""
+
+_UNKNOWN = {
+    "secret_noise": "the manifest says nothing about where the noise came from",
+    "public_parameters": "the manifest does not say whether the numbers that it shows, such as "
+    "class sizes, were read from the private data without being paid for",
+    "preconditions": "the manifest does not say whether the theorem holds for every data set",
+    "code_path": "the manifest does not say which code made the release",
+}
+
+
+def secret_noise(reproducible: bool) -> PrivacyCheck:
+    """Whether the noise is secret."""
+    if reproducible:
+        return PrivacyCheck(
+            name="secret_noise",
+            status="fails",
+            sentence="the noise was drawn from a seed: whoever knows the seed subtracts it",
+        )
+    return PrivacyCheck(
+        name="secret_noise",
+        status="holds",
+        sentence="noise and sampled subsets come from the operating system's entropy",
+    )
+
+
+def delta_check(delta: float, records: int | None) -> PrivacyCheck:
+    """Whether delta is small enough for a guarantee to mean anything.
+
+    A mechanism that publishes each record with probability delta, whole, is (0, delta)-private. So
+    a delta of 1/n or more permits it to release a record outright (Dwork and Roth 2014, Section
+    2.3).
+
+    Parameters
+    ----------
+    delta : float
+        Of the guarantee.
+    records : int or None
+        A public or noisy number of records. The exact number must not be given, unless it is
+        public: the sentence shows it.
+    """
+
+    def found(status: Status, sentence: str) -> PrivacyCheck:
+        return PrivacyCheck(name="delta", status=status, sentence=sentence)
+
+    if delta >= LARGEST_DELTA:
+        return found(
+            "fails",
+            f"delta = {delta:g} is not below {LARGEST_DELTA:g}: a mechanism that releases every "
+            f"record outright with probability {delta:g} would have this guarantee",
+        )
+    if records is None:
+        return found(
+            "depends",
+            f"delta = {delta:g} is below 1/n if there are fewer than {math.ceil(1.0 / delta)} "
+            "records, and the manifest states no public number of them",
+        )
+    if delta * records >= 1.0:
+        return found(
+            "fails",
+            f"delta = {delta:g} is not below 1/n, with n = {records} public records: a mechanism "
+            f"that releases {delta * records:.3g} records outright, on average, would have this "
+            "guarantee",
+        )
+    return found("holds", f"delta = {delta:g} is below 1/n, with n = {records} as the public size")
+
+
+def epsilon_check(guarantee: Guarantee | None, accepted: float | None) -> PrivacyCheck:
+    """Whether epsilon is a finite upper bound, and small enough to be called private.
+
+    Parameters
+    ----------
+    guarantee : Guarantee or None
+        None where nothing is guaranteed.
+    accepted : float or None
+        The largest epsilon that whoever made the release has accepted, where that is stated.
+    """
+
+    def found(status: Status, sentence: str) -> PrivacyCheck:
+        return PrivacyCheck(name="epsilon", status=status, sentence=sentence)
+
+    if guarantee is None:
+        return found("fails", "nothing is guaranteed: no epsilon is known")
+    epsilon = guarantee.epsilon
+    if guarantee.kind is not Kind.UPPER:
+        return found(
+            "fails", f"the stated epsilon is no proven upper bound ({guarantee.kind.value})"
+        )
+    if not math.isfinite(epsilon):
+        return found("fails", "epsilon is infinite: no theorem bounds what the release reveals")
+    shown = rounded_up(epsilon)
+    odds = f"epsilon = {shown}: the odds of any event may change by a factor of e^{shown}"
+    if epsilon > LARGEST_EPSILON:
+        if accepted is None or epsilon > accepted:
+            return found(
+                "fails",
+                f"{odds}, which is above {LARGEST_EPSILON:g} and protects almost nobody; state "
+                f"accept_epsilon >= {shown} if this is what you want",
+            )
+        return found(
+            "depends",
+            f"{odds}, which is far above what is called private; whoever made the release accepted "
+            f"an epsilon of up to {accepted:g}",
+        )
+    if epsilon > WEAK_EPSILON:
+        return found(
+            "holds", f"{odds}, which is a weak guarantee: {WEAK_EPSILON:g} is a usual limit"
+        )
+    return found("holds", f"{odds}, an upper bound by {guarantee.bound}")
+
+
+def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> list[PrivacyCheck]:
+    """What the theorem assumes of the data, as far as the event tells."""
+    if event is None or guarantee is None:
+        return []
+
+    def found(status: Status, sentence: str) -> PrivacyCheck:
+        return PrivacyCheck(name="preconditions", status=status, sentence=sentence)
+
+    if any(isinstance(part, GaussianSynthesis) for part in _all_parts(event)):
+        return [
+            found(
+                "fails",
+                "the theorem assumes a smallest eigenvalue of the covariance of the data and of "
+                "each neighbour; a mechanism that tests this on the data releases one neighbour "
+                "and refuses the other",
+            )
+        ]
+    assumed = "".join(f"; {text}" for text in guarantee.assumptions)
+    return [
+        found(
+            "depends",
+            "the theorem assumes that the code keeps every record within the event's parameters, "
+            f"and refuses no data set{assumed}",
+        )
+    ]
+
+
+# What notes say of exact counts that no account covers.
+_EXACT_COUNTS = (
+    "class sizes are the data's exact counts",
+    "the number of records is the data's exact one",
+)
+
+
+def exact_count_checks(notes: Sequence[str], adjacency: Adjacency) -> tuple[PrivacyCheck, ...]:
+    """What notes about exact counts mean for the verdict.
+
+    Under add-or-remove-one two neighbours have different counts, and the manifest that shows them
+    tells the neighbours apart. Under replace-one it depends on whether they were public before.
+    """
+    fails = adjacency is Adjacency.ADD_OR_REMOVE_ONE
+    return tuple(
+        PrivacyCheck(
+            name="public_parameters",
+            status="fails" if fails else "depends",
+            sentence=f"{note}; one record more or less changes them"
+            if fails
+            else f"{note}; it holds if they were public before",
+        )
+        for note in notes
+        if note.startswith(_EXACT_COUNTS)
+    )
+
+
+def stated_records(event: Event | None) -> int | None:
+    """The number of records that an event states as public; None where it states none."""
+    if event is None:
+        return None
+    for name in ("population_size", "records"):
+        number = getattr(event, name, None)
+        if isinstance(number, int):
+            return number
+    sizes = getattr(event, "class_sizes", None)
+    if isinstance(sizes, tuple):
+        return int(sum(sizes))
+    parts = [stated_records(part) for _, part in event.parts()]
+    known = [number for number in parts if number is not None]
+    if isinstance(event, Parallel):
+        # Its parts see different records.
+        return sum(known) if len(known) == len(parts) else None
+    return max(known, default=None)
+
+
+def computed_checks(
+    *,
+    event: Event | None,
+    guarantee: Guarantee | None,
+    reproducible_noise: bool,
+    accept_epsilon: float | None,
+) -> tuple[PrivacyCheck, ...]:
+    """The checks that follow from the numbers of a manifest."""
+    found = [
+        secret_noise(reproducible_noise),
+        epsilon_check(guarantee, accept_epsilon),
+        *precondition_checks(event, guarantee),
+    ]
+    if guarantee is not None:
+        found.append(delta_check(guarantee.delta, stated_records(event)))
+    return tuple(found)
+
+
+def unstated_checks(
+    stated: Sequence[PrivacyCheck], guarantee: Guarantee, tested_as: str | None
+) -> Iterator[PrivacyCheck]:
+    """What a new release says of the names that its mechanism says nothing about.
+
+    Parameters
+    ----------
+    stated : sequence of PrivacyCheck
+        What the mechanism says.
+    guarantee : Guarantee
+        Of the release.
+    tested_as : str or None
+        What ``rdpkit verify`` takes to test the mechanism's code.
+    """
+    names = {check.name for check in stated}
+    if "public_parameters" not in names:
+        yield PrivacyCheck(
+            name="public_parameters",
+            status="depends",
+            sentence="the mechanism says nothing about where its parameters come from; it holds if "
+            "none of them was read from the private data",
+        )
+    if "code_path" not in names:
+        tested = (
+            "`rdpkit verify` can test the code that made it"
+            if tested_as is None
+            else f"`rdpkit verify {tested_as}` tests the code that made it, with small parameters"
+        )
+        yield PrivacyCheck(
+            name="code_path",
+            status="depends",
+            sentence=f"the guarantee is that of the event, by {guarantee.bound}; {tested}; the "
+            "theorem is about real numbers, and floating-point noise is not covered by a proof",
+        )
+
+
+def complete(
+    stated: Iterable[PrivacyCheck], computed: Iterable[PrivacyCheck]
+) -> tuple[PrivacyCheck, ...]:
+    """All checks, stated, computed and unknown, in the order of their names, the worst first.
+
+    A statement of the mechanism about its preconditions takes the place of a computed "depends",
+    which only repeats what the theorem assumes. No statement takes the place of a computed failure.
+    """
+    given = tuple(stated)
+    found = list(given)
+    for check in computed:
+        said = [one for one in given if one.name == check.name]
+        if check in found or (check.status == "depends" and said):
+            continue
+        found.append(check)
+    for name in CHECK_NAMES:
+        if all(one.name != name for one in found):
+            sentence = _UNKNOWN.get(name, "nothing is guaranteed, so there is nothing to check")
+            found.append(PrivacyCheck(name=name, status="unknown", sentence=sentence))
+    ranks = {name: number for number, name in enumerate(CHECK_NAMES)}
+    worst_first = sorted(found, key=lambda check: -STATUSES.index(check.status))
+    return tuple(sorted(worst_first, key=lambda check: ranks[check.name]))
+
+
+def failures(checks: Iterable[PrivacyCheck]) -> tuple[PrivacyCheck, ...]:
+    """The checks that fail."""
+    return tuple(check for check in checks if check.status == "fails")
+
+
+def is_private(checks: Iterable[PrivacyCheck]) -> bool:
+    """Whether every check holds, or depends on nothing but a statement."""
+    return all(not worse(check.status, "depends") for check in checks)
+
+
+def better_than_computed(
+    checks: Sequence[PrivacyCheck], computed: Sequence[PrivacyCheck]
+) -> PrivacyCheck | None:
+    """A computed failure that the checks do not state; None if there is none."""
+    failing = {check.name for check in failures(checks)}
+    return next((check for check in failures(computed) if check.name not in failing), None)
+
+
+def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:
+    """The verdict in words: one line for itself, and one for each reason, the worst first."""
+    first = "PRIVATE" if private else "NOT PRIVATE"
+    if private and any(check.status == "depends" for check in checks):
+        first += ", if what it depends on is true"
+    if private and any(check.status == "unknown" for check in checks):
+        first += ", as far as is known"
+    order = ("fails", "unknown", "depends", "holds")
+    ranked = sorted(checks, key=lambda check: order.index(check.status))
+    return [
+        f"verdict    {first}",
+        *(f"  {one.status:<8} {one.name.replace('_', ' ')}: {one.sentence}" for one in ranked),
+    ]
+
+
+def _all_parts(event: Event) -> Iterator[Event]:
+    yield event
+    for _, part in event.parts():
+        yield from _all_parts(part)
+
+
+__all__ = [
+    "LARGEST_DELTA",
+    "LARGEST_EPSILON",
+    "WEAK_EPSILON",
+    "better_than_computed",
+    "complete",
+    "computed_checks",
+    "delta_check",
+    "epsilon_check",
+    "exact_count_checks",
+    "failures",
+    "is_private",
+    "precondition_checks",
+    "secret_noise",
+    "stated_records",
+    "unstated_checks",
+    "verdict_lines",
+]
