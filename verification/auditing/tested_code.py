@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from rdpkit.verification.blackbox.candidate_pairs import pairs_to_test
+from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, dp_claim, event_claim
 from rdpkit.verification.blackbox.verification_result import VerificationStep
@@ -48,16 +48,10 @@ def run_code(
     assert test is not None
     options = test.options.seeded()
     tested = _tested(claim)
-    own = target(test.callable).own
-    pairs = pairs_to_test(
-        options,
-        adjacency=claim.adjacency,
-        event=claim.event,
-        delta=claim.delta,
-        own=own.neighbours if own is not None and options.neighbours == "own" else None,
-    )
+    subject = target(test.callable)
+    pairs = pairs_of_target(subject, claim=tested, options=options, delta=claim.delta)
     result = verify(
-        test.callable, claim=tested, neighbours=pairs, options=options, jobs=jobs, progress=progress
+        subject, claim=tested, neighbours=pairs, options=options, jobs=jobs, progress=progress
     )
     summary = (
         f"code {test.callable}: {result.verdict}, tested as {tested.describe()}, in {result.runs} "

@@ -1,24 +1,67 @@
-"""Pairs of neighbouring data sets that a test may be run on: worst-case pairs and random ones."""
+"""Pairs of neighbouring data sets that a test may be run on, as the options ask for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.events import (
+    CustomProfile,
+    CustomRdp,
+    FixedSizeSampledGaussian,
+    Gaussian,
+    PoissonSampledGaussian,
+)
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
+from rdpkit.verification.blackbox.adversarial_pairs import (
+    OFF_GRID,
+    USUAL_NORM,
+    DataDomain,
+    LabelLayout,
+    adversarial_neighbours,
+    from_ball,
+    random_unit,
+)
 from rdpkit.verification.blackbox.neighbours import Array, LabelledData, Neighbours, load
 from rdpkit.verification.blackbox.options import MOST_PAIRS, USUAL_RECORDS, VerificationOptions
 
 LEAST_DELTA = 1e-3
 """Worst-case pairs are looked up at no smaller delta, because a test cannot notice rarer events."""
+DIMENSIONS = (5, 2, 3, 4, 8, 10, 16, 20, 32, 50, 64, 100, 784, 1, 1024, 3072)
+"""Numbers of features that are tried where nobody says how many there are. More than one come
+first, because some mistakes show only between coordinates; most images are among the others."""
 
-# Multiplying records by this moves them off any grid of powers of two that the noise may lie on.
-OFF_GRID = 0.9172635
 # Random pairs are drawn by the child of the seed with this number.
 _RANDOM_PAIRS = 2**31
+# The data set that shows whether code takes a number of features is drawn by this seed.
+_TRIAL_SEED = 20_240_607
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedData:
+    """What is said of the data that a mechanism is given; None stands for what nobody says.
+
+    Parameters
+    ----------
+    dimension : int, optional
+        Number of features.
+    records : int, optional
+        Number of records of the larger data set.
+    record_norm : float, optional
+        The largest L2 norm of a record that the code is ever given.
+    classes : int, optional
+        Labels are 0, ..., classes - 1.
+    """
+
+    dimension: int | None = None
+    records: int | None = None
+    record_norm: float | None = None
+    classes: int | None = None
 
 
 def pairs_to_test(
@@ -28,13 +71,15 @@ def pairs_to_test(
     event: Event | None,
     delta: float | None,
     own: Callable[[], list[Neighbours]] | None,
+    stated: StatedData | None = None,
+    run_once: Callable[[LabelledData], object] | None = None,
 ) -> list[Neighbours]:
-    """The pairs of data sets that the options ask for.
+    """The pairs of data sets that the options ask for, the most important first.
 
     Parameters
     ----------
     options : VerificationOptions
-        With a seed, from which random pairs are drawn.
+        With a seed, from which pairs are drawn.
     adjacency : Adjacency
         The neighbouring relation of the claim.
     event : Event or None
@@ -43,11 +88,16 @@ def pairs_to_test(
         The delta at which a worst-case pair is looked up.
     own : callable or None
         Makes the target's own pairs; None if it has none under this adjacency.
+    stated : StatedData, optional
+        What the target says of its data. Options overrule it.
+    run_once : callable, optional
+        Runs the mechanism on a data set, and raises if it does not take such data. The number of
+        features is found with it if nobody says how many there are.
 
     Raises
     ------
     ValueError
-        If no such pair is known, or an option that it needs is missing.
+        If no such pair is known, or what it needs is not known.
     """
     about_data = (options.neighbours, options.dimension, options.records, options.record_norm)
     source = options.neighbours
@@ -58,36 +108,201 @@ def pairs_to_test(
                 f"got one that has none for adjacency {adjacency.value}."
             )
         return own()
+    if source is not None and source.endswith(".npz"):
+        return [load(source, adjacency=adjacency)]
     if source is None:
         source = "random" if event is None else "worst"
+    if source == "worst" and event is None:
+        raise ValueError("Expected an event with worst neighbours: they are the event's pair.")
+    said, note = _with_dimension(_stated(options, stated), event, run_once)
+    assert options.seed is not None
     if source == "worst":
-        if event is None:
-            raise ValueError("Expected an event with worst neighbours: they are the event's pair.")
-        return worst_neighbours(
-            event,
-            adjacency=adjacency,
-            delta=LEAST_DELTA if delta is None else delta,
-            dimension=options.dimension,
-            records=options.records,
+        assert event is not None
+        found = _worst(event, adjacency, delta, said)
+    elif source == "random":
+        found = _random(options, adjacency, event, said)
+    else:
+        found = _adversarial(options, adjacency, event, delta, said)
+    if note is None:
+        return found
+    return [replace(pair, description=(*pair.description, note)) for pair in found]
+
+
+def _stated(options: VerificationOptions, stated: StatedData | None) -> StatedData:
+    """What the options say, and else what the target says."""
+    other = stated or StatedData()
+    return StatedData(
+        dimension=other.dimension if options.dimension is None else options.dimension,
+        records=other.records if options.records is None else options.records,
+        record_norm=other.record_norm if options.record_norm is None else options.record_norm,
+        classes=other.classes if options.classes is None else options.classes,
+    )
+
+
+def _with_dimension(
+    said: StatedData, event: Event | None, run_once: Callable[[LabelledData], object] | None
+) -> tuple[StatedData, str | None]:
+    """The same with a number of features, and a note if that was found by trying."""
+    own = None if event is None else _dimension_of(event)
+    if said.dimension is not None or own is not None:
+        return replace(said, dimension=own if said.dimension is None else said.dimension), None
+    if run_once is None:
+        raise ValueError(
+            "Expected a dimension (--dimension): neither the target nor the event says how many "
+            "features there are."
         )
-    if source == "random":
-        if options.dimension is None or options.record_norm is None:
-            raise ValueError(
-                "Expected dimension and record_norm (--dimension and --record-norm) with random "
-                "neighbours; --neighbours FILE.npz brings data sets of your own."
-            )
-        assert options.seed is not None
-        seed = np.random.SeedSequence(entropy=options.seed, spawn_key=(_RANDOM_PAIRS,))
-        return random_neighbours(
-            count=options.pairs or MOST_PAIRS,
-            records=options.records or USUAL_RECORDS,
-            dimension=options.dimension,
-            record_norm=options.record_norm,
-            classes=options.classes,
-            adjacency=adjacency,
-            rng=np.random.default_rng(seed),
-        )
-    return [load(source, adjacency=adjacency)]
+    dimension = usable_dimension(run_once)
+    note = (
+        f"{dimension} features, because the code runs on them; --dimension says how many a record "
+        "has"
+    )
+    return replace(said, dimension=dimension), note
+
+
+def usable_dimension(run_once: Callable[[LabelledData], object]) -> int:
+    """A number of features that a mechanism runs on, one above 1 if there is one.
+
+    Parameters
+    ----------
+    run_once : callable
+        Runs the mechanism on a data set, and raises if it does not take such data.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism raises on every number of features that is tried.
+    """
+    why = ""
+    for dimension in DIMENSIONS:
+        rng = np.random.default_rng(_TRIAL_SEED)
+        features = from_ball(USUAL_RECORDS, dimension, USUAL_NORM, rng)
+        data = LabelledData(features=features, labels=np.arange(USUAL_RECORDS) % 2)
+        try:
+            run_once(data)
+        except (Exception, SystemExit) as error:
+            why = why or f"With {dimension} features: {error}"
+        else:
+            return dimension
+    raise ValueError(
+        "Expected a dimension (--dimension), the number of features that the code takes: it raised "
+        f"with each of {len(DIMENSIONS)} numbers of features from {min(DIMENSIONS)} to "
+        f"{max(DIMENSIONS)}. {why}"
+    )
+
+
+def _dimension_of(event: Event) -> int | None:
+    """The number of features, if the event says how many."""
+    return getattr(event, "feature_dimension", None) or getattr(event, "dimension", None)
+
+
+def _parts(event: Event) -> list[Event]:
+    """The events that an event is composed of, or itself."""
+    inner = getattr(event, "events", None) or getattr(event, "event", None)
+    if inner is None:
+        return [event]
+    return [
+        part for one in (inner if isinstance(inner, tuple) else (inner,)) for part in _parts(one)
+    ]
+
+
+def _clip_norm(part: Event) -> float | None:
+    """The norm that a mechanism clips records to; None if the event names none."""
+    if isinstance(part, Gaussian | PoissonSampledGaussian | FixedSizeSampledGaussian):
+        return part.record_norm
+    return getattr(part, "clip_norm", None)
+
+
+def _norm_of(event: Event | None) -> float:
+    """The norm that records are clipped to, or a usual one."""
+    norms = [] if event is None else [_clip_norm(part) for part in _parts(event)]
+    return max((norm for norm in norms if norm is not None), default=USUAL_NORM)
+
+
+def _has_data_of_its_own(part: Event) -> bool:
+    """Whether an event bounds its records in another way than by a clip: the unit cube, say."""
+    return _clip_norm(part) is None and not isinstance(part, CustomRdp | CustomProfile)
+
+
+def _says_sizes(part: Event) -> bool:
+    """Whether the event says how many records there are."""
+    return hasattr(part, "population_size") or hasattr(part, "class_sizes")
+
+
+def _worst(
+    event: Event, adjacency: Adjacency, delta: float | None, said: StatedData
+) -> list[Neighbours]:
+    """The worst-case pair, within the largest norm that somebody stated."""
+    pairs = worst_neighbours(
+        event,
+        adjacency=adjacency,
+        delta=LEAST_DELTA if delta is None else delta,
+        dimension=said.dimension,
+        records=said.records,
+    )
+    if said.record_norm is None:
+        return pairs
+    norms = [np.linalg.norm(side.features, axis=1) for side in (pairs[0].first, pairs[0].second)]
+    longest = float(np.concatenate(norms).max())
+    if longest <= said.record_norm:
+        return pairs
+    # A little less, because norms are rounded.
+    return [pair.scaled((1.0 - 1e-12) * said.record_norm / longest) for pair in pairs]
+
+
+def _random(
+    options: VerificationOptions, adjacency: Adjacency, event: Event | None, said: StatedData
+) -> list[Neighbours]:
+    """Random pairs within the norm."""
+    assert said.dimension is not None
+    assert options.seed is not None
+    seed = np.random.SeedSequence(entropy=options.seed, spawn_key=(_RANDOM_PAIRS,))
+    return random_neighbours(
+        count=options.pairs or MOST_PAIRS,
+        records=said.records or USUAL_RECORDS,
+        dimension=said.dimension,
+        record_norm=said.record_norm or _norm_of(event),
+        classes=said.classes or 1,
+        adjacency=adjacency,
+        rng=np.random.default_rng(seed),
+    )
+
+
+def _adversarial(
+    options: VerificationOptions,
+    adjacency: Adjacency,
+    event: Event | None,
+    delta: float | None,
+    said: StatedData,
+) -> list[Neighbours]:
+    """The event's worst-case pair if one is known, and then adversarial pairs."""
+    assert said.dimension is not None
+    assert options.seed is not None
+    known: list[Neighbours] = []
+    most = options.pairs or MOST_PAIRS
+    parts = [] if event is None else _parts(event)
+    of_its_own = any(_has_data_of_its_own(part) for part in parts)
+    if event is not None:
+        try:
+            known = _worst(event, adjacency, delta, said)[:most]
+        except NoLossDistributionError:
+            if of_its_own and options.neighbours is None:
+                raise
+    left = most - len(known)
+    if left <= 0 or (known and of_its_own):
+        # The code need not take other data than its event speaks of.
+        return known
+    sizes = any(_says_sizes(part) for part in parts)
+    population = max((getattr(part, "population_size", 0) for part in parts), default=0)
+    domain = DataDomain(
+        dimension=said.dimension,
+        record_norm=said.record_norm or _norm_of(event),
+        bounded=said.record_norm is not None,
+        records=said.records or population or None,
+        classes=said.classes,
+        layout=LabelLayout.of_pair(known[0]) if known and sizes else None,
+    )
+    made = adversarial_neighbours(domain, adjacency=adjacency, count=left, seed=options.seed)
+    return [*known, *made]
 
 
 def of_pair(pair: NeighbouringPair, *, dimension: int, records: int = 0) -> Neighbours:
@@ -160,7 +375,7 @@ def worst_neighbours(
     ValueError
         If no pair is known, or an argument is missing or not what the event says.
     """
-    own = getattr(event, "feature_dimension", None) or getattr(event, "dimension", None)
+    own = _dimension_of(event)
     if own is not None and dimension not in (None, own):
         raise ValueError(
             f"Expected dimension (--dimension) to be {own}, as the event says, got {dimension}."
@@ -225,7 +440,7 @@ def random_neighbours(
     for index in range(count):
         kind = ("ball", "point", "origin")[index % 3]
         others = _others(kind, n - 1, d, norm, rng)
-        away = _direction(d, rng)
+        away = random_unit(d, rng)
         if index % 2 == 0 and len(others) and np.linalg.norm(others.mean(axis=0)) > 0.0:
             away = -others.mean(axis=0) / np.linalg.norm(others.mean(axis=0))
         changed = norm * away
@@ -252,27 +467,22 @@ def random_neighbours(
     return found
 
 
-def _direction(dimension: int, rng: np.random.Generator) -> Array:
-    vector = rng.standard_normal(dimension)
-    return np.asarray(vector / np.linalg.norm(vector))
-
-
 def _others(kind: str, count: int, d: int, norm: float, rng: np.random.Generator) -> Array:
     if kind == "origin":
         return np.zeros((count, d))
     if kind == "point":
-        return np.tile(norm * _direction(d, rng), (count, 1))
-    directions = rng.standard_normal((count, d))
-    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
-    radii = norm * rng.random((count, 1)) ** (1.0 / d)
-    return np.asarray(directions / lengths * radii)
+        return np.tile(norm * random_unit(d, rng), (count, 1))
+    return from_ball(count, d, norm, rng)
 
 
 __all__ = [
+    "DIMENSIONS",
     "LEAST_DELTA",
     "OFF_GRID",
+    "StatedData",
     "of_pair",
     "pairs_to_test",
     "random_neighbours",
+    "usable_dimension",
     "worst_neighbours",
 ]

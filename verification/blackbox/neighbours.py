@@ -111,6 +111,9 @@ class Neighbours:
         The neighbouring relation that they are neighbours in.
     description : tuple of str
         What they are, in words, line by line.
+    beyond_norm : bool
+        Whether a record is longer than the norm that the claim is for. Such a pair shows whether
+        the code clips; it says nothing about code that is only ever given records within the norm.
 
     Raises
     ------
@@ -129,6 +132,7 @@ class Neighbours:
     second: LabelledData
     adjacency: Adjacency
     description: tuple[str, ...] = ()
+    beyond_norm: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
@@ -160,12 +164,13 @@ class Neighbours:
         return max(len(self.first), len(self.second))
 
     def scaled(self, factor: float) -> Neighbours:
-        """Both data sets scaled; a factor below 1 keeps records within their bounds."""
+        """Both data sets scaled; a factor of at most 1 keeps records within their bounds."""
         return Neighbours(
             first=self.first.scaled(factor),
             second=self.second.scaled(factor),
             adjacency=self.adjacency,
             description=(*self.description, f"all records multiplied by {factor:.6g}"),
+            beyond_norm=self.beyond_norm,
         )
 
     def describe(self) -> tuple[str, ...]:

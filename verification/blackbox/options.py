@@ -20,7 +20,7 @@ LEAST_TRAINING = 20
 USUAL_RECORDS = 8
 """Records of the larger data set, where nothing else says how many there are."""
 MOST_PAIRS = 24
-NEIGHBOURS = ("worst", "random", "own")
+NEIGHBOURS = ("adversarial", "worst", "random", "own")
 MODELS = ("logistic", "boosting")
 """Classifiers that scores can be learnt with."""
 VIEWS = ("profile", "rdp")
@@ -70,28 +70,37 @@ class VerificationOptions:
     neighbours: str | None = _option(
         None,
         _NEIGHBOURS,
-        "The data sets: the worst-case pair of the event, the clearest of random pairs, or the "
-        "code's own pair.",
-        metavar="worst|random|own|FILE.npz",
+        "The data sets: pairs that show common mistakes, after the event's worst-case pair where "
+        "one is known; that pair alone; random pairs; or the code's own pair.",
+        metavar="adversarial|worst|random|own|FILE.npz",
         command_line="A file holds arrays features, labels, features_prime and labels_prime.",
         usual="own if the target has any, else worst with an event, else random",
     )
     dimension: int | None = _option(
-        None, _COUNT, "Features of a record, for worst and random neighbours."
+        None,
+        _COUNT,
+        "Features of a record.",
+        usual="what the target or the event says, else a number that the code runs on",
     )
     records: int | None = _option(
         None,
         _COUNT,
-        "Records of the larger data set, for random neighbours and for worst-case pairs that leave "
-        "their number open.",
-        usual=str(USUAL_RECORDS),
+        "Records of the larger data set of every pair, where the event does not say how many.",
+        usual=f"{USUAL_RECORDS}, and 1, 2 and 50 in some adversarial pairs",
     )
     record_norm: float | None = _option(
         None,
         number("> 0 and finite", above=0.0),
-        "Largest L2 norm of a record, for random neighbours.",
+        "The largest L2 norm of a record that the code is ever given: no record is longer.",
+        usual="the norm that the event says, or 1; adversarial pairs have longer records too, "
+        "because code is expected to clip them",
     )
-    classes: int = _option(1, _COUNT, "Classes that labels are drawn from, for random neighbours.")
+    classes: int | None = _option(
+        None,
+        _COUNT,
+        "Labels are below this number.",
+        usual="2 in some adversarial pairs, and 1 in random ones",
+    )
     pairs: int | None = _option(
         None,
         _COUNT,

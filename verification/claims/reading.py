@@ -241,24 +241,19 @@ def _release(table: Mapping[str, Any], name: str, folder: Path | None) -> tuple[
 def _code(claim: Mapping[str, Any], mechanism: str) -> CodeTest:
     """The code that a claim points at; it is neither imported nor looked for here."""
     given = read_table(claim["code"], CODE_KEYS)
-    accepted = NEIGHBOURS[1:] if mechanism == UNMODELLED else NEIGHBOURS
-    neighbours = given["neighbours"] or ("random" if mechanism == UNMODELLED else "worst")
-    if neighbours not in accepted:
-        raise refused("neighbours", f"to be one of {accepted} without an event", neighbours)
+    if mechanism == UNMODELLED and given["neighbours"] == "worst":
+        accepted = ", ".join(repr(name) for name in NEIGHBOURS if name != "worst")
+        raise refused("neighbours", f"to be one of {accepted} without an event", "worst")
     complete = claim["epsilon"] is not None and claim["delta"] is not None
     if not complete or claim["order"] is not None or claim["missing"]:
         raise ValueError(
             "expected epsilon, delta, no order and nothing missing in a claim about code."
         )
-    if neighbours == "random" and given["record_norm"] is None:
-        raise ValueError("expected record_norm > 0 in [claim.code], with random neighbours.")
-    if neighbours != "own" and given["dimension"] is None:
-        raise ValueError("expected dimension, the features of a record, in [claim.code].")
     beside = [key for key in ("dimension", "records", "record_norm") if given[key] is not None]
-    if beside and neighbours == "own":
+    if beside and given["neighbours"] == "own":
         raise ValueError(f"expected no {beside[0]} with neighbours 'own': the code's are taken.")
     name = given.pop("callable")
-    return CodeTest(callable=name, options=read_options({**given, "neighbours": neighbours}))
+    return CodeTest(callable=name, options=read_options(given))
 
 
 def _what_was_released(

@@ -114,9 +114,7 @@ def _code() -> _Table:
         {
             "if": _is("neighbours", "own"),
             "then": {"not": {"anyOf": [{"required": [key]} for key in beside]}},
-            "else": {"required": ["dimension"]},
         },
-        {"if": _is("neighbours", "random"), "then": {"required": ["record_norm"]}},
     ]
     return table
 

@@ -174,19 +174,11 @@ def _verify_one(
     # Imported where it is needed, so that help is printed at once.
     from rdpkit.verification.blackbox import targets  # noqa: PLC0415
     from rdpkit.verification.blackbox import verify as verifier  # noqa: PLC0415
-    from rdpkit.verification.blackbox.candidate_pairs import pairs_to_test  # noqa: PLC0415
+    from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target  # noqa: PLC0415
 
     subject = targets.target(target)
-    own = subject.own
-    claim = _claim(own, **{name: given[name] for name in _CLAIM_OPTIONS})
-    has_pairs = own is not None and own.adjacency is claim.adjacency
-    pairs = pairs_to_test(
-        options,
-        adjacency=claim.adjacency,
-        event=claim.event,
-        delta=given["delta"],
-        own=own.neighbours if own is not None and has_pairs else None,
-    )
+    claim = _claim(subject.own, **{name: given[name] for name in _CLAIM_OPTIONS})
+    pairs = pairs_of_target(subject, claim=claim, options=options, delta=given["delta"])
     with work_shown() as work:
 
         def show(step: VerificationStep) -> None:

@@ -61,7 +61,10 @@ CODE = '[claim.code]\ncallable = "a.b:c.d"\ndimension = 2\n'
         text(missing='["x"]', parameters={}, epsilon=None, after=SCENARIO),
         text(mechanism='"unmodelled"', parameters=None, missing='["x"]'),
         text(after=CODE),
+        text(after=CODE.replace("dimension = 2", "")),
         text(after=CODE.replace("dimension = 2", "neighbours = 'own'")),
+        text(after=CODE + "neighbours = 'random'\n"),
+        text(after=CODE + "neighbours = 'adversarial'\nclasses = 3\n"),
         text(after=CODE + "time_budget = 5\nseed = 0\nneighbours = 'random'\nrecord_norm = 1.0\n"),
         text(parameters=None, mechanism=None, release='"x.json"'),
         text(
@@ -102,9 +105,8 @@ def test_what_it_accepts(content):
         text(after=CODE + "command = 'x'\n"),
         text(after=CODE.replace("a.b:c.d", "a.b")),
         text(after=CODE.replace("dimension = 2", "dimension = 0")),
-        text(after=CODE.replace("dimension = 2", "")),
         text(after=CODE + "neighbours = 'own'\n"),
-        text(after=CODE + "neighbours = 'random'\n"),
+        text(after=CODE + "neighbours = 'adversary'\n"),
         text(
             mechanism="'repeated'",
             parameters="{count=2, event={mechanism='gaussian', noise_std=5.0}}",

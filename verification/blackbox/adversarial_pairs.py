@@ -1,0 +1,526 @@
+"""Pairs of neighbouring data sets that show the mistakes that implementations make.
+
+A worst-case pair is the worst one for the mechanism that is claimed. A mistake often shows on other
+data: a record that is far longer than the clip, a class with a single record, counts that one
+record moves, sums beside a rounding step, or records without any spread. This module makes a fixed,
+ordered list of such pairs. The most valuable come first, so any prefix of the list is a sensible
+choice, and after the list come random pairs of the same kinds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.verification.blackbox.neighbours import Array, LabelledData, Labels, Neighbours
+from rdpkit.verification.blackbox.options import USUAL_RECORDS
+
+# Multiplying records by this moves them off any grid of powers of two that the noise may lie on.
+OFF_GRID = 0.9172635
+USUAL_NORM = 1.0
+"""The norm that lengths of records are multiples of, where no claim names one."""
+# Adversarial pairs are drawn by the children of the seed below this number.
+_ADVERSARIAL = 2**31 + 1
+_MANY_RECORDS = 50
+# Sums in the half-steps pair lie this far from a whole number, on the lower side of a half.
+_BELOW_HALF = 0.49
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelLayout:
+    """The labels that an event fixes, because it states how many records each class has.
+
+    Parameters
+    ----------
+    rest : tuple of int
+        Labels of the records that both data sets have.
+    changed : int
+        Label of the changed record in D.
+    replacement : int
+        Its label in D', under replace-one.
+    """
+
+    rest: tuple[int, ...]
+    changed: int
+    replacement: int
+
+    @classmethod
+    def of_pair(cls, pair: Neighbours) -> LabelLayout:
+        """The layout of a pair; under add-or-remove-one D is the larger data set."""
+        first, second = pair.first, pair.second
+        if len(second) > len(first):
+            first, second = second, first
+        left = second.records()
+        rest: list[int] = []
+        changed = 0
+        for row, label in zip(first.features, first.labels, strict=True):
+            key = row.tobytes() + label.tobytes()
+            if left[key] > 0:
+                left[key] -= 1
+                rest.append(int(label))
+            else:
+                changed = int(label)
+        counts = np.bincount(second.labels, minlength=changed + 1).astype(np.int64)
+        counts -= np.bincount(np.array(rest, dtype=np.int64), minlength=len(counts))
+        replacement = int(np.argmax(counts)) if counts.max(initial=0) > 0 else changed
+        return cls(rest=tuple(rest), changed=changed, replacement=replacement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataDomain:
+    """The data that a claim is about, as far as it is known.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of features.
+    record_norm : float
+        The L2 norm of a record that the claim is for, or by default 1.
+    bounded : bool
+        Whether the code is only ever given records within that norm. Otherwise the norm is one that
+        the code is claimed to clip to, and some records are longer.
+    records : int, optional
+        The number of records of the larger data set, if it is fixed. By default it varies.
+    classes : int, optional
+        Labels are 0, ..., classes - 1. By default there are two classes.
+    layout : LabelLayout, optional
+        All labels, if the claim states how many records each class has.
+
+    Raises
+    ------
+    ValueError
+        If a number is outside of its range.
+    """
+
+    dimension: int
+    record_norm: float = USUAL_NORM
+    bounded: bool = False
+    records: int | None = None
+    classes: int | None = None
+    layout: LabelLayout | None = None
+
+    def __post_init__(self) -> None:
+        _validate.integer("dimension", self.dimension)
+        _validate.positive("record_norm", self.record_norm)
+        for name in ("records", "classes"):
+            if getattr(self, name) is not None:
+                _validate.integer(name, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recipe:
+    """How to make a pair, in terms of the dimension and the norm.
+
+    Parameters
+    ----------
+    changed : str
+        The direction of the changed record, or what its values are.
+    scale : float
+        Its length, in units of the norm.
+    rest : str
+        Where the other records are.
+    replacement : str
+        What takes its place under replace-one.
+    labels : str
+        The labels.
+    records : int or None
+        Records of the larger data set; None for the usual number, and 0 for as many as a covariance
+        needs.
+    """
+
+    changed: str = "dense"
+    scale: float = 1.0
+    rest: str = "origin"
+    replacement: str = "mirror"
+    labels: str = "equal"
+    records: int | None = None
+
+
+_RECIPES = (
+    _Recipe(),
+    _Recipe(scale=1000.0),
+    _Recipe(rest="opposite", replacement="same", labels="alone, other class"),
+    _Recipe(changed="category", rest="categories", replacement="category", labels="categories"),
+    _Recipe(labels="alone"),
+    _Recipe(rest="cluster", replacement="another", records=0),
+    _Recipe(changed="first", records=1),
+    _Recipe(changed="last", scale=1000.0, rest="ball"),
+    _Recipe(changed="half-steps", rest="half-steps"),
+    _Recipe(changed="against", rest="point", replacement="another"),
+    _Recipe(changed="three", scale=OFF_GRID),
+    _Recipe(changed="alternating", scale=10.0, rest="ball", replacement="origin"),
+    _Recipe(changed="tens", rest="whole", replacement="origin", labels="in turn"),
+    _Recipe(changed="random", scale=OFF_GRID, rest="duplicates", records=2),
+    _Recipe(changed="random", rest="ball", replacement="same", labels="balanced, other class"),
+    _Recipe(changed="random", rest="ball", replacement="another", records=_MANY_RECORDS),
+    _Recipe(changed="ones", rest="bits", replacement="origin", labels="in turn"),
+    _Recipe(changed="first", scale=1000.0, rest="opposite"),
+    _Recipe(changed="category", rest="one category", replacement="category", labels="categories"),
+    _Recipe(changed="random", scale=1000.0, rest="ball", labels="alone"),
+    _Recipe(changed="one", scale=1000.0, rest="ball", replacement="origin", labels="in turn"),
+    _Recipe(changed="random", scale=10.0, rest="point", replacement="another", labels="second"),
+    _Recipe(changed="random", scale=1000.0, records=1),
+    _Recipe(changed="random", scale=OFF_GRID, rest="ball", replacement="near"),
+)
+
+_CHANGED_IN_WORDS = {
+    "dense": "in the direction of (1, ..., 1)",
+    "alternating": "in the direction of (1, -1, 1, ...)",
+    "three": "in the direction of (1, 1, 1, 0, ...)",
+    "first": "along the first axis",
+    "last": "along the last axis",
+    "one": "along one axis, drawn at random",
+    "random": "in a random direction",
+    "against": "opposite to the others",
+    "half-steps": "in the direction of (1, ..., 1), or of its first coordinates",
+    "tens": "whose features are all 10",
+    "ones": "whose features are all 1",
+    "category": "of the second of two categories, one-hot",
+}
+_REST_IN_WORDS = {
+    "origin": "at the origin",
+    "opposite": "at the norm, opposite to it",
+    "point": "all at one point of the sphere",
+    "ball": "drawn from the ball",
+    "duplicates": "all equal to it",
+    "cluster": "within a hundredth of the norm of one point",
+    "half-steps": "equal, with sums just below 1/2, a half-step of rounding",
+    "whole": "whole numbers from 0 to 10",
+    "bits": "zeros and ones",
+    "categories": "in two categories in turn, one-hot",
+    "one category": "of the first category, one-hot",
+}
+_REPLACEMENT_IN_WORDS = {
+    "mirror": "its mirror image",
+    "origin": "a record at the origin",
+    "same": "the same features in another class",
+    "another": "a copy of another record",
+    "near": "a record nearby",
+    "category": "one of the first category",
+}
+_LABELS_IN_WORDS = {
+    "equal": "all of one class",
+    "second": "all of class 1, so that class 0 is empty",
+    "alone": "alone in its class",
+    "alone, other class": "alone in its class",
+    "in turn": "classes in turn",
+    "balanced, other class": "classes in turn",
+    "categories": "classes are the categories",
+}
+
+
+def adversarial_neighbours(
+    domain: DataDomain, *, adjacency: Adjacency | str, count: int, seed: int
+) -> list[Neighbours]:
+    """Pairs that show common mistakes, the most valuable first.
+
+    The changed record lies along an axis, in the direction of all coordinates or in a random one,
+    at the norm or, if the domain is not bounded, at 10 or 1000 times the norm. The others are at
+    the origin, at one point, opposite to it, in the ball, in a tight cluster, or whole numbers. The
+    record may be alone in its class, or change its class, and there are data sets with one record,
+    and, under add-or-remove-one, without any.
+
+    Guarantee
+    ---------
+    The list for a smaller ``count`` is the beginning of the list for a larger one. All pairs are
+    different. If the domain is bounded, no record is longer than its norm.
+
+    Parameters
+    ----------
+    domain : DataDomain
+        The data that the claim is about.
+    adjacency : Adjacency or str
+        The neighbouring relation.
+    count : int
+        How many pairs.
+    seed : int
+        What is random comes from it.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside of its range.
+    """
+    relation = Adjacency.parse(adjacency)
+    wanted = _validate.integer("count", count)
+    found: list[Neighbours] = []
+    seen: set[bytes] = set()
+    for index, recipe in enumerate(_recipes()):
+        sequence = np.random.SeedSequence(entropy=seed, spawn_key=(_ADVERSARIAL, index))
+        drawn = _of_recipe(recipe, domain, relation, np.random.default_rng(sequence), index)
+        if drawn is None or _key(drawn) in seen:
+            continue
+        seen.add(_key(drawn))
+        found.append(drawn)
+        if len(found) == wanted:
+            break
+    return found
+
+
+def _recipes() -> Iterator[_Recipe | None]:
+    """The list, and then None for every pair that is to be drawn at random."""
+    return itertools.chain(_RECIPES, itertools.repeat(None))
+
+
+def _key(pair: Neighbours) -> bytes:
+    sides = (pair.first, pair.second)
+    return b"|".join(side.features.tobytes() + side.labels.tobytes() for side in sides)
+
+
+def _random_recipe(rng: np.random.Generator) -> _Recipe:
+    """A recipe for a pair after the list: no two of them are alike."""
+    return _Recipe(
+        changed="random",
+        scale=float(rng.choice([1.0, 1.0, 10.0, 1000.0]) * rng.uniform(0.5, 1.0)),
+        rest=str(rng.choice(["origin", "opposite", "point", "ball", "duplicates", "cluster"])),
+        replacement=str(rng.choice(["mirror", "origin", "another", "near", "same"])),
+        labels=str(rng.choice(["equal", "alone", "in turn", "balanced, other class"])),
+    )
+
+
+def _of_recipe(
+    recipe: _Recipe | None,
+    domain: DataDomain,
+    relation: Adjacency,
+    rng: np.random.Generator,
+    index: int,
+) -> Neighbours | None:
+    """The pair of a recipe; None if there is none in this domain."""
+    chosen = _random_recipe(rng) if recipe is None else recipe
+    if domain.bounded:
+        chosen = replace(chosen, scale=min(chosen.scale, 1.0))
+    size = _size(chosen, domain)
+    rest, changed, replacement = _features(chosen, domain, size, rng)
+    labels, label, new_label = _labels(chosen, domain, size)
+    if np.array_equal(changed, replacement) and label == new_label:
+        replacement = -changed
+    rows = _fitted(np.vstack([rest, changed, replacement]), domain)
+    unbounded = relation is Adjacency.ADD_OR_REMOVE_ONE
+    if not unbounded and np.array_equal(rows[-1], rows[-2]) and label == new_label:
+        return None
+    first = LabelledData(features=rows[:size], labels=[*labels, label])
+    second = LabelledData(
+        features=rows[: size - 1] if unbounded else np.vstack([rows[: size - 1], rows[-1:]]),
+        labels=labels if unbounded else [*labels, new_label],
+    )
+    longest = float(max(_norms(first.features).max(), _norms(second.features).max(initial=0.0)))
+    beyond = longest > domain.record_norm * (1.0 + _TOLERANCE)
+    return Neighbours(
+        first=first,
+        second=second,
+        adjacency=relation,
+        beyond_norm=beyond,
+        description=(
+            *_words(chosen, domain, size, index, unbounded=unbounded),
+            *_advice(domain, size, longest if beyond else None, first, second),
+        ),
+    )
+
+
+def _size(recipe: _Recipe, domain: DataDomain) -> int:
+    """Records of the larger data set."""
+    if domain.layout is not None:
+        return len(domain.layout.rest) + 1
+    if domain.records is not None:
+        return domain.records
+    if recipe.records == 0:
+        return min(max(USUAL_RECORDS, 2 * domain.dimension + 2), _MANY_RECORDS)
+    return recipe.records or USUAL_RECORDS
+
+
+def _features(
+    recipe: _Recipe, domain: DataDomain, size: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """The other records, shape (size - 1, d), the changed one and its replacement."""
+    d, norm, others = domain.dimension, domain.record_norm, size - 1
+    steps = _coordinates_at_half_steps(domain, others)
+    point = norm * random_unit(d, rng)
+    first, second = _two_categories(d)
+    plain = {"tens": np.full(d, 10.0), "ones": np.ones(d), "category": second}
+    if recipe.changed in plain:
+        changed = plain[recipe.changed]
+    elif recipe.changed == "against":
+        changed = -recipe.scale * point
+    else:
+        changed = recipe.scale * norm * _unit(recipe.changed, d, steps, rng)
+    length = float(np.linalg.norm(changed))
+    makers: dict[str, Callable[[], Array]] = {
+        "origin": lambda: np.zeros((others, d)),
+        "opposite": lambda: np.tile(-changed * (norm / length), (others, 1)),
+        "point": lambda: np.tile(point, (others, 1)),
+        "ball": lambda: from_ball(others, d, norm, rng),
+        "duplicates": lambda: np.tile(changed, (others, 1)),
+        "cluster": lambda: _cluster(others, d, norm, rng) - 0.5 * changed * (norm / length),
+        "half-steps": lambda: np.tile(
+            np.where(np.arange(d) < steps, _BELOW_HALF / max(others, 1), 0.0), (others, 1)
+        ),
+        "whole": lambda: rng.integers(0, 11, (others, d)).astype(np.float64),
+        "bits": lambda: rng.integers(0, 2, (others, d)).astype(np.float64),
+        "categories": lambda: np.where(np.arange(others)[:, None] % 2 == 0, first, second),
+        "one category": lambda: np.tile(first, (others, 1)),
+    }
+    rest = makers[recipe.rest]()
+    replacement = {
+        "mirror": -changed,
+        "origin": np.zeros(d),
+        "same": changed,
+        "another": rest[0] if others else -changed,
+        "near": changed - 0.01 * changed + 0.01 * min(length, norm) * random_unit(d, rng),
+        "category": first,
+    }[recipe.replacement]
+    return rest, changed, replacement
+
+
+def _labels(recipe: _Recipe, domain: DataDomain, size: int) -> tuple[Labels, int, int]:
+    """Labels of the others, of the changed record and of its replacement."""
+    if domain.layout is not None:
+        layout = domain.layout
+        return np.array(layout.rest, dtype=np.int64), layout.changed, layout.replacement
+    others = np.arange(size - 1, dtype=np.int64)
+    classes = 2 if domain.classes is None else domain.classes
+    last = classes - 1
+    if classes == 1 or recipe.labels == "equal":
+        return 0 * others, 0, 0
+    if recipe.labels == "second":
+        return 0 * others + 1, 1, 1
+    if recipe.labels == "alone":
+        return others % last, last, last
+    if recipe.labels == "alone, other class":
+        return others % last, last, 0
+    if recipe.labels == "categories":
+        return (0 * others if recipe.rest == "one category" else others % 2), 1, 0
+    if recipe.labels == "balanced, other class":
+        return others % classes, last, 0
+    return others % classes, last, last
+
+
+def _fitted(rows: Array, domain: DataDomain) -> Array:
+    """The records, within the norm if the domain is bounded, and never beyond it by rounding."""
+    norm = domain.record_norm
+    lengths = _norms(rows)
+    if domain.bounded and lengths.max() > norm:
+        # One factor for all of them, so that equal values stay equal.
+        rows = rows * (norm / lengths.max())
+        lengths = _norms(rows)
+    by_rounding = (lengths > norm) & (lengths <= norm * (1.0 + _TOLERANCE))
+    return np.where(by_rounding[:, None], rows * (1.0 - 1e-14), rows)
+
+
+def _norms(rows: Array) -> Array:
+    return np.asarray(np.linalg.norm(rows, axis=1))
+
+
+def _unit(name: str, d: int, steps: int, rng: np.random.Generator) -> Array:
+    places = np.arange(d)
+    if name == "random":
+        return random_unit(d, rng)
+    if name == "one":
+        return np.asarray(places == rng.integers(d), dtype=np.float64)
+    vector = {
+        "dense": np.ones(d),
+        "alternating": np.where(places % 2 == 0, 1.0, -1.0),
+        "three": places < 3,
+        "half-steps": places < steps,
+        "first": places == 0,
+        "last": places == d - 1,
+    }[name]
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float64)
+
+
+def random_unit(d: int, rng: np.random.Generator) -> Array:
+    """A unit vector in a random direction."""
+    vector = rng.standard_normal(d)
+    return np.asarray(vector / np.linalg.norm(vector))
+
+
+def from_ball(count: int, d: int, norm: float, rng: np.random.Generator) -> Array:
+    """Records drawn uniformly from the ball of this radius, shape (count, d)."""
+    directions = rng.standard_normal((count, d))
+    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    radii = norm * rng.random((count, 1)) ** (1.0 / d)
+    return np.asarray(directions / lengths * radii)
+
+
+def _cluster(count: int, d: int, norm: float, rng: np.random.Generator) -> Array:
+    """Records around the origin, whose covariance has full rank if there are enough of them."""
+    return np.asarray(rng.standard_normal((count, d)) * (0.01 * norm / math.sqrt(d)))
+
+
+def _coordinates_at_half_steps(domain: DataDomain, others: int) -> int:
+    """In how many coordinates records within the norm can sum to just below 1/2; at least one."""
+    most = (0.9 * domain.record_norm * others / _BELOW_HALF) ** 2
+    return max(1, int(min(domain.dimension, most)))
+
+
+def _two_categories(d: int) -> tuple[Array, Array]:
+    if d == 1:
+        return np.zeros(1), np.ones(1)
+    return np.eye(1, d, 0)[0], np.eye(1, d, 1)[0]
+
+
+def _words(
+    recipe: _Recipe, domain: DataDomain, size: int, index: int, *, unbounded: bool
+) -> tuple[str, ...]:
+    """What the pair is, in words."""
+    plain = recipe.changed in ("tens", "ones", "category")
+    length = "" if plain else f"of norm {recipe.scale * domain.record_norm:.6g} "
+    same = recipe.replacement == "same" and (domain.classes == 1 or domain.layout is not None)
+    other = _REPLACEMENT_IN_WORDS["mirror" if same else recipe.replacement]
+    against = "against none" if unbounded else f"against {other}"
+    labels = _LABELS_IN_WORDS[recipe.labels]
+    if domain.layout is not None:
+        labels = "classes have the sizes that the event says"
+    elif domain.classes == 1:
+        labels = "all of one class"
+    others = f"{size - 1} other{'s' if size > 2 else ''} {_REST_IN_WORDS[recipe.rest]}"
+    return (
+        f"adversarial pair {index}: a record {length}{_CHANGED_IN_WORDS[recipe.changed]}, "
+        f"{against}; {others if size > 1 else 'no others'}; {labels}",
+    )
+
+
+def _advice(
+    domain: DataDomain,
+    size: int,
+    longest: float | None,
+    first: LabelledData,
+    second: LabelledData,
+) -> tuple[str, ...]:
+    """What to say on the command line if the code is never given such data."""
+    lines = []
+    if longest is not None:
+        lines.append(
+            f"a record has norm {longest:.6g}, beyond the norm {domain.record_norm:.6g}: if the "
+            "code is only ever given records within it, say so with --record-norm "
+            f"{domain.record_norm:.6g}"
+        )
+    if domain.records is None and domain.layout is None and size != USUAL_RECORDS:
+        lines.append(
+            "if the number of records is fixed and public, say so with --records: all data sets "
+            "have that many then"
+        )
+    if domain.classes is None and domain.layout is None and _has_classes(first, second):
+        lines.append("if there is only one class, say so with --classes 1")
+    return tuple(lines)
+
+
+def _has_classes(first: LabelledData, second: LabelledData) -> bool:
+    return bool(first.labels.any() or second.labels.any())
+
+
+__all__ = [
+    "OFF_GRID",
+    "USUAL_NORM",
+    "DataDomain",
+    "LabelLayout",
+    "adversarial_neighbours",
+    "from_ball",
+    "random_unit",
+]
