@@ -170,6 +170,7 @@ class CodeItem(ClaimItem):
             outcome = code_outcome(self.claim)
         except (ValueError, ArithmeticError, OSError) as error:
             raise ClaimFailedError(str(error)) from None
-        self.user_properties.append(("code", outcome.summary))
+        self.user_properties += [("code", outcome.summary), ("replay", outcome.replay)]
+        problems = (*outcome.problems, outcome.repeat)
         if outcome.problems and Rule.REFUTED in self.fail_on.rules:
-            raise ClaimFailedError("\n".join(report_of_code(self.claim, outcome.problems)))
+            raise ClaimFailedError("\n".join(report_of_code(self.claim, problems)))

@@ -131,8 +131,8 @@ def _with_code(
         return with_notes(finding, NOT_RUN.format(finding.claim.code.callable))
     outcome = code_outcome(finding.claim, jobs=jobs, on_step=on_step)
     if outcome.problems:
-        return refuted_by(finding, outcome.problems)
-    return with_notes(finding, outcome.summary)
+        return with_notes(refuted_by(finding, outcome.problems), outcome.repeat)
+    return with_notes(finding, outcome.summary, outcome.repeat)
 
 
 def with_release(finding: Finding) -> Finding:

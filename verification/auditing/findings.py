@@ -125,6 +125,10 @@ NOT_COMPUTED = "not computed"
 """The beginning of the note that says why there are no numbers."""
 
 
+REPEAT = "to repeat it: "
+"""The beginning of the note with the command line that repeats a test of code."""
+
+
 def without_numbers(
     claim: Claim, notes: Iterable[str], scenarios: tuple[tuple[str, Side], ...] = ()
 ) -> Finding:

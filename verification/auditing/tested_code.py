@@ -10,12 +10,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
-from rdpkit.verification.blackbox.targets import target
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, dp_claim, event_claim
+from rdpkit.verification.auditing.findings import REPEAT
 from rdpkit.verification.blackbox.verification_result import VerificationStep
-from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequest
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +26,18 @@ class CodeOutcome:
         What refutes the claim; empty if the claim was not rejected and no mistake was found.
     summary : str
         What was tested, and how, with the seed that repeats it.
+    replay : str
+        The command line that gives the identical result again.
     """
 
     problems: tuple[str, ...]
     summary: str
+    replay: str
+
+    @property
+    def repeat(self) -> str:
+        """How to repeat the test, as a note."""
+        return f"{REPEAT}{self.replay}"
 
 
 def run_code(
@@ -44,20 +50,16 @@ def run_code(
 
     ``jobs`` and ``progress`` are those of :func:`rdpkit.verification.blackbox.verify.verify`.
     """
-    test = claim.code
-    assert test is not None
-    options = test.options.seeded()
-    tested = _tested(claim)
-    subject = target(test.callable)
-    pairs = pairs_of_target(subject, claim=tested, options=options, delta=claim.delta)
-    result = verify(
-        subject, claim=tested, neighbours=pairs, options=options, jobs=jobs, progress=progress
-    )
+    request = requested(claim)
+    result = request.run(jobs=jobs, progress=progress)
+    tested, rate = result.claim.describe(), result.outcome.false_alarm_rate
     summary = (
-        f"code {test.callable}: {result.verdict}, tested as {tested.describe()}, in {result.runs} "
-        f"runs with false-alarm rate {options.false_alarm_rate:g} and seed {result.seed}"
+        f"code {request.target}: {result.verdict}, tested as {tested}, in {result.runs} "
+        f"runs with false-alarm rate {rate:g} and seed {result.seed}"
     )
-    problems = [f"code {test.callable}: {one.kind.value}: {one.message}" for one in result.mistakes]
+    problems = [
+        f"code {request.target}: {one.kind.value}: {one.message}" for one in result.mistakes
+    ]
     if result.rejected:
         problems += [*result.pair, f"score: {result.score}", summary]
     elif not problems:
@@ -65,20 +67,26 @@ def run_code(
     return CodeOutcome(
         problems=tuple(" ".join(text.split()) for text in problems),
         summary=" ".join(summary.split()),
+        replay=request.replay(result),
     )
 
 
-def _tested(claim: Claim) -> ClaimUnderTest:
-    """The claim that the code is tested against.
+def requested(claim: Claim) -> VerificationRequest:
+    """The test of the code that a claim points at.
 
     If there is an event, it is tested, because it says more than the claimed number alone. Whether
     the event implies that number is decided by theorems.
     """
+    test = claim.code
+    assert test is not None
     if claim.event is not None:
-        return event_claim(claim.event, adjacency=claim.adjacency)
-    assert claim.epsilon is not None
-    assert claim.delta is not None
-    return dp_claim(epsilon=float(claim.epsilon), delta=claim.delta, adjacency=claim.adjacency)
+        stated = ClaimOptions(event=claim.event, adjacency=claim.adjacency)
+    else:
+        assert claim.epsilon is not None
+        stated = ClaimOptions(
+            epsilon=float(claim.epsilon), delta=claim.delta, adjacency=claim.adjacency
+        )
+    return VerificationRequest(target=test.callable, claim=stated, options=test.options)
 
 
-__all__ = ["CodeOutcome", "run_code"]
+__all__ = ["CodeOutcome", "requested", "run_code"]

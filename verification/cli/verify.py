@@ -8,7 +8,6 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,24 +28,21 @@ from rdpkit.verification.blackbox.options import (
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.detection_rates import DetectionRate
-    from rdpkit.verification.blackbox.targets import TargetDescription
-    from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
     from rdpkit.verification.blackbox.verification_result import (
         VerificationResult,
         VerificationStep,
     )
+    from rdpkit.verification.evidence.requests import VerificationRequest
 
 # Options about one claim, which --zoo refuses because its mechanisms have claims of their own.
 _CLAIM_OPTIONS = {
-    "event_file": "--event",
+    "event": "--event",
     "epsilon": "--epsilon",
     "delta": "--delta",
     "adjacency": "--adjacency",
     "view": "--view",
 }
 _FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
-# A replay counts runs and not seconds, and names the numbers of runs that were made.
-_NOT_REPLAYED = ("samples", "training", "pairs", "time_budget", "seed")
 
 
 def _verification_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -76,11 +72,10 @@ def _default_of(option: Option) -> str:
 @click.option("--list", "list_them", is_flag=True, help="List the mechanisms of the zoo.")
 @click.option(
     "--event",
-    "event_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE.toml",
-    help="The claim: what is released, as for rdpkit epsilon. With --delta or --epsilon, the "
-    "guarantee that the event implies there is tested; with neither, its privacy profile.",
+    metavar="FILE.toml|JSON",
+    help="The claim: what is released, as for rdpkit epsilon, in a file or as a JSON object. With "
+    "--delta or --epsilon, the guarantee that the event implies there is tested; with neither, its "
+    "privacy profile.",
 )
 @click.option("--epsilon", type=float, help="The claim, or a part of it; at least 0.")
 @click.option("--delta", type=float, help="The claim, or a part of it; in [0, 1).")
@@ -157,9 +152,10 @@ def verify(
         if target is None:
             failed = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
         else:
-            result = _verify_one(target, given, options.seeded(), jobs)
+            request = _request(target, given, options)
+            result = _verify_one(request, jobs)
             failed = result.failed or (strict and bool(result.outcome.diagnostics))
-            replay = _replay(target, result, given)
+            replay = request.replay(result)
             if output_format == "json":
                 click.echo(as_json({**result.as_dict(), "replay": replay}))
             else:
@@ -168,60 +164,37 @@ def verify(
         sys.exit(1)
 
 
-def _verify_one(
-    target: str, given: dict[str, Any], options: VerificationOptions, jobs: int
-) -> VerificationResult:
+def _request(
+    target: str, given: dict[str, Any], options: VerificationOptions
+) -> VerificationRequest:
+    """The test that the options ask for."""
     # Imported where it is needed, so that help is printed at once.
-    from rdpkit.verification.blackbox import targets  # noqa: PLC0415
-    from rdpkit.verification.blackbox import verify as verifier  # noqa: PLC0415
-    from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target  # noqa: PLC0415
+    from rdpkit.verification.evidence.requests import (  # noqa: PLC0415
+        ClaimOptions,
+        VerificationRequest,
+        event_option,
+    )
 
-    subject = targets.target(target)
-    claim = _claim(subject.own, **{name: given[name] for name in _CLAIM_OPTIONS})
-    pairs = pairs_of_target(subject, claim=claim, options=options, delta=given["delta"])
+    word, adjacency = given["event"], given["adjacency"]
+    claim = ClaimOptions(
+        event=None if word is None else event_option(word),
+        event_word=word or "",
+        epsilon=given["epsilon"],
+        delta=given["delta"],
+        adjacency=None if adjacency is None else Adjacency.parse(adjacency),
+        view=given["view"],
+    )
+    return VerificationRequest(target=target, claim=claim, options=options)
+
+
+def _verify_one(request: VerificationRequest, jobs: int) -> VerificationResult:
     with work_shown() as work:
 
         def show(step: VerificationStep) -> None:
             evidence = f"evidence {step.log_e_value:+.2f} of {step.needed:.2f}"
-            work.show(target, step.runs, step.of, f"{step.stage}, {evidence}")
+            work.show(request.target, step.runs, step.of, f"{step.stage}, {evidence}")
 
-        return verifier.verify(
-            subject, claim=claim, neighbours=pairs, options=options, jobs=jobs, progress=show
-        )
-
-
-def _claim(
-    own: TargetDescription | None,
-    *,
-    event_file: Path | None,
-    epsilon: float | None,
-    delta: float | None,
-    adjacency: str | None,
-    view: str | None,
-) -> ClaimUnderTest:
-    """The claim of the options, or, where they name none, the target's own event."""
-    from rdpkit.formats.tables import read_event  # noqa: PLC0415 - as above
-    from rdpkit.verification.blackbox.tested_claim import dp_claim, event_claim  # noqa: PLC0415
-
-    if event_file is None and own is not None and (epsilon is None or delta is None):
-        event = own.event
-        adjacency = adjacency or own.adjacency.value
-    elif event_file is not None:
-        event = read_event(event_file)
-    elif epsilon is None and delta is None:
-        raise ValueError("Expected a claim: --event FILE.toml, or --epsilon and --delta.")
-    else:
-        event = None
-    if adjacency is None:
-        raise ValueError(
-            "Expected --adjacency, one of " + ", ".join(member.value for member in Adjacency) + "."
-        )
-    if event is not None:
-        view = view or VIEWS[0]
-        return event_claim(event, adjacency=adjacency, delta=delta, epsilon=epsilon, view=view)
-    if epsilon is None or delta is None:
-        raise ValueError("Expected both --epsilon and --delta, or --event.")
-    return dp_claim(epsilon=epsilon, delta=delta, adjacency=adjacency)
+        return request.run(jobs=jobs, progress=show)
 
 
 @contextlib.contextmanager
@@ -248,14 +221,6 @@ def _words(given: dict[str, Any], left_out: tuple[str, ...]) -> list[str]:
             values = given[name] if isinstance(given[name], tuple) else (given[name],)
             words += [word for value in values for word in (flag, str(value))]
     return words
-
-
-def _replay(target: str, result: VerificationResult, given: dict[str, Any]) -> str:
-    """The command that gives the same result again."""
-    runs = ["--samples", str(result.runs), "--training", str(result.training)]
-    runs += ["--pairs", str(result.pairs)]
-    words = ["rdpkit", "verify", target, *_words(given, _NOT_REPLAYED), *runs]
-    return shlex.join([*words, "--seed", str(result.seed)])
 
 
 def _lines(result: VerificationResult, replay: str) -> list[str]:

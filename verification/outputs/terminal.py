@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import REPEAT, Finding, Reproduction, Soundness
 from rdpkit.verification.outputs.view import (
     claimed,
     counted,
@@ -97,7 +97,9 @@ def _print_notes(console: Console, findings: Sequence[Finding]) -> None:
     for note, identifiers in grouped.items():
         names = ", ".join(identifiers[:3])
         more = f" and {len(identifiers) - 3} more" if len(identifiers) > 3 else ""
-        console.print(Text(printable(f"{names}{more}: {note}")))
+        # A command line that is broken in two cannot be pasted into a shell.
+        whole = note.startswith(REPEAT)
+        console.print(Text(printable(f"{names}{more}: {note}")), soft_wrap=whole)
 
 
 _TITLES = {"published": "published", "upper": "upper bound", "lower": "lower bound"}

@@ -1,0 +1,210 @@
+"""A test of code as it is asked for, and the command line that repeats it exactly.
+
+``rdpkit verify`` and ``rdpkit audit --allow-code`` both run tests through this module. So a test is
+the same whoever asks for it, and one function writes down how to repeat it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from typing import Any
+
+from rdpkit import Adjacency, Event
+from rdpkit.formats.tables import event_in_file, event_to_table, read_event
+from rdpkit.verification.blackbox import targets
+from rdpkit.verification.blackbox.options import OPTIONS, VIEWS, VerificationOptions
+from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
+from rdpkit.verification.blackbox.targets import TargetDescription
+from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, dp_claim, event_claim
+from rdpkit.verification.blackbox.verification_result import Progress, VerificationResult
+from rdpkit.verification.blackbox.verify import verify
+
+# A replay counts runs and not seconds, and names the numbers of runs that were made.
+_OF_THE_RESULT = {"samples": "runs", "training": "training", "pairs": "pairs", "seed": "seed"}
+_NOT_REPEATED = ("time_budget",)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimOptions:
+    """What is claimed, as the options of ``rdpkit verify`` say it.
+
+    Parameters
+    ----------
+    event : Event or None
+        What is released; None for the target's own event, or for a claim without one.
+    event_word : str
+        How the event is written on a command line: the name of its file. By default it is the event
+        itself, as JSON.
+    epsilon, delta : float or None
+        The claim, or a part of it.
+    adjacency : Adjacency or None
+        The neighbouring relation; None for the target's own.
+    view : str or None
+        What of an event is tested, if neither epsilon nor delta is given.
+    """
+
+    event: Event | None = None
+    event_word: str = ""
+    epsilon: float | None = None
+    delta: float | None = None
+    adjacency: Adjacency | None = None
+    view: str | None = None
+
+    def words(self) -> list[str]:
+        """The options, as they are typed."""
+        event = self.event_word
+        if self.event is not None and not event:
+            event = json.dumps(event_to_table(self.event), allow_nan=False)
+        relation = None if self.adjacency is None else self.adjacency.value
+        given = {
+            "--event": event or None,
+            "--epsilon": self.epsilon,
+            "--delta": self.delta,
+            "--adjacency": relation,
+            "--view": self.view,
+        }
+        return [word for flag, v in given.items() if v is not None for word in (flag, _typed(v))]
+
+    def completed(self, own: TargetDescription | None) -> ClaimOptions:
+        """The same claim with the target's own event and adjacency where none are given.
+
+        Raises
+        ------
+        ValueError
+            If there is no claim, or no adjacency.
+        """
+        event, adjacency = self.event, self.adjacency
+        if event is None and own is not None and (self.epsilon is None or self.delta is None):
+            event = own.event
+            adjacency = adjacency or own.adjacency
+        if event is None and self.epsilon is None and self.delta is None:
+            raise ValueError("Expected a claim: --event FILE.toml, or --epsilon and --delta.")
+        if adjacency is None:
+            raise ValueError(
+                "Expected --adjacency, one of "
+                + ", ".join(member.value for member in Adjacency)
+                + "."
+            )
+        if event is None and (self.epsilon is None or self.delta is None):
+            raise ValueError("Expected both --epsilon and --delta, or --event.")
+        return dataclasses.replace(self, event=event, adjacency=adjacency)
+
+    def claim(self, own: TargetDescription | None) -> ClaimUnderTest:
+        """What is tested.
+
+        Parameters
+        ----------
+        own : TargetDescription or None
+            What the target says of itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no claim, no adjacency, or the event claims nothing there.
+        """
+        found = self.completed(own)
+        assert found.adjacency is not None
+        if found.event is None:
+            assert found.epsilon is not None
+            assert found.delta is not None
+            return dp_claim(epsilon=found.epsilon, delta=found.delta, adjacency=found.adjacency)
+        return event_claim(
+            found.event,
+            adjacency=found.adjacency,
+            delta=found.delta,
+            epsilon=found.epsilon,
+            view=found.view or VIEWS[0],
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationRequest:
+    """A test of code, as it is asked for.
+
+    Parameters
+    ----------
+    target : str
+        A mechanism's name, or ``module:callable``.
+    claim : ClaimOptions
+        What is claimed.
+    options : VerificationOptions
+        How to test it.
+    """
+
+    target: str
+    claim: ClaimOptions
+    options: VerificationOptions
+
+    def run(
+        self, *, jobs: int | None = None, progress: Progress | None = None
+    ) -> VerificationResult:
+        """Test the claim. The code of the target is imported and run.
+
+        Parameters
+        ----------
+        jobs : int, optional
+            Processes; the result does not depend on it.
+        progress : callable, optional
+            Called before each portion of runs.
+
+        Raises
+        ------
+        ValueError
+            If there is no such target, claim or pair of data sets, or the target fails.
+        """
+        options = self.options.seeded()
+        subject = targets.target(self.target)
+        claim = self.claim.claim(subject.own)
+        pairs = pairs_of_target(subject, claim=claim, options=options, delta=self.claim.delta)
+        return verify(
+            subject, claim=claim, neighbours=pairs, options=options, jobs=jobs, progress=progress
+        )
+
+    def replay(self, result: VerificationResult) -> str:
+        """The command line that gives the identical result again.
+
+        Assumes
+        -------
+        The code is the same, and draws all its randomness from ``rng``.
+        """
+        words = ["rdpkit", "verify", self.target, *self.claim.words()]
+        for option in OPTIONS:
+            value = getattr(self.options, option.name)
+            if option.name in _OF_THE_RESULT:
+                value = getattr(result, _OF_THE_RESULT[option.name])
+            elif option.name in _NOT_REPEATED or value == option.default:
+                continue
+            values = value if isinstance(value, tuple) else (value,)
+            words += [word for one in values for word in (option.flag, _typed(one))]
+        return shlex.join(words)
+
+
+def event_option(word: str) -> Event:
+    """The event that an option ``--event`` names: a TOML file, or the event itself as JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is no event; the message says where the mistake is.
+    OSError
+        If the file cannot be read.
+    """
+    if not word.lstrip().startswith("{"):
+        return read_event(word)
+    try:
+        table = json.loads(word)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"Expected --event to be a TOML file or an event in JSON: {error}."
+        ) from None
+    return event_in_file("--event", table)
+
+
+def _typed(value: Any) -> str:
+    """A value as it is typed; a float is written with all of its digits."""
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+__all__ = ["ClaimOptions", "VerificationRequest", "event_option"]
