@@ -55,7 +55,7 @@ def module(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(
-        "rdpkit.verification.blackbox.verify.find_repeated_noise", lambda *_, **__: None
+        "rdpkit.verification.blackbox.repeated_noise.find_repeated_noise", lambda *_, **__: None
     )
     return name
 
@@ -111,7 +111,7 @@ def repeated(line, results):
         ("own", "neighbours = 'own'\nsamples = 6000"),
         (
             "good",
-            "dimension = 2\nneighbours = 'random'\nrecord_norm = 1.0\nsamples = 24000\n"
+            "dimension = 2\nneighbours = 'random'\nrecord_norm = 1.0\nsamples = 9000\n"
             "scores = ['linear']",
         ),
         (
