@@ -45,7 +45,7 @@ MECHANISM = """
 import pathlib
 pathlib.Path("ran").touch()
 def release(dataset, rng):
-    return dataset.features.sum(axis=0) + rng.normal(0.0, {std}, dataset.dimension)
+    return dataset.features.clip(-1, 1).sum(axis=0) + rng.normal(0.0, {std}, dataset.dimension)
 """
 
 

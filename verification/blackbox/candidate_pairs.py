@@ -110,8 +110,6 @@ def pairs_to_test(
         return own()
     if source is not None and source.endswith(".npz"):
         return [load(source, adjacency=adjacency)]
-    if source is None:
-        source = "random" if event is None else "worst"
     if source == "worst" and event is None:
         raise ValueError("Expected an event with worst neighbours: they are the event's pair.")
     said, note = _with_dimension(_stated(options, stated), event, run_once)

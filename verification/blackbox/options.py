@@ -74,7 +74,7 @@ class VerificationOptions:
         "one is known; that pair alone; random pairs; or the code's own pair.",
         metavar="adversarial|worst|random|own|FILE.npz",
         command_line="A file holds arrays features, labels, features_prime and labels_prime.",
-        usual="own if the target has any, else worst with an event, else random",
+        usual="own if the target has any, else adversarial",
     )
     dimension: int | None = _option(
         None,

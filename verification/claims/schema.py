@@ -110,12 +110,8 @@ def _claim() -> _Table:
 def _code() -> _Table:
     table = table_schema(CODE_KEYS)
     beside = ("dimension", "records", "record_norm")
-    table["allOf"] = [
-        {
-            "if": _is("neighbours", "own"),
-            "then": {"not": {"anyOf": [{"required": [key]} for key in beside]}},
-        },
-    ]
+    table["if"] = _is("neighbours", "own")
+    table["then"] = {"not": {"anyOf": [{"required": [key]} for key in beside]}}
     return table
 
 

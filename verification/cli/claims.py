@@ -249,7 +249,7 @@ delta = {delta}
 # The code that makes the release can be tested as well, with `--allow-code`:
 # [claim.code]
 # callable = "package.module:function"  # called as function(dataset, rng)
-# dimension = 2                         # features of a record
+# record_norm = 1.0                     # only if no record is ever longer
 # time_budget = 60                      # seconds
 """
 

@@ -248,9 +248,9 @@ def module(tmp_path, monkeypatch):
         "import pathlib\n"
         "pathlib.Path('ran').touch()\n"
         "def good(dataset, rng):\n"
-        "    return dataset.features.sum(axis=0) + rng.normal(0.0, 5.0, dataset.dimension)\n"
+        "    return dataset.features.clip(-1, 1).sum(axis=0) + rng.normal(0.0, 5.0, 1)\n"
         "def weak(dataset, rng):\n"
-        "    return dataset.features.sum(axis=0) + rng.normal(0.0, 1.0, dataset.dimension)\n"
+        "    return dataset.features.clip(-1, 1).sum(axis=0) + rng.normal(0.0, 1.0, 1)\n"
         "def nan(dataset, rng):\n"
         "    return dataset.features.sum(axis=0) * float('nan')\n"
     )

@@ -21,16 +21,25 @@ import rdpkit
 _KEPT = np.random.default_rng(7)
 
 
-def weak(dataset, rng):
-    return dataset.features.sum(axis=0) + rng.normal(0.0, 0.6, dataset.dimension)
+def total(dataset):
+    norms = np.linalg.norm(dataset.features, axis=1, keepdims=True)
+    return (dataset.features / np.maximum(1.0, norms)).sum(axis=0)
 
 
-def good(dataset, rng):
+def unclipped(dataset, rng):
     return dataset.features.sum(axis=0) + rng.normal(0.0, 2.0, dataset.dimension)
 
 
+def weak(dataset, rng):
+    return total(dataset) + rng.normal(0.0, 0.6, dataset.dimension)
+
+
+def good(dataset, rng):
+    return total(dataset) + rng.normal(0.0, 2.0, dataset.dimension)
+
+
 def kept(dataset, rng):
-    return dataset.features.sum(axis=0) + _KEPT.normal(0.0, 2.0, dataset.dimension)
+    return total(dataset) + _KEPT.normal(0.0, 2.0, dataset.dimension)
 
 
 def breaks(dataset, rng):
@@ -47,7 +56,7 @@ class Described:
         self.std = std
 
     def __call__(self, dataset, rng):
-        return dataset.features.sum(axis=0) + rng.normal(0.0, self.std, dataset.dimension)
+        return total(dataset) + rng.normal(0.0, self.std, dataset.dimension)
 
     def neighbours(self):
         one = np.array([[1.0, 0.0], [0.0, 0.0]])
@@ -165,11 +174,22 @@ def test_the_verdict_on_ones_own_mechanism(folder, mechanism):
 def test_random_pairs(folder):
     options = ["--epsilon", "0.5", "--delta", "0.01", *ADD, "--dimension", "2"]
     options += ["--record-norm", "1", "--records", "4", "--pairs", "5", "--score", "linear"]
+    options += ["--neighbours", "random"]
     found, status = as_json(f"{folder}:weak", *options, "--samples", "12000", "--seed", "3")
     assert (status, found["verdict"]) == (1, "rejected")
     assert any("random pair" in line for line in found["pair"])
     again, _ = as_json(*shlex.split(found["replay"])[2:])
     assert again == found
+
+
+@pytest.mark.usefixtures("one_process")
+def test_records_beyond_the_norm_are_tried_unless_there_are_none(folder):
+    options = ["--event", "event.toml", *ADD, "--score", "linear", *QUICK, "--seed", "1"]
+    found, status = as_json(f"{folder}:unclipped", *options)
+    assert (status, found["verdict"]) == (1, "rejected")
+    assert any("say so with --record-norm 1" in line for line in found["pair"])
+    found, status = as_json(f"{folder}:unclipped", *options, "--record-norm", "1")
+    assert (status, found["verdict"]) == (0, "not rejected")
 
 
 @pytest.mark.usefixtures("one_process")
@@ -315,7 +335,7 @@ def test_a_mechanism_that_fails_is_bad_input(folder):
         (
             'mechanism = "custom_rdp"\norders = [2.0]\nvalues = [0.1]\n'
             'adjacency = "add_or_remove_one"\n',
-            ["--dimension", "2"],
+            ["--dimension", "2", "--neighbours", "worst"],
             "is known for the mechanism 'custom_rdp'",
         ),
     ],
