@@ -44,6 +44,7 @@ if _TYPE_CHECKING:
         GaussianSynthesis,
         Parallel,
         PoissonSampledGaussian,
+        RegularisedSynthesis,
         Repeated,
         event_from_parameters,
     )
@@ -81,6 +82,7 @@ __all__ = [
     "PoissonSampledGaussian",
     "RdpBound",
     "RdpCurve",
+    "RegularisedSynthesis",
     "Repeated",
     "Sweep",
     "UncertifiedEnclosure",
@@ -142,6 +144,7 @@ _MODULES = {
         "GaussianSynthesis",
         "Parallel",
         "PoissonSampledGaussian",
+        "RegularisedSynthesis",
         "Repeated",
         "event_from_parameters",
     ),

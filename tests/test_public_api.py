@@ -43,6 +43,7 @@ PUBLIC = {
     "PoissonSampledGaussian",
     "RdpBound",
     "RdpCurve",
+    "RegularisedSynthesis",
     "Repeated",
     "Sweep",
     "UncertifiedEnclosure",

@@ -17,6 +17,7 @@ from rdpkit.events.papers.dpcda import DPCDA
 from rdpkit.events.papers.dpdc import LDPDC, NDPDC
 from rdpkit.events.papers.dpmix import ClassWiseDPMix, DPMix
 from rdpkit.events.papers.gaussian_synthesis import GaussianSynthesis
+from rdpkit.events.papers.regularised_synthesis import RegularisedSynthesis
 from rdpkit.events.parameters import Parameter, build, check_given, parameters_of
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 
@@ -35,6 +36,7 @@ _OWN: tuple[type[Event], ...] = (
     LDPDC,
     NDPDC,
     GaussianSynthesis,
+    RegularisedSynthesis,
 )
 
 
@@ -125,6 +127,7 @@ __all__ = [
     "Parallel",
     "Parameter",
     "PoissonSampledGaussian",
+    "RegularisedSynthesis",
     "Repeated",
     "check_given_parameters",
     "event_from_parameters",

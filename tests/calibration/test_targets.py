@@ -120,6 +120,10 @@ EVENTS = {
         rdpkit.GaussianSynthesis(records=10**6, outputs=1, dimension=6, min_eigenvalue=0.1),
         REPLACE,
     ),
+    "regularised_synthesis": (
+        rdpkit.RegularisedSynthesis(records=10**6, outputs=1, dimension=6, added_variance=0.1),
+        REPLACE,
+    ),
 }
 # Norms under replace-one where the diameter is given, and the reverse; labels within a class.
 WITHOUT_EFFECT = {

@@ -74,6 +74,12 @@ EVENTS = {
         "dimension": 6,
         "min_eigenvalue": 0.5,
     },
+    "regularised_synthesis": {
+        "records": 1000000,
+        "outputs": 1000,
+        "dimension": 6,
+        "added_variance": 0.5,
+    },
 }
 
 

@@ -88,6 +88,12 @@ EXAMPLES = {
         "dimension": 6,
         "min_eigenvalue": 0.01,
     },
+    "regularised_synthesis": {
+        "records": 1000,
+        "outputs": 10,
+        "dimension": 6,
+        "added_variance": 0.01,
+    },
 }
 BAD = {
     "number": [-1.0, math.nan, math.inf, True, "1", [1.0], 10**400, 1j, Decimal("NaN")],

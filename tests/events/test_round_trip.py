@@ -83,6 +83,14 @@ SIMPLE = {
             "min_eigenvalue": st.floats(1e-6, 1.0),
         }
     ),
+    "regularised_synthesis": st.fixed_dictionaries(
+        {
+            "records": st.integers(2, 10**6),
+            "outputs": count,
+            "dimension": count,
+            "added_variance": positive,
+        }
+    ),
 }
 
 
