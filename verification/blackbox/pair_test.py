@@ -172,13 +172,12 @@ class PairTest:
         cut = max(1, math.ceil(_TAUGHT * len(p)))
         if cut == len(p):
             return
-        shape = self._runner.shape
-        assert shape is not None
+        layout = self._runner.layout_for(self.pair)
         training = TrainingOutputs(
             p=p[:cut],
             q=q[:cut],
-            is_number=np.ones(p.shape[1], dtype=np.bool_),
-            shapes=shape.parts,
+            is_number=layout.is_number,
+            shapes=layout.parts,
             pair=self.pair,
         )
         rng = generator(self._runner.seed, _LEARNING, self.place, len(p))

@@ -14,13 +14,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from rdpkit.verification.blackbox.encoding import ReleaseLayout, layout_of
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData
-from rdpkit.verification.blackbox.runs import MechanismError, Part, run_part
+from rdpkit.verification.blackbox.runs import MechanismError, Part, run_part, structures_of
 from rdpkit.verification.blackbox.targets import TargetReference
 
 _RUNS = 3
@@ -114,10 +116,11 @@ def main(arguments: list[str]) -> None:
         key=(0,),
         start=0,
         count=int(runs),
-        shape=None,
+        layout=ReleaseLayout(fields=()),
+        at_once=False,
         scores=None,
     )
-    rows, _ = run_part(part)
+    rows, _ = run_part(replace(part, layout=layout_of(structures_of(part))))
     sys.stdout.write("\n" + json.dumps(rows.tolist()) + "\n")
 
 

@@ -7,21 +7,29 @@ So the results depend on the seed alone, and not on how many processes share the
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 import numpy as np
 
 from rdpkit import supervisor
+from rdpkit.verification.blackbox.encoding import (
+    ReleaseLayout,
+    ReleaseStructure,
+    layout_of,
+    may_vary,
+    points_of,
+    structure_of_release,
+)
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.scores import NamedScore
+from rdpkit.verification.blackbox.release_parts import MechanismError, ReleasePart
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.estimators.base import Array
 
@@ -31,75 +39,10 @@ _BLOCK = 1024
 _WORTH_SHARING = 1.0
 # The largest number of values of all outputs that are kept at once.
 _MOST_KEPT = 2**27
-
-
-class MechanismError(ValueError):
-    """The mechanism raised an error, or returned something that is not a release."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """The shapes of the arrays of a release.
-
-    Parameters
-    ----------
-    parts : tuple of tuple of int
-        The shape of each array in it.
-    """
-
-    parts: tuple[tuple[int, ...], ...]
-
-    @property
-    def size(self) -> int:
-        """How many numbers are in a release."""
-        return sum(math.prod(part) for part in self.parts)
-
-    def describe(self) -> str:
-        """The shapes in words."""
-        return " and ".join(str(part) for part in self.parts)
-
-
-def flatten(release: Any) -> tuple[Array, Shape]:
-    """A release, an array or a tuple of arrays like (X, y), as one row of numbers.
-
-    Raises
-    ------
-    MechanismError
-        If it is empty or holds anything but finite real numbers.
-    """
-    parts = list(release) if isinstance(release, tuple) else [release]
-    arrays = []
-    for part in parts:
-        array = _array(part)
-        if array.dtype.kind not in "biuf":
-            raise MechanismError(
-                f"returned {array.dtype} of shape {array.shape}; a release is an array of real "
-                "numbers, or a tuple of arrays"
-            )
-        arrays.append(array)
-    shape = Shape(parts=tuple(array.shape for array in arrays))
-    if shape.size == 0:
-        raise MechanismError("returned an empty release")
-    row = np.concatenate([array.astype(np.float64).ravel() for array in arrays])
-    _check_numbers(row)
-    return row, shape
-
-
-def _array(value: Any) -> np.ndarray[Any, Any]:
-    try:
-        return np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise MechanismError(f"returned something that is not an array: {error}") from None
-
-
-def _check_numbers(values: Array) -> None:
-    bad = ~np.isfinite(values)
-    if bad.any():
-        first = float(values[bad][0])
-        raise MechanismError(
-            f"returned {first} ({int(bad.sum())} of {values.size} numbers are not finite); such a "
-            "release has no verdict"
-        )
+# Runs on each side that show the structure of a release, and how many more if it may vary.
+_PROBES, _MORE_PROBES = 4, 60
+# The keys of runs that are made here, far from those that callers use.
+_LAYOUT_KEY = 2**16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +63,10 @@ class Part:
         The purpose of these runs, as numbers.
     start, count : int
         Their numbers in the sequence of all runs with that key.
-    shape : Shape or None
-        The shape that every release must have; None for the shape of the first release.
+    layout : ReleaseLayout
+        How a release becomes a row of numbers.
+    at_once : bool
+        Whether the mechanism is asked for many releases at once.
     scores : tuple of NamedScore or None
         Scores to return of each release; None to return the release itself.
     """
@@ -133,7 +78,8 @@ class Part:
     key: tuple[int, ...]
     start: int
     count: int
-    shape: Shape | None
+    layout: ReleaseLayout
+    at_once: bool
     scores: tuple[NamedScore, ...] | None
 
     def generator(self, place: int) -> np.random.Generator:
@@ -173,67 +119,124 @@ class _PrintsRedirected:
 _PRINTS_REDIRECTED = _PrintsRedirected()
 
 
-def run_part(part: Part) -> tuple[Array, Shape]:
-    """Make some runs and return the releases, or their scores, as rows, and a release's shape.
+def run_part(part: Part) -> tuple[Array, int]:
+    """Make some runs.
+
+    Returns
+    -------
+    rows : ndarray, shape (count, columns)
+        The releases, or their scores.
+    unexpected : int
+        How many releases had a structure that the layout does not know.
 
     Raises
     ------
     MechanismError
         If a run fails; the message says which run it was, where and why.
     """
+    found, unexpected = [], 0
     with _PRINTS_REDIRECTED:
-        mechanism = part.target.mechanism()
-        if hasattr(mechanism, "many"):
-            rows, shape = _at_once(part, mechanism)
-        else:
-            rows, shape = _one_by_one(part, mechanism)
-    if part.scores is None:
-        return rows, shape
-    return np.stack([score.of(rows) for score in part.scores], axis=1), shape
+        for place, count, parts in _batches(part):
+            with _naming_run(part, place):
+                found.append(part.layout.rows(parts, count))
+                if not part.layout.fits(parts, batched=True):
+                    unexpected += count
+    rows = np.concatenate(found)
+    if part.scores is not None:
+        rows = np.stack([score.of(rows) for score in part.scores], axis=1)
+    return rows, unexpected
 
 
-def _at_once(part: Part, mechanism: Any) -> tuple[Array, Shape]:
-    shape, blocks = part.shape, []
+def structures_of(part: Part) -> list[ReleaseStructure]:
+    """Make some runs, and return the structure of each release.
+
+    Raises
+    ------
+    MechanismError
+        If a run fails.
+    """
+    found = []
+    with _PRINTS_REDIRECTED:
+        for _, count, parts in _batches(part):
+            of_one = [replace(one, values=one.values[0]) for one in parts]
+            found += [structure_of_release(of_one)] * count
+    return found
+
+
+def _batches(part: Part) -> Iterator[tuple[int, int, list[ReleasePart]]]:
+    """The number of the first run, how many runs, and their releases along the first axes."""
+    mechanism = part.target.mechanism()
+    summary = part.target.summary
+    if not part.at_once:
+        for place in range(part.start, part.start + part.count):
+            found = _called(part, place, mechanism, part.dataset, part.generator(place))
+            yield place, 1, _batch_of_one(part, place, found, summary)
+        return
+    many: Mechanism = mechanism.many  # type: ignore[attr-defined]
     for place in range(part.start, part.start + part.count, _BLOCK):
         count = min(_BLOCK, part.start + part.count - place)
-        found = _called(part, place, mechanism.many, part.dataset, part.generator(place), count)
-        with _naming_run(part, place):
-            array = _array(found)
-            if array.dtype.kind not in "biuf" or array.ndim < 1 or array.shape[0] != count:
-                raise MechanismError(
-                    f"returned {array.dtype} of shape {array.shape} from many(dataset, rng, "
-                    f"{count}); expected {count} releases along the first axis"
-                )
-            seen = Shape(parts=(array.shape[1:],))
-            if seen.size == 0:
-                raise MechanismError("returned an empty release")
-            shape = _same(shape, seen)
-            block = array.reshape(count, -1).astype(np.float64)
-            _check_numbers(block)
-        blocks.append(block)
-    assert shape is not None
-    return np.concatenate(blocks), shape
+        found = _called(part, place, many, part.dataset, part.generator(place), count)
+        releases = _listed(found, count, split=summary is not None)
+        if releases is None:
+            with _naming_run(part, place):
+                parts = _batch_of_many(part.layout, found, count)
+            yield place, count, parts
+        else:
+            for at, release in enumerate(releases, place):
+                yield at, 1, _batch_of_one(part, at, release, summary)
 
 
-def _one_by_one(part: Part, mechanism: Mechanism) -> tuple[Array, Shape]:
-    shape, rows = part.shape, []
-    for place in range(part.start, part.start + part.count):
-        found = _called(part, place, mechanism, part.dataset, part.generator(place))
-        with _naming_run(part, place):
-            row, seen = flatten(found)
-            shape = _same(shape, seen)
-        rows.append(row)
-    assert shape is not None
-    return np.stack(rows), shape
+def _batch_of_one(
+    part: Part, place: int, release: Any, summary: Mechanism | None
+) -> list[ReleasePart]:
+    if summary is not None:
+        release = _called(part, place, summary, release)
+    with _naming_run(part, place):
+        parts = part.layout.take_apart(release)
+    return [replace(one, values=one.values[None]) for one in parts]
 
 
-def _same(expected: Shape | None, seen: Shape) -> Shape:
-    if expected is not None and seen != expected:
+def _listed(found: Any, count: int, *, split: bool) -> list[Any] | None:
+    """The releases that a method many() returned, one by one; None if they are in arrays.
+
+    Parameters
+    ----------
+    found : object
+        What it returned.
+    count : int
+        How many releases it was asked for.
+    split : bool
+        Whether releases in arrays are to be taken out of them.
+    """
+    if isinstance(found, list) and len(found) == count:
+        plain = not split and all(isinstance(one, float | int | np.ndarray | list) for one in found)
+        return None if plain and _has_one_shape(found) else found
+    if not split:
+        return None
+    if isinstance(found, tuple):
+        return [tuple(one[place] for one in found) for place in range(count)]
+    if isinstance(found, dict):
+        return [{key: one[place] for key, one in found.items()} for place in range(count)]
+    return [found[place] for place in range(count)]
+
+
+def _has_one_shape(found: list[Any]) -> bool:
+    try:
+        return np.asarray(found).dtype.kind in "biuf"
+    except (ValueError, TypeError):
+        return False
+
+
+def _batch_of_many(layout: ReleaseLayout, found: Any, count: int) -> list[ReleasePart]:
+    parts = layout.take_apart(found)
+    shapes = [one.values.shape for one in parts]
+    if not shapes or any(shape[:1] != (count,) for shape in shapes):
+        shown = " and ".join(map(str, shapes[:6])) or "nothing"
         raise MechanismError(
-            f"returned a release of shape {seen.describe()} after one of shape "
-            f"{expected.describe()}; return a summary that always has the same shape"
+            f"returned arrays of shape {shown} from many(dataset, rng, {count}); expected {count} "
+            "releases along the first axis, or a list of them"
         )
-    return seen
+    return parts
 
 
 def _called(part: Part, place: int, function: Mechanism, *arguments: Any) -> Any:
@@ -284,8 +287,13 @@ class MechanismRunner:
         self.seed = seed
         self._jobs = jobs
         self._seconds_a_run = 0.0
-        self.shape: Shape | None = None
+        self._layouts: list[tuple[Neighbours, ReleaseLayout]] = []
+        self.at_once = hasattr(target.mechanism(), "many")
+        """Whether the mechanism is asked for many releases at once."""
         self.runs = 0
+        """How many runs were drawn, on both sides together."""
+        self.unexpected = 0
+        """How many of them had a structure that was not seen when the layout was made."""
 
     def seconds_for(self, runs: int) -> float:
         """About how many seconds this number of runs takes, in all processes together."""
@@ -297,6 +305,41 @@ class MechanismRunner:
         if seconds <= 0.0:
             return 0
         return int(seconds / max(self._seconds_a_run, 1e-9) * supervisor.processes(self._jobs))
+
+    def layout_for(self, pair: Neighbours) -> ReleaseLayout:
+        """How releases on this pair become rows of numbers.
+
+        It is made from a few runs on both data sets, with keys of their own, and kept. Those runs
+        are not counted in ``runs``.
+
+        Raises
+        ------
+        MechanismError
+            If a run fails, or releases hold no value.
+        """
+        for known, layout in self._layouts:
+            if known is pair:
+                return layout
+        blank = ReleaseLayout(fields=(), points=points_of(pair))
+        structures = self._structures(pair, blank, start=0, count=_PROBES)
+        if may_vary(structures):
+            structures += self._structures(pair, blank, start=_PROBES, count=_MORE_PROBES)
+        first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
+        with _naming_run(first, 0):
+            layout = layout_of(structures, points=blank.points)
+        self._layouts.append((pair, layout))
+        return layout
+
+    def _structures(
+        self, pair: Neighbours, blank: ReleaseLayout, *, start: int, count: int
+    ) -> list[ReleaseStructure]:
+        parts = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=start, count=count)
+        began = time.perf_counter()
+        found = [structure for part in parts for structure in structures_of(part)]
+        # A small block says little about the pace of large ones.
+        if not self.at_once:
+            self._note_pace((time.perf_counter() - began) / (2 * count))
+        return found
 
     def draw(
         self,
@@ -314,9 +357,31 @@ class MechanismRunner:
         MechanismError
             If a run fails.
         """
-        if self.shape is not None and scores is None:
-            self._check_room(count)
-        parts = [
+        layout = self.layout_for(pair)
+        if scores is None:
+            _check_room(layout, count)
+        parts = self._parts(pair, layout, key=key, start=start, count=count, scores=scores)
+        found = self._run(parts, 2 * count)
+        self.runs += 2 * count
+        self.unexpected += sum(unexpected for _, unexpected in found)
+        half = len(parts) // 2
+        return (
+            np.concatenate([rows for rows, _ in found[:half]]),
+            np.concatenate([rows for rows, _ in found[half:]]),
+        )
+
+    def _parts(
+        self,
+        pair: Neighbours,
+        layout: ReleaseLayout,
+        *,
+        key: tuple[int, ...],
+        start: int,
+        count: int,
+        scores: Sequence[NamedScore] | None = None,
+    ) -> list[Part]:
+        """The runs in parts that processes can share: those on D, then those on D'."""
+        return [
             Part(
                 target=self.target,
                 dataset=dataset,
@@ -325,43 +390,31 @@ class MechanismRunner:
                 key=key,
                 start=place,
                 count=size,
-                shape=self.shape,
+                layout=layout,
+                at_once=self.at_once,
                 scores=None if scores is None else tuple(scores),
             )
             for side, dataset in enumerate((pair.first, pair.second))
             for place, size in self._cut(start, count)
         ]
-        found = self._run(parts, 2 * count)
-        shapes = {shape for _, shape in found}
-        if len(shapes) > 1:
-            one, two = sorted(shape.describe() for shape in shapes)[:2]
-            raise MechanismError(
-                f"{self.target.name} returned releases of shapes {one} and {two}; return a "
-                "summary that always has the same shape."
-            )
-        self.shape = found[0][1]
-        self.runs += 2 * count
-        half = len(parts) // 2
-        return (
-            np.concatenate([rows for rows, _ in found[:half]]),
-            np.concatenate([rows for rows, _ in found[half:]]),
-        )
 
-    def _run(self, parts: list[Part], runs: int) -> list[tuple[Array, Shape]]:
+    def _run(self, parts: list[Part], runs: int) -> list[tuple[Array, int]]:
         """Run the parts, in several processes where that saves time."""
         if self._seconds_a_run * runs > _WORTH_SHARING and supervisor.processes(self._jobs) > 1:
             return list(supervisor.in_order(run_part, parts, jobs=self._jobs))
         began = time.perf_counter()
         found = [run_part(part) for part in parts]
-        # First runs import modules and fill caches, so the fastest pace seen is kept.
-        pace = (time.perf_counter() - began) / runs
-        self._seconds_a_run = min(pace, self._seconds_a_run or pace)
+        self._note_pace((time.perf_counter() - began) / runs)
         return found
+
+    def _note_pace(self, pace: float) -> None:
+        """First runs import modules and fill caches, so the fastest pace seen is kept."""
+        self._seconds_a_run = min(pace, self._seconds_a_run or pace)
 
     def _cut(self, start: int, count: int) -> list[tuple[int, int]]:
         """Cut the runs into parts (start, count); blocks are never cut."""
         size = _BLOCK
-        if not hasattr(self.target.mechanism(), "many"):
+        if not self.at_once:
             # Each part takes about a quarter of a second, and there are at least sixteen parts.
             fitting = int(0.25 / self._seconds_a_run) if self._seconds_a_run else _BLOCK
             size = max(1, min(fitting, _BLOCK, -(-count // 16)))
@@ -369,14 +422,21 @@ class MechanismRunner:
             (place, min(size, start + count - place)) for place in range(start, start + count, size)
         ]
 
-    def _check_room(self, count: int) -> None:
-        assert self.shape is not None
-        most = _MOST_KEPT // (2 * self.shape.size)
-        if count > most:
-            raise ValueError(
-                f"{count} training runs on each side, of {self.shape.size} numbers each, are too "
-                f"many to keep: expected at most {most} training runs, or smaller releases."
-            )
+
+def _check_room(layout: ReleaseLayout, count: int) -> None:
+    most = _MOST_KEPT // (2 * layout.size)
+    if count > most:
+        raise ValueError(
+            f"{count} training runs on each side, of {layout.size} numbers each, are too many to "
+            f"keep: expected at most {most} training runs, or smaller releases."
+        )
 
 
-__all__ = ["MechanismError", "MechanismRunner", "Part", "Shape", "flatten", "generator", "run_part"]
+__all__ = [
+    "MechanismError",
+    "MechanismRunner",
+    "Part",
+    "generator",
+    "run_part",
+    "structures_of",
+]

@@ -42,6 +42,10 @@ class TargetDescription:
     features of the worst-case pair that is used without such a method; and a method
     ``score(outputs)`` that turns flattened outputs of shape (n, d) into scores of shape (n,).
 
+    Whether it has a description or not, a target may have a method ``summary(release)`` that makes
+    of a release what is tested in its place, such as an array: for releases that are none of the
+    kinds that are known, or of which only a part is published.
+
     Parameters
     ----------
     event : Event
@@ -108,6 +112,12 @@ class TargetReference:
     def has_name(self) -> bool:
         """Whether another process can find it by its name."""
         return self.handed_in is None
+
+    @property
+    def summary(self) -> Mechanism | None:
+        """The target's own function that makes arrays of a release, if it has one."""
+        found = getattr(self.mechanism(), "summary", None)
+        return found if callable(found) else None
 
     def mechanism(self) -> Mechanism:
         """The callable.

@@ -67,9 +67,10 @@ def verify(
         A name of the zoo or of a mechanism, ``module:callable``, or a callable. It is called as
         ``mechanism(dataset, rng)`` with a
         :class:`rdpkit.verification.blackbox.neighbours.LabelledData` and a
-        :class:`numpy.random.Generator`, and returns an array of real numbers, or a tuple of arrays,
-        always of the same shape. If it has a method ``many(dataset, rng, count)``, that is called
-        instead and returns ``count`` independent releases along the first axis.
+        :class:`numpy.random.Generator`, and returns a release: numbers, arrays, categories, models,
+        or containers of them (:mod:`rdpkit.verification.blackbox.encoding`). If it has a
+        method ``many(dataset, rng, count)``, that is called instead and returns ``count``
+        independent releases along the first axis, or a list of them.
     claim : ClaimUnderTest, optional
         From :func:`rdpkit.verification.blackbox.tested_claim.dp_claim` or ``event_claim``. By
         default the target's own (:class:`rdpkit.verification.blackbox.targets.TargetDescription`),
@@ -96,7 +97,7 @@ def verify(
     Raises
     ------
     MechanismError
-        If the mechanism raises, or returns NaN, infinities or releases of different shapes (a
+        If the mechanism raises, or returns NaN, infinities or what is no release (a
         ``ValueError``).
     ValueError
         If an argument is outside of its range.
@@ -138,7 +139,6 @@ def verify(
     leader, errors = search(tests, spending)
     spending.report("testing")
     leading = leader.leading
-    assert runner.shape is not None
     return VerificationResult(
         target=subject.name,
         claim=tested,
@@ -146,7 +146,7 @@ def verify(
         mistakes=_named_mistakes(leader, spending),
         notes=(*notes, *_left_out(errors)),
         pair=leader.pair.describe(),
-        shape=runner.shape.describe(),
+        shape=runner.layout_for(leader.pair).describe(),
         scores=tuple(slot.score.name for slot in leader.slots),
         score="" if leading is None else leading.score.name,
         runs=runner.runs,
@@ -199,7 +199,7 @@ def _probe(
     """
     runner = spending.runner
     spending.report("probing")
-    batched = hasattr(runner.target.mechanism(), "many")
+    batched = runner.at_once
     count = _PROBE_BATCH if batched else _PROBE_RUNS
     for place, pair in enumerate(pairs):
         try:

@@ -5,7 +5,7 @@ import pytest
 
 from rdpkit.verification.blackbox import runs
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner, flatten, generator
+from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner, generator
 from rdpkit.verification.blackbox.scores import NamedScore
 from rdpkit.verification.blackbox.targets import target
 
@@ -126,46 +126,13 @@ def test_a_score_that_is_none(score, error, message):
         draw(noisy, scores=[NamedScore(name="mine", score=score)])
 
 
-@pytest.mark.parametrize(
-    ("release", "row", "shape"),
-    [
-        (2.5, [2.5], "()"),
-        ([1, 2], [1.0, 2.0], "(2,)"),
-        (np.array([[1, 2], [3, 4]], dtype=np.float32), [1.0, 2.0, 3.0, 4.0], "(2, 2)"),
-        ((np.zeros((1, 2)), np.array([7])), [0.0, 0.0, 7.0], "(1, 2) and (1,)"),
-        (np.array([True, False]), [1.0, 0.0], "(2,)"),
-    ],
-)
-def test_what_a_release_may_be(release, row, shape):
-    found, seen = flatten(release)
-    assert found.tolist() == row
-    assert seen.describe() == shape
-
-
-@pytest.mark.parametrize(
-    ("release", "message"),
-    [
-        (np.array([1.0, np.nan]), r"returned nan \(1 of 2 numbers are not finite\)"),
-        (np.array([np.inf]), "returned inf"),
-        (np.array(["a"]), "returned <U1"),
-        (None, "returned object"),
-        ([[1.0], [1.0, 2.0]], "returned something that is not an array"),
-        (np.array([1j]), "returned complex128"),
-        (np.zeros((0, 3)), "returned an empty release"),
-        ({"x": 1.0}, "returned object"),
-    ],
-)
-def test_what_is_no_release(release, message):
-    with pytest.raises(MechanismError, match=message):
-        flatten(release)
-
-
 def test_the_error_says_which_run():
     calls = []
 
+    # Four runs on each side come first, which show what a release looks like.
     def rarely_nan(dataset, rng):
         calls.append(1)
-        return np.array([np.nan if len(calls) == 53 else 1.0])
+        return np.array([np.nan if len(calls) == 61 else 1.0])
 
     with pytest.raises(MechanismError, match=r"rarely_nan, run 12 on D', seed 5, returned nan"):
         draw(rarely_nan)
@@ -202,14 +169,35 @@ def test_releases_of_different_shapes():
     def varying(dataset, rng):
         return rng.normal(size=rng.integers(1, 4))
 
-    with pytest.raises(MechanismError, match="always has the same shape"):
-        draw(varying)
+    p, _ = draw(varying)
+    # The length, three values, what is outside of the layout, the number of values, the structure.
+    assert p.shape == (40, 7)
+    assert set(p[:, 0]) == {1.0, 2.0, 3.0}
+    assert np.array_equal(p[:, 0], p[:, 5])
+    assert ((p[:, 1:4] != 0.0).sum(axis=1) == p[:, 0]).all()
+    assert not p[:, 4].any()
 
     def depending_on_the_data(dataset, rng):
         return rng.normal(size=len(dataset))
 
-    with pytest.raises(MechanismError, match="always has the same shape"):
-        draw(depending_on_the_data)
+    p, q = draw(depending_on_the_data)
+    assert p.shape == q.shape == (40, 6)
+    assert set(p[:, 0]) == {2.0}
+    assert set(q[:, 0]) == {1.0}
+
+
+def test_a_structure_that_is_rarely_another():
+    def rarely(dataset, rng):
+        return rng.normal(size=3 if rng.random() < 0.1 else 2)
+
+    runner = MechanismRunner(target(rarely), seed=2, jobs=1)
+    assert runner.layout_for(PAIR).size == 2
+    p, q = runner.draw(PAIR, key=(9,), start=0, count=200)
+    strange = np.concatenate([p, q])[:, 0] >= 2.0**40
+    assert strange.sum() == runner.unexpected
+    assert 20 < runner.unexpected < 80
+    # They are all alike, because only their structure is known.
+    assert len(np.unique(np.concatenate([p, q])[strange])) == 1
 
 
 @pytest.mark.parametrize(
@@ -218,8 +206,10 @@ def test_releases_of_different_shapes():
         (lambda count: np.zeros((count + 1, 2)), r"expected \d+ releases along the first axis"),
         (lambda count: np.zeros((count, 0)), "empty release"),
         (lambda count: np.full((count, 1), np.nan), "returned nan"),
-        (lambda count: [[1.0], [1.0, 2.0]], "returned something that is not an array"),
-        (lambda count: 1.0, "expected 40 releases"),
+        (lambda count: [[1.0], [1.0, 2.0]], "expected 4 releases"),
+        (lambda count: 1.0, "expected 4 releases"),
+        (lambda count: (np.zeros(count), np.zeros(count + 1)), r"shape \(4,\) and \(5,\)"),
+        (lambda count: [object()] * count, "run 0 on D, seed 5, returned object"),
     ],
 )
 def test_what_many_must_return(found, message):
@@ -234,10 +224,113 @@ def test_what_many_must_return(found, message):
         draw(Mechanism())
 
 
+def pairs_of_arrays(rng, count):
+    return rng.normal(size=(count, 2)), rng.integers(0, 9, size=count)
+
+
+@pytest.mark.parametrize(
+    "of_many",
+    [
+        lambda one, two: (one, two),
+        lambda one, two: list(zip(one, two.tolist(), strict=True)),
+    ],
+)
+def test_many_returns_what_single_calls_would(of_many):
+    class Mechanism:
+        def __call__(self, dataset, rng):
+            one, two = pairs_of_arrays(rng, 1)
+            return one[0], two[0]
+
+        def many(self, dataset, rng, count):
+            return of_many(*pairs_of_arrays(rng, count))
+
+    runner = MechanismRunner(target(Mechanism()), seed=5, jobs=1)
+    assert runner.layout_for(PAIR).parts == ((2,), ())
+    p, _ = runner.draw(PAIR, key=(9,), start=0, count=40)
+    one, two = pairs_of_arrays(generator(5, 9, 0, 0), 40)
+    assert np.array_equal(p, np.column_stack([one, two]))
+
+
+def test_many_returns_a_mapping_of_arrays_of_strings():
+    class Mechanism:
+        def many(self, dataset, rng, count):
+            return {"noisy": rng.normal(size=count), "winner": rng.choice(["a", "b"], size=count)}
+
+        def __call__(self, dataset, rng):
+            return {key: value[0] for key, value in self.many(dataset, rng, 1).items()}
+
+    runner = MechanismRunner(target(Mechanism()), seed=5, jobs=1)
+    layout = runner.layout_for(PAIR)
+    assert [layout.name(place) for place in range(layout.size)] == ["['noisy']", "['winner']"]
+    assert layout.is_number.tolist() == [True, False]
+    p, _ = runner.draw(PAIR, key=(9,), start=0, count=40)
+    assert len(set(p[:, 1])) == 2
+
+
+def test_a_summary_is_tested_in_place_of_the_release():
+    class Release:
+        def __init__(self, value):
+            self.value = value
+
+    def mechanism(dataset, rng):
+        return Release(noisy(dataset, rng))
+
+    with pytest.raises(MechanismError, match=r"run 0 on D, .*Release; .*an attribute summary"):
+        draw(mechanism)
+    mechanism.summary = lambda release: release.value
+    assert np.array_equal(draw(mechanism)[0], draw(noisy)[0])
+    mechanism.summary = lambda release: release.nothing
+    with pytest.raises(MechanismError, match=r"run 0 on D, seed 5, raised AttributeError"):
+        draw(mechanism)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_summary_of_many_releases(listed):
+    class Summed(Vectorised):
+        def many(self, dataset, rng, count):
+            found = super().many(dataset, rng, count)
+            return list(found) if listed else found
+
+        def summary(self, release):
+            return release.sum()
+
+    p, _ = draw(Summed())
+    assert p.shape == (40, 1)
+    assert np.allclose(p[:, 0], draw(Vectorised())[0].sum(axis=1))
+
+
+def test_each_pair_has_a_layout_of_its_own():
+    def records(dataset, rng):
+        return dataset.features + rng.normal(size=dataset.features.shape)
+
+    other = Neighbours(
+        first=LabelledData(features=[[1.0], [2.0]]),
+        second=LabelledData(features=[[1.0], [3.0]]),
+        adjacency="replace_one",
+    )
+    runner = MechanismRunner(target(records), seed=5, jobs=1)
+    assert runner.layout_for(PAIR).varying
+    assert runner.layout_for(other).parts == ((2, 1),)
+    assert runner.runs == 0
+
+
+def histogram(dataset, rng):
+    """Bins with noisy counts, of which only large ones are published."""
+    counts = {name: rng.laplace() for name in ("one", "two", "three")}
+    return {name: count for name, count in counts.items() if count > 0.5}
+
+
+@pytest.mark.parametrize("mechanism", [noisy, histogram, Vectorised()])
+def test_rows_do_not_depend_on_the_number_of_processes(mechanism, monkeypatch):
+    monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)
+    alone, shared = (draw(mechanism, jobs=jobs) for jobs in (1, 2))
+    for one, two in zip(alone, shared, strict=True):
+        assert np.array_equal(one, two)
+
+
 def test_too_much_to_keep(monkeypatch):
     monkeypatch.setattr(runs, "_MOST_KEPT", 100)
     runner = MechanismRunner(target(noisy), seed=5, jobs=1)
-    runner.draw(PAIR, key=(1,), start=0, count=2)
     with pytest.raises(ValueError, match="at most 25 training runs"):
         runner.draw(PAIR, key=(2,), start=0, count=26)
     # Scores are not kept as outputs.

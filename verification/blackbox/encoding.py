@@ -1,0 +1,355 @@
+"""Releases of any kind as rows of numbers, all of the same length.
+
+A layout says what each column of a row holds. It is made from the first releases on both data sets
+of a pair, which are then not tested on, so it is a fixed function of a release afterwards.
+
+If all of those releases have the same structure, a row holds their values and nothing else. A later
+release with another structure becomes a row of numbers far outside of all others, which depend on
+its structure alone.
+
+If their structures vary, as those of a histogram that publishes only large bins do, the layout is
+the union of what was seen. Parts that were sometimes missing have a column that says whether they
+are there, and axes of varying length have one for the length. Three more columns hold the number of
+values outside of the layout, the number of all values, and a hash of the structure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.release_parts import (
+    MechanismError,
+    PartShape,
+    ReleasePart,
+    code_of,
+    take_apart,
+)
+from rdpkit.verification.estimators.base import Array
+
+ReleaseStructure = tuple[PartShape, ...]
+
+# In a release whose structure was not expected, all numbers are at least this.
+_OUTSIDE = 2.0**40
+# The largest number of parts that a layout of varying structure has; the rest is counted.
+_MOST_FIELDS = 512
+# On how many other records of a pair a model is asked, besides those in which the pair differs.
+_OTHER_POINTS = 6
+_VARYING_COLUMNS = ("values outside of the layout", "number of values", "structure")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayoutField:
+    """The columns of one part of a release.
+
+    Parameters
+    ----------
+    path : str
+        Where the part is in the release.
+    is_number : bool
+        Whether it holds numbers; otherwise categories.
+    shape : tuple of int
+        The shape of its array, or the largest length seen along each axis.
+    optional : bool
+        Whether releases without this part were seen.
+    varying_axes : tuple of int
+        The axes whose lengths varied.
+    """
+
+    path: str
+    is_number: bool
+    shape: tuple[int, ...]
+    optional: bool = False
+    varying_axes: tuple[int, ...] = ()
+
+    @property
+    def extra(self) -> int:
+        """How many columns come before the values: whether it is there, and lengths of axes."""
+        return int(self.optional) + len(self.varying_axes)
+
+    @property
+    def columns(self) -> int:
+        """How many columns it has."""
+        return self.extra + math.prod(self.shape)
+
+    def name(self, column: int) -> str:
+        """The name of one of its columns."""
+        shown = self.path or "release"
+        if self.optional and column == 0:
+            return f"whether {shown} is there"
+        if column < self.extra:
+            axis = self.varying_axes[column - int(self.optional)]
+            return f"length of {shown}" + (f" along axis {axis}" if axis else "")
+        if not self.shape:
+            return self.path or "value"
+        place = np.unravel_index(column - self.extra, self.shape)
+        return f"{self.path}[{', '.join(str(int(one)) for one in place)}]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseLayout:
+    """What each column of an encoded release holds.
+
+    Parameters
+    ----------
+    fields : tuple of LayoutField
+        The parts of a release, in the order of their columns.
+    varying : bool
+        Whether releases of different structures were seen.
+    points : tuple of tuple of float
+        Records on which a released model is asked for its outputs.
+    """
+
+    fields: tuple[LayoutField, ...]
+    varying: bool = False
+    points: tuple[tuple[float, ...], ...] = ()
+    # Where each field begins, and what a release of fixed structure must look like.
+    _starts: dict[tuple[str, bool, int], tuple[int, LayoutField]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+    _expected: tuple[tuple[str, bool, tuple[int, ...]], ...] = field(
+        init=False, repr=False, compare=False, default=()
+    )
+    _asked: Array | None = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        start = 0
+        for one in self.fields:
+            self._starts[one.path, one.is_number, len(one.shape)] = (start, one)
+            start += one.columns
+        expected = tuple((one.path, one.is_number, one.shape) for one in self.fields)
+        object.__setattr__(self, "_expected", expected)
+        object.__setattr__(self, "_asked", np.array(self.points) if self.points else None)
+
+    @property
+    def size(self) -> int:
+        """How many columns a row has."""
+        return sum(one.columns for one in self.fields) + 3 * self.varying
+
+    @property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the arrays of a release; of a varying structure, that of its row."""
+        return ((self.size,),) if self.varying else tuple(one.shape for one in self.fields)
+
+    @property
+    def is_number(self) -> NDArray[np.bool_]:
+        """For each column, whether it holds a number; otherwise it holds a category."""
+        found: list[bool] = []
+        for one in self.fields:
+            found += [False] * one.optional + [True] * len(one.varying_axes)
+            found += [one.is_number] * math.prod(one.shape)
+        return np.array(found + [True, True, False] * self.varying, dtype=bool)
+
+    def name(self, column: int) -> str:
+        """The name of a column, such as ``weights[3]`` or ``['age']``."""
+        place = range(self.size)[column]
+        for one in self.fields:
+            if place < one.columns:
+                return one.name(place)
+            place -= one.columns
+        return _VARYING_COLUMNS[place]
+
+    def describe(self) -> str:
+        """The structure in words: the shapes of the arrays, with names where they have any."""
+        if self.varying:
+            return f"{self.size} columns for releases of varying structure"
+        named = any(one.path and not one.path.startswith("[") for one in self.fields) or any(
+            "'" in one.path for one in self.fields
+        )
+        shown = [f"{one.path} {one.shape}" if named else str(one.shape) for one in self.fields[:6]]
+        more = len(self.fields) - len(shown)
+        return " and ".join([*shown, f"{more} more"] if more else shown)
+
+    def take_apart(self, release: Any) -> list[ReleasePart]:
+        """The parts of a release; a model is asked on the points.
+
+        Raises
+        ------
+        MechanismError
+            If it is no release.
+        """
+        return take_apart(release, self._asked)
+
+    def fits(self, parts: Sequence[ReleasePart], *, batched: bool = False) -> bool:
+        """Whether a release has the structure that was seen before; a varying one always fits.
+
+        Parameters
+        ----------
+        parts : sequence of ReleasePart
+            The parts of a release.
+        batched : bool
+            Whether they are those of many releases, along the first axes of their arrays.
+        """
+        if self.varying:
+            return True
+        axes = int(batched)
+        found = tuple((one.path, one.is_number, one.values.shape[axes:]) for one in parts)
+        return found == self._expected
+
+    def row(self, parts: Sequence[ReleasePart]) -> Array:
+        """The row of a release that was taken apart."""
+        if self.varying:
+            return self._varying_row(parts)
+        if not self.fits(parts):
+            code = structure_code(parts)
+            return np.where(self.is_number, _OUTSIDE * (1.0 + code / 2.0**53), code)
+        if len(parts) == 1:
+            return np.array(parts[0].values.ravel())
+        return np.concatenate([one.values.ravel() for one in parts])
+
+    def rows(self, parts: Sequence[ReleasePart], count: int) -> Array:
+        """The rows of ``count`` releases, which are along the first axes of the arrays."""
+        if not self.varying and self.fits(parts, batched=True):
+            arrays = [one.values.reshape(count, -1) for one in parts]
+            return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
+        return np.stack(
+            [
+                self.row([replace(one, values=one.values[place]) for one in parts])
+                for place in range(count)
+            ]
+        )
+
+    def encode(self, release: Any) -> Array:
+        """The row of a release, a float64 array of shape (size,).
+
+        Raises
+        ------
+        MechanismError
+            If it is no release.
+        """
+        return self.row(self.take_apart(release))
+
+    def _varying_row(self, parts: Sequence[ReleasePart]) -> Array:
+        row = np.zeros(self.size)
+        outside = total = 0
+        for part in parts:
+            total += part.values.size
+            start, one = self._starts.get((part.path, part.is_number, part.values.ndim), (0, None))
+            if one is None:
+                outside += max(1, part.values.size)
+                continue
+            if one.optional:
+                row[start] = 1.0
+            lengths = start + int(one.optional)
+            row[lengths : start + one.extra] = [part.values.shape[a] for a in one.varying_axes]
+            kept = tuple(
+                slice(min(pair)) for pair in zip(one.shape, part.values.shape, strict=True)
+            )
+            values = row[start + one.extra : start + one.columns].reshape(one.shape)
+            values[kept] = part.values[kept]
+            outside += part.values.size - values[kept].size
+        row[-3:] = outside, total, structure_code(parts)
+        return row
+
+
+def structure_code(parts: Sequence[ReleasePart]) -> float:
+    """A whole number below 2^53 that stands for the structure of a release."""
+    return code_of(repr([(one.path, one.is_number, one.values.shape) for one in parts]))
+
+
+def structure_of_release(parts: Sequence[ReleasePart]) -> ReleaseStructure:
+    """The structure of a release."""
+    return tuple(part.known() for part in parts)
+
+
+def may_vary(structures: Sequence[ReleaseStructure]) -> bool:
+    """Whether more releases should be looked at before their structure is taken for fixed."""
+    return len(set(structures)) > 1 or not structures[0] or any(one.loose for one in structures[0])
+
+
+def layout_of(
+    structures: Sequence[ReleaseStructure], *, points: tuple[tuple[float, ...], ...] = ()
+) -> ReleaseLayout:
+    """The layout for releases of these structures.
+
+    Parameters
+    ----------
+    structures : sequence of tuple of PartShape
+        What was seen on both data sets, at least one.
+    points : tuple of tuple of float
+        Records on which released models were asked.
+
+    Raises
+    ------
+    MechanismError
+        If releases hold no value.
+    """
+    first = structures[0]
+    if len(set(structures)) > 1 or not first:
+        return ReleaseLayout(fields=tuple(_union(structures)), varying=True, points=points)
+    layout = ReleaseLayout(
+        fields=tuple(
+            LayoutField(path=one.path, is_number=one.is_number, shape=one.shape) for one in first
+        ),
+        points=points,
+    )
+    if layout.size == 0:
+        raise MechanismError("returned an empty release")
+    return layout
+
+
+def _union(structures: Sequence[ReleaseStructure]) -> Iterator[LayoutField]:
+    """All parts that were seen, in the order in which they were first seen."""
+    shapes: dict[tuple[str, bool, int], set[tuple[int, ...]]] = {}
+    seen: Counter[tuple[str, bool, int]] = Counter()
+    for structure in structures:
+        for part in structure:
+            key = (part.path, part.is_number, len(part.shape))
+            shapes.setdefault(key, set()).add(part.shape)
+            seen[key] += 1
+    kept = {key for key, _ in seen.most_common(_MOST_FIELDS)}
+    for key, found in shapes.items():
+        if key in kept:
+            lengths = [set(axis) for axis in zip(*found, strict=True)]
+            yield LayoutField(
+                path=key[0],
+                is_number=key[1],
+                shape=tuple(max(axis) for axis in lengths),
+                optional=seen[key] < len(structures),
+                varying_axes=tuple(at for at, axis in enumerate(lengths) if len(axis) > 1),
+            )
+
+
+def points_of(pair: Neighbours) -> tuple[tuple[float, ...], ...]:
+    """The features on which models are asked: where the pair differs, and a few others.
+
+    Parameters
+    ----------
+    pair : Neighbours
+        The data sets that models are trained on.
+    """
+    one, two = pair.first.records(), pair.second.records()
+    differing = [
+        row
+        for data, alone in ((pair.first, one - two), (pair.second, two - one))
+        for row, record in zip(data.features, _records(data), strict=True)
+        if record in alone
+    ]
+    larger = pair.first if len(pair.first) >= len(pair.second) else pair.second
+    places = np.unique(np.linspace(0, len(larger) - 1, _OTHER_POINTS).round().astype(int))
+    rows = [*differing, *larger.features[places]]
+    return tuple(dict.fromkeys(tuple(float(value) for value in row) for row in rows))
+
+
+def _records(data: LabelledData) -> Iterator[bytes]:
+    for row, label in zip(data.features, data.labels, strict=True):
+        yield row.tobytes() + label.tobytes()
+
+
+__all__ = [
+    "LayoutField",
+    "ReleaseLayout",
+    "ReleaseStructure",
+    "layout_of",
+    "may_vary",
+    "points_of",
+    "structure_code",
+    "structure_of_release",
+]

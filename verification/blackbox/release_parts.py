@@ -1,0 +1,465 @@
+"""Releases of any kind, taken apart into arrays of numbers and of categories.
+
+A category is anything that is equal or different, but not larger or smaller: a string, None, a
+member of an enumeration. It becomes a whole number below 2^53 by a hash that is the same in every
+process. Tensors, data frames, sparse matrices and models are recognised by what they can do, so
+that no library is imported for them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+import numbers
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from rdpkit.verification.estimators.base import Array
+
+# Methods by which a model answers; the first that it has is asked.
+_ANSWERS = ("decision_function", "predict_proba", "score_samples", "predict", "transform")
+_NUMBERS = "biuf"
+# Decimals count as numbers, although Python does not call them real.
+_REAL = numbers.Real | Decimal
+_CATEGORIES = (str, bytes, Enum, type(None), UUID, date, time, timedelta)
+
+
+class MechanismError(ValueError):
+    """The mechanism raised an error, or returned something that is not a release."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PartShape:
+    """What is known of a part of a release before its values are.
+
+    Parameters
+    ----------
+    path : str
+        Where it is in the release: ``weights``, ``['age']`` or ``[0]``; empty for the whole.
+    is_number : bool
+        Whether it holds numbers; otherwise it holds categories.
+    shape : tuple of int
+        The shape of its array; () for a single value.
+    loose : bool
+        Whether another run may well return more or fewer of its kind, like the bins of a histogram.
+    """
+
+    path: str
+    is_number: bool
+    shape: tuple[int, ...]
+    loose: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReleasePart:
+    """An array in a release.
+
+    Parameters
+    ----------
+    path : str
+        Where it is in the release.
+    is_number : bool
+        Whether it holds numbers; otherwise it holds categories.
+    values : ndarray
+        The numbers, or the codes of the categories, in the shape that they have in the release.
+    loose : bool
+        Whether another run may well return more or fewer of its kind.
+    """
+
+    path: str
+    is_number: bool
+    values: Array
+    loose: bool = False
+
+    def known(self) -> PartShape:
+        """Everything but the values."""
+        return PartShape(
+            path=self.path,
+            is_number=self.is_number,
+            shape=self.values.shape,
+            loose=self.loose,
+        )
+
+
+Parts = list[ReleasePart]
+
+
+def take_apart(release: Any, points: Array | None = None, path: str = "") -> Parts:
+    """The arrays in a release.
+
+    Parameters
+    ----------
+    release : object
+        Numbers, strings, None, bytes, members of enumerations, arrays, tensors, sparse matrices,
+        data frames, models, and lists, tuples, sets, mappings and dataclasses of them.
+    points : ndarray, shape (n, d), optional
+        Records on which a model is asked for its outputs.
+    path : str
+        Where the release is in a larger one.
+
+    Raises
+    ------
+    MechanismError
+        If it holds something else, or a number that is not finite.
+    """
+    if isinstance(release, np.ndarray) and release.dtype.kind in _NUMBERS:
+        return [_numbers(path, release)]
+    for recognised, split in _KINDS:
+        if recognised(release):
+            return list(split(release, points, path))
+    raise MechanismError(
+        f"returned {_kind(release)}{_at(path)}; a release is made of numbers, strings, arrays, "
+        "tensors, data frames and models, and of lists, tuples and mappings of them. Give the "
+        "target an attribute summary, a function of the release that returns one of these"
+    )
+
+
+def digest(parts: Iterable[ReleasePart]) -> str:
+    """A hash of parts; two releases have the same if and only if they are equal."""
+    found = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        found.update(repr((part.path, part.is_number, part.values.shape)).encode())
+        # 0.0 and -0.0 are different releases: a test sees every bit.
+        found.update(np.ascontiguousarray(part.values).tobytes())
+    return found.hexdigest()
+
+
+def code_of(text: str) -> float:
+    """A whole number below 2^53 that stands for a text, the same in every process."""
+    return float(int.from_bytes(_hashed(text)[:8], "big") >> 11)
+
+
+def _hashed(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+@lru_cache(maxsize=2**14)
+def _code(text: str) -> float:
+    return code_of(text)
+
+
+def _category(value: Any) -> float | None:
+    """The code of a category; None if it is none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Enum):
+        return _code(f"enum {type(value).__qualname__}.{value.name}")
+    if isinstance(value, str):
+        return _code(f"text {value}")
+    if isinstance(value, bytes):
+        return _code(f"bytes {value.hex()}")
+    # Libraries for tables write NaN for a missing text.
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return _code("none")
+    if isinstance(value, _REAL):
+        return _code(f"number {float(value)!r}")
+    if isinstance(value, _CATEGORIES):
+        return _code(f"{type(value).__name__} {value!s}")
+    return None
+
+
+def _numbers(path: str, array: np.ndarray[Any, Any]) -> ReleasePart:
+    values = array.astype(np.float64)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        first = float(values[bad][0])
+        raise MechanismError(
+            f"returned {first}{_at(path)} ({int(bad.sum())} of {values.size} numbers are not "
+            "finite); such a release has no verdict"
+        )
+    return ReleasePart(path=path, is_number=True, values=values)
+
+
+def _codes(path: str, array: np.ndarray[Any, Any]) -> ReleasePart:
+    codes = [_category(value) for value in array.ravel().tolist()]
+    if any(code is None for code in codes):
+        raise MechanismError(f"returned an array of objects{_at(path)}, which are no categories")
+    values = np.array(codes, dtype=np.float64).reshape(array.shape)
+    return ReleasePart(path=path, is_number=False, values=values)
+
+
+def _of_array(release: Any, _: Array | None, path: str) -> Iterator[ReleasePart]:
+    try:
+        array = np.asarray(release)
+    except (ValueError, TypeError) as error:
+        raise MechanismError(f"returned something that is not an array: {error}") from None
+    if array.dtype.kind in _NUMBERS:
+        yield _numbers(path, array)
+    elif array.dtype.kind in "USMmO":
+        if array.dtype.kind == "O" and all(_is_number(value) for value in array.ravel()):
+            yield _numbers(path, array.astype(np.float64))
+        else:
+            yield _codes(path, array.astype(str) if array.dtype.kind in "Mm" else array)
+    else:
+        raise MechanismError(
+            f"returned {array.dtype} of shape {array.shape}{_at(path)}; a release is made of real "
+            "numbers and of categories"
+        )
+
+
+def _of_category(release: Any, _: Array | None, path: str) -> Iterator[ReleasePart]:
+    code = _category(release)
+    assert code is not None
+    yield ReleasePart(path=path, is_number=False, values=np.array(code))
+
+
+def _of_tensor(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    tensor = release.detach()
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    if tensor.layout != sys.modules["torch"].strided:
+        tensor = tensor.to_dense()
+    tensor = tensor.cpu()
+    # Formats that numpy lacks, such as bfloat16, fit into double precision.
+    yield from _of_array(
+        (tensor.double() if tensor.is_floating_point() else tensor).resolve_conj().numpy(),
+        points,
+        path,
+    )
+
+
+def _of_sparse(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    yield from _of_array(release.toarray(), points, path)
+
+
+def _of_frame(release: Any, _: Array | None, path: str) -> Iterator[ReleasePart]:
+    """The columns of a table, and its index if it says more than the numbers of the rows."""
+    index = getattr(release, "index", None)
+    if index is not None and type(index).__name__ != "RangeIndex":
+        yield _column(f"{path}.index", index)
+    for place, name in enumerate(release.columns):
+        at = getattr(release, "iloc", None)
+        # Two columns may have the same name, so they are found by their places.
+        column = release.to_series(place) if at is None else at[:, place]
+        yield _column(f"{path}[{name!r}]", column)
+
+
+def _of_series(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    index = getattr(release, "index", None)
+    if index is None or type(index).__name__ == "RangeIndex":
+        yield _column(path, release)
+    else:
+        yield from take_apart(dict(zip(index.tolist(), release.tolist(), strict=True)), None, path)
+
+
+def _column(path: str, column: Any) -> ReleasePart:
+    array = column.to_numpy()
+    if array.dtype.kind == "O" and str(column.dtype)[:3].lower() in ("int", "uin", "flo", "boo"):
+        # Columns of numbers in which some are missing; those become NaN, which is refused.
+        array = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    (found,) = _of_array(array, None, path)
+    return found
+
+
+def _of_fields(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    for name in _field_names(release):
+        yield from take_apart(getattr(release, name), points, _attribute(path, name))
+
+
+def _of_mapping(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    found: Parts = []
+    for key in sorted(release, key=lambda key: (str(key), type(key).__name__)):
+        found += take_apart(release[key], points, f"{path}[{_shown(key)}]")
+    # Single values by key may be a histogram, which may have other keys in the next run.
+    loose = all(part.values.ndim == 0 for part in found)
+    yield from (dataclasses.replace(part, loose=part.loose or loose) for part in found)
+
+
+def _of_set(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    yield from _of_mapping(dict.fromkeys(release, 1.0), points, path)
+
+
+def _of_tuple(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    for place, item in enumerate(release):
+        yield from take_apart(item, points, f"{path}[{place}]")
+
+
+def _of_list(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    if not release:
+        return
+    if all(isinstance(item, _CATEGORIES) for item in release):
+        array = np.empty(len(release), dtype=object)
+        array[:] = release
+        yield dataclasses.replace(_codes(path, array), loose=True)
+        return
+    together = _array_of_numbers(release)
+    if together is not None:
+        yield _numbers(path, together)
+        return
+    for part in _of_tuple(release, points, path):
+        yield dataclasses.replace(part, loose=True)
+
+
+def _array_of_numbers(release: list[Any]) -> np.ndarray[Any, Any] | None:
+    """A list of numbers, of arrays of one shape, or of such lists, as an array."""
+    if not all(isinstance(item, _REAL | np.ndarray | list | tuple) for item in release):
+        return None
+    try:
+        array = np.asarray(release)
+    except (ValueError, TypeError, RuntimeError):
+        return None
+    return array if array.dtype.kind in _NUMBERS else None
+
+
+def _of_model(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
+    """The parameters of a model, and its outputs on the points."""
+    found = []
+    if callable(getattr(release, "state_dict", None)):
+        state = take_apart(release.state_dict(), None, f"{path}.parameters")
+        found += [dataclasses.replace(part, loose=False) for part in state]
+    elif callable(getattr(release, "get_weights", None)):
+        found += take_apart(tuple(release.get_weights()), None, f"{path}.parameters")
+    else:
+        found += _fitted(release, path)
+    if points is not None:
+        try:
+            found += take_apart(_answers(release, points), None, f"{path}.outputs")
+        except MechanismError:
+            raise
+        except Exception as error:
+            # A model of images, for example, cannot be asked about flat records. Its parameters
+            # say everything that its outputs would.
+            if not found:
+                raise MechanismError(
+                    f"returned a model{_at(path)}, {_kind(release)}, which raised "
+                    f"{type(error).__name__} on the records of the pair: {error}. Give the target "
+                    "an attribute summary, a function of the release that returns numbers"
+                ) from error
+    yield from found
+
+
+def _fitted(model: Any, path: str) -> Iterator[ReleasePart]:
+    """What a model has learnt, as scikit-learn names it: attributes whose names end with _."""
+    for name, value in sorted(getattr(model, "__dict__", {}).items()):
+        if name.endswith("_") and not name.startswith("_"):
+            # Trees, nested models and the like are seen through the outputs.
+            with_values = isinstance(value, np.ndarray | _REAL | str)
+            if with_values and getattr(value, "dtype", np.dtype(float)).kind in "biufUS":
+                yield from take_apart(value, None, f"{path}.{name}")
+
+
+def _answers(model: Any, points: Array) -> Any:
+    for name in _ANSWERS:
+        method = getattr(model, name, None)
+        if callable(method):
+            return method(points)
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(model, torch.nn.Module):
+        return model(points)
+    parameter = next(iter(model.parameters()), torch.zeros(()))
+    training = model.training
+    # Dropout and batch statistics belong to the training of a model and not to the model.
+    model.eval()
+    try:
+        with torch.no_grad():
+            return model(torch.as_tensor(points, dtype=parameter.dtype, device=parameter.device))
+    finally:
+        model.train(training)
+
+
+def _field_names(release: Any) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(release) and not isinstance(release, type):
+        return tuple(field.name for field in dataclasses.fields(release))
+    if isinstance(release, tuple):
+        return tuple(getattr(release, "_fields", ()))
+    return tuple(one.name for one in getattr(type(release), "__attrs_attrs__", ()))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, _REAL) and not math.isnan(value)
+
+
+def _is_scalar_or_array(release: Any) -> bool:
+    return isinstance(release, np.ndarray | np.generic | _REAL)
+
+
+def _is_tensor(release: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(release, torch.Tensor)
+
+
+def _is_sparse(release: Any) -> bool:
+    return callable(getattr(release, "toarray", None)) and hasattr(release, "nnz")
+
+
+def _is_frame(release: Any) -> bool:
+    return hasattr(release, "columns") and hasattr(release, "dtypes") and hasattr(release, "shape")
+
+
+def _is_series(release: Any) -> bool:
+    return type(release).__name__ in ("Series", "Index") and hasattr(release, "to_numpy")
+
+
+def _is_model(release: Any) -> bool:
+    if isinstance(release, type):
+        return False
+    names = (*_ANSWERS[:4], "state_dict", "get_weights")
+    return any(callable(getattr(release, name, None)) for name in names)
+
+
+def _has_array(release: Any) -> bool:
+    return hasattr(release, "__array__") and not isinstance(release, type)
+
+
+def _is_function(release: Any) -> bool:
+    return callable(release) and not isinstance(release, type)
+
+
+def _of_kind(*kinds: type) -> Callable[[Any], bool]:
+    return lambda release: isinstance(release, kinds)
+
+
+_Split = Callable[[Any, Array | None, str], Iterable[ReleasePart]]
+# The first kind that recognises a release takes it apart.
+_KINDS: tuple[tuple[Callable[[Any], bool], _Split], ...] = (
+    (_of_kind(*_CATEGORIES), _of_category),
+    (_is_scalar_or_array, _of_array),
+    (_is_tensor, _of_tensor),
+    (_is_sparse, _of_sparse),
+    (_is_frame, _of_frame),
+    (_is_series, _of_series),
+    (_is_model, _of_model),
+    (lambda release: bool(_field_names(release)), _of_fields),
+    (_of_kind(Mapping), _of_mapping),
+    (_of_kind(set, frozenset), _of_set),
+    (_of_kind(tuple), _of_tuple),
+    (_of_kind(list), _of_list),
+    (_has_array, _of_array),
+    (_is_function, _of_model),
+)
+
+
+def _attribute(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _shown(key: Any) -> str:
+    text = repr(key)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _kind(release: Any) -> str:
+    return f"{type(release).__module__}.{type(release).__qualname__}".removeprefix("builtins.")
+
+
+def _at(path: str) -> str:
+    return f" at {path}" if path else ""
+
+
+__all__ = [
+    "MechanismError",
+    "PartShape",
+    "ReleasePart",
+    "code_of",
+    "digest",
+    "take_apart",
+]
