@@ -26,7 +26,7 @@ from rdpkit.verification.claims.reading import claim_of_release
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.auditing.tested_code import CodeOutcome
-    from rdpkit.verification.blackbox.verification_result import VerificationStep
+    from rdpkit.verification.blackbox.betting.steps import VerificationStep
 
 NOT_RUN = "the code {!r} was not run: allow it with --allow-code"
 

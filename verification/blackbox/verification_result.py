@@ -1,43 +1,16 @@
-"""What a verification reports: its stages while it runs, and its result."""
+"""What a verification reports when it has ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rdpkit.formats.records import as_plain
+from rdpkit.verification.blackbox.betting.detectable import DetectableViolation
+from rdpkit.verification.blackbox.betting.lower_bounds import MuLowerBound
 from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
 from rdpkit.verification.estimators.base import Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationStep:
-    """How far a verification has come.
-
-    Parameters
-    ----------
-    stage : str
-        "probing", "searching" or "testing".
-    runs : int
-        Runs so far, on both data sets.
-    of : int
-        The most runs that there will be.
-    log_e_value : float
-        Evidence against the claim so far: the logarithm of the bettor's capital.
-    needed : float
-        The claim is rejected once the evidence reaches this.
-    """
-
-    stage: str
-    runs: int
-    of: int
-    log_e_value: float
-    needed: float
-
-
-Progress = Callable[[VerificationStep], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +33,11 @@ class VerificationResult:
         The verdict of the test, with its diagnostics.
     mistakes : tuple of Mistake
         Mistakes that explain the rejection; empty if the claim was not rejected.
+    mu : MuLowerBound
+        A lower bound on mu of Gaussian differential privacy. The lower bound on epsilon is
+        ``outcome.bound``. Both hold whenever the test stopped, each with its own confidence.
+    detectable : DetectableViolation or None
+        What would have been rejected; None if the claim was rejected.
     notes : tuple of str
         Further remarks for the reader.
     pair : tuple of str
@@ -89,6 +67,8 @@ class VerificationResult:
     claim: ClaimUnderTest
     outcome: Verdict
     mistakes: tuple[Mistake, ...]
+    mu: MuLowerBound
+    detectable: DetectableViolation | None
     notes: tuple[str, ...]
     pair: tuple[str, ...]
     shape: str
@@ -126,6 +106,8 @@ class VerificationResult:
             "adjacency": self.claim.adjacency.value,
             "mistakes": as_plain(self.mistakes),
             "diagnostics": found.pop("diagnostics"),
+            "lower_mu": self.mu.as_dict(),
+            "detectable": None if self.detectable is None else self.detectable.as_dict(),
             "notes": list(self.notes),
             "score": self.score,
             "scores": list(self.scores),
@@ -140,4 +122,4 @@ class VerificationResult:
         }
 
 
-__all__ = ["Progress", "VerificationResult", "VerificationStep"]
+__all__ = ["VerificationResult"]

@@ -8,6 +8,7 @@ of runs may not show what is wrong. Diagnostics say so where that can be recogni
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Sequence
@@ -15,6 +16,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from rdpkit import _validate
+from rdpkit.verification.blackbox.betting.detectable import (
+    DetectableViolation,
+    detectable_violation,
+)
+from rdpkit.verification.blackbox.betting.lower_bounds import epsilon_bound, mu_bound
+from rdpkit.verification.blackbox.betting.pair_test import FIRST_LESSON, PairTest, main_line
+from rdpkit.verification.blackbox.betting.search import Spending, affordable_pairs, search
+from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
@@ -23,14 +32,12 @@ from rdpkit.verification.blackbox.options import (
     MOST_PAIRS,
     VerificationOptions,
 )
-from rdpkit.verification.blackbox.pair_test import FIRST_LESSON, PairTest
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.blackbox.scores import NamedScore, has_classifiers
-from rdpkit.verification.blackbox.search import Spending, affordable_pairs, search
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
-from rdpkit.verification.blackbox.verification_result import Progress, VerificationResult
+from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.estimators.base import OutputScore, Stop, Verdict
 
 # Runs that only show how the mechanism behaves have random generators of their own.
@@ -123,27 +130,25 @@ def verify(
     )
     pairs, notes = _probe(spending, pairs, chosen.pairs)
     training = _first_lesson(chosen.training, spending)
-    models = _models(chosen.scores, subject, own_score, notes)
-    tests = [
-        PairTest(
-            pair,
-            place,
-            runner=runner,
-            claim=tested.part,
-            own=own_score,
-            models=models,
-            first_lesson=training,
-        )
-        for place, pair in enumerate(pairs)
-    ]
+    make = functools.partial(
+        PairTest,
+        runner=runner,
+        claim=tested.part,
+        own=own_score,
+        models=_models(chosen.scores, subject, own_score, notes),
+        first_lesson=training,
+    )
+    tests = [make(pair, place) for place, pair in enumerate(pairs)]
     leader, errors = search(tests, spending)
     spending.report("testing")
     leading = leader.leading
     return VerificationResult(
         target=subject.name,
         claim=tested,
-        outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate),
+        outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=len(tests)),
         mistakes=_named_mistakes(leader, spending),
+        mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate / len(tests)),
+        detectable=_detectable(tested, leader, spending),
         notes=(*notes, *_left_out(errors)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
@@ -236,10 +241,11 @@ def _first_lesson(training: int | None, spending: Spending) -> int:
 
 
 def _outcome(
-    claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, rate: float
+    claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, rate: float, pairs: int
 ) -> Verdict:
     stop = spending.stop or Stop.EXHAUSTED
     leading = leader.leading
+    delta = main_line(claim.part)[1]
     return Verdict(
         rejected=stop is Stop.REJECTED,
         false_alarm_rate=rate,
@@ -249,7 +255,25 @@ def _outcome(
         stop=stop,
         log_e_value=spending.log_highest,
         witness="" if leading is None else leading.test.outcome().witness,
+        bound=epsilon_bound(leader.epsilon_events, delta=delta, failure=rate / pairs),
         diagnostics=leader.diagnostics() if stop is Stop.EXHAUSTED else (),
+    )
+
+
+def _detectable(
+    claim: ClaimUnderTest, leader: PairTest, spending: Spending
+) -> DetectableViolation | None:
+    """What would have been rejected; None if the claim was."""
+    if spending.stop is Stop.REJECTED:
+        return None
+    epsilon, delta = main_line(claim.part)
+    share = min((slot.log_prior for slot in leader.slots), default=0.0)
+    return detectable_violation(
+        epsilon=epsilon,
+        delta=delta,
+        runs=leader.runs,
+        first=min(leader.first_lesson, leader.runs),
+        log_needed=spending.log_needed - share,
     )
 
 

@@ -15,7 +15,7 @@ from rdpkit.verification.auditing.findings import Bounds, Finding
 from rdpkit.verification.claims.claim import Claim
 
 if TYPE_CHECKING:
-    from rdpkit.verification.blackbox.verification_result import VerificationStep
+    from rdpkit.verification.blackbox.betting.steps import VerificationStep
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -34,10 +34,12 @@ from rdpkit.verification.estimators.base import Array
 from rdpkit.verification.estimators.witness import Cells, Witness
 
 _NEWTON_STEPS = 50
-# The part of the capital that remains after the worst possible outputs.
-_KEPT = 0.02
-# The worst cell is counted as if it had been seen this many times more, in case it is rare.
-_UNSEEN = 1.0
+BOLDNESS = 0.5
+"""The part of the best bet that a sequential test places."""
+KEPT = 0.02
+"""The part of the capital that remains after the worst possible outputs."""
+UNSEEN = 1.0
+"""The worst cell is counted as if it had been seen this many times more, in case it is rare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,14 +117,14 @@ def best_bet(
         return Bet(share=0.0, centre=0.0, ratio=ratio)
     # The bet is limited so that a part of the capital remains after any output.
     lowest = bet._smallest(witness)
-    part = boldness if lowest >= 0.0 else min(boldness, (1.0 - _KEPT) / -lowest)
+    part = boldness if lowest >= 0.0 else min(boldness, (1.0 - KEPT) / -lowest)
     return Bet(share=part * bet.share, centre=part * bet.centre, ratio=ratio)
 
 
 def _weights(counts: Cells, payoffs: Array) -> Array:
     """Shares of the cells; the worst cell is counted as if it had been seen once more."""
     weights = counts.astype(np.float64)
-    weights[payoffs.argmin()] += _UNSEEN
+    weights[payoffs.argmin()] += UNSEEN
     return np.asarray(weights / weights.sum())
 
 
@@ -158,4 +160,4 @@ def _kelly(rows: Array, weights: Array) -> Array:
     return np.asarray(u / scale)
 
 
-__all__ = ["Bet", "best_bet"]
+__all__ = ["BOLDNESS", "KEPT", "UNSEEN", "Bet", "best_bet"]

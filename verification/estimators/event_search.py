@@ -69,7 +69,7 @@ def best_events(
     for above in (True, False):
         sign = 1.0 if above else -1.0
         p_sorted, q_sorted = np.sort(sign * p_scores), np.sort(sign * q_scores)
-        thresholds = _thresholds(p_sorted, q_sorted)
+        thresholds = thresholds_of(p_sorted, q_sorted)
         hits = [
             np.asarray(side.size - np.searchsorted(side, thresholds, side="right"), np.float64)
             for side in (p_sorted, q_sorted)
@@ -98,7 +98,7 @@ def best_events(
     return found[:count]
 
 
-def _thresholds(p_sorted: Array, q_sorted: Array) -> Array:
+def thresholds_of(p_sorted: Array, q_sorted: Array) -> Array:
     """Thresholds at ranks of both samples together; they are densest near the upper end."""
     both = np.sort(np.concatenate([p_sorted, q_sorted]))
     size = both.size
@@ -131,4 +131,4 @@ def _clarity(
     return excess, np.where(few, np.minimum(clarity, 0.0) - 1e3, clarity)
 
 
-__all__ = ["Candidate", "best_events"]
+__all__ = ["Candidate", "best_events", "thresholds_of"]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from rdpkit import _validate
 from rdpkit.verification.estimators.base import Array, Diagnostic, Stop, Verdict, check_scores
-from rdpkit.verification.estimators.bets import Bet, best_bet
+from rdpkit.verification.estimators.bets import BOLDNESS, Bet, best_bet
 from rdpkit.verification.estimators.diagnostics import diagnose
 from rdpkit.verification.estimators.event_search import best_events
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim, RdpClaim
@@ -24,8 +24,8 @@ from rdpkit.verification.estimators.uniform_excess import largest_excess
 from rdpkit.verification.estimators.witness import Cells, Witness, event_witness
 
 _FIRST = 250
-_GROWTH = 1.3
-_BOLDNESS = 0.5
+GROWTH = 1.3
+"""The witness is learnt again whenever the scores have grown by this factor."""
 # How often the capital is looked at before the witness is learnt again.
 _LOOKS = 4
 _CLEARING_FAILURE = 0.01
@@ -204,7 +204,7 @@ class SequentialTest:
         size = min(self._p.size, self._q.size)
         if self._witness is None:
             return max(1, _FIRST - size)
-        return max(64, math.ceil(size * (_GROWTH - 1.0) / _LOOKS))
+        return max(64, math.ceil(size * (GROWTH - 1.0) / _LOOKS))
 
     def _look_at(self, p: Array, q: Array) -> None:
         if self._witness is not None:
@@ -231,7 +231,7 @@ class SequentialTest:
         size = min(self._p.size, self._q.size)
         # A bet is fair only for the ratio of sizes that it was made for.
         if self._bet is None or size >= self._next_bet or self._bet.ratio != ratio:
-            self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=_BOLDNESS)
+            self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=BOLDNESS)
             self._next_bet = size + _BET_AGAIN
         return self._bet
 
@@ -245,7 +245,7 @@ class SequentialTest:
             self._witness.counts(self._q.scores),
         )
         self._bet = None
-        self._next_lesson = math.ceil(_GROWTH * size)
+        self._next_lesson = math.ceil(GROWTH * size)
         if size >= _FIRST_CLEARING:
             self._clear()
 
@@ -299,4 +299,4 @@ class _Store:
         self.size = needed
 
 
-__all__ = ["SequentialTest"]
+__all__ = ["GROWTH", "SequentialTest"]

@@ -14,11 +14,12 @@ from typing import Any
 from rdpkit import Adjacency, Event
 from rdpkit.formats.tables import event_in_file, event_to_table, read_event
 from rdpkit.verification.blackbox import targets
+from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.options import OPTIONS, VIEWS, VerificationOptions
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.targets import TargetDescription
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, dp_claim, event_claim
-from rdpkit.verification.blackbox.verification_result import Progress, VerificationResult
+from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 
 # A replay counts runs and not seconds, and names the numbers of runs that were made.

@@ -13,6 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
+from rdpkit.verification.blackbox.betting.lower_bounds import (
+    CountedEvent,
+    best_event,
+    epsilon_of,
+    mu_of,
+)
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.runs import MechanismRunner, generator
 from rdpkit.verification.blackbox.scores import NamedScore, TrainingOutputs, candidate_scores
@@ -32,6 +38,18 @@ _SPREAD_AGAIN = 0.1
 _MOST_KEPT = 2**25
 # A pair is cleared no earlier, because scores that are chosen later may show more.
 _FIRST_CLEARING = 8192
+# Events for lower bounds are looked for among this many of the clearest scores.
+_SCORES_FOR_BOUNDS = 3
+# The pair (epsilon, delta) of a claim whose delta is nearest to this one is spoken of.
+_USUAL_DELTA = 1e-2
+
+
+def main_line(claim: PrivacyClaim) -> tuple[float, float]:
+    """The pair (epsilon, delta) of a claim at which lower bounds and power are stated."""
+    epsilons, deltas = claim.supporting_lines()
+    distance = np.abs(np.log(np.maximum(deltas, 1e-300)) - math.log(_USUAL_DELTA))
+    place = int(distance.argmin())
+    return float(epsilons[place]), float(deltas[place])
 
 
 @dataclass(slots=True)
@@ -46,6 +64,8 @@ class ScoreBets:
         Its bets.
     log_weight : float
         The logarithm of its part of the capital.
+    log_prior : float
+        The logarithm of its part before anything was bet.
     log_gain : float
         The logarithm of what a unit of capital that was bet on scores of this name has become.
     """
@@ -53,6 +73,7 @@ class ScoreBets:
     score: NamedScore
     test: SequentialTest
     log_weight: float
+    log_prior: float
     log_gain: float
 
 
@@ -108,7 +129,10 @@ class PairTest:
         self._kept: list[tuple[Array, Array]] = []
         self._kept_rows = 0
         self._taught_rows = 0
-        self._first_lesson = first_lesson
+        self.epsilon_events: list[CountedEvent] = []
+        self.mu_events: list[CountedEvent] = []
+        self._delta = main_line(claim)[1]
+        self.first_lesson = first_lesson
         self._next_lesson: float = first_lesson
 
     @property
@@ -151,7 +175,7 @@ class PairTest:
         self.runs += count
         factor = 0.0
         # What is learnt in the search from fewer runs decides where to look, and not what to bet.
-        if self.slots and self._next_lesson > self._first_lesson:
+        if self.slots and self._next_lesson > self.first_lesson:
             p_scores, q_scores = (
                 (p, q) if scores is not None else (self._scored(p), self._scored(q))
             )
@@ -193,17 +217,40 @@ class PairTest:
         else:
             weights = priors
         self.slots = []
-        for score, slot, weight in zip(scores, known, weights, strict=True):
+        for score, slot, weight, prior in zip(scores, known, weights, priors, strict=True):
             test = SequentialTest(self._claim, false_alarm_rate=0.5)
             test.prime(score.of(p[cut:]), score.of(q[cut:]))
             gain = 0.0 if slot is None else slot.log_gain
             self.slots.append(
-                ScoreBets(score=score, test=test, log_weight=float(weight), log_gain=gain)
+                ScoreBets(
+                    score=score,
+                    test=test,
+                    log_weight=float(weight),
+                    log_prior=float(prior),
+                    log_gain=gain,
+                )
             )
-        self._next_lesson = max(self._first_lesson, 2 * self._kept_rows)
+        self._choose_events(p[cut:], q[cut:])
+        self._next_lesson = max(self.first_lesson, 2 * self._kept_rows)
         if self._next_lesson * p.shape[1] > _MOST_KEPT:
             self._next_lesson = math.inf
             self._kept = []
+
+    def _choose_events(self, p: Array, q: Array) -> None:
+        """Choose the events whose hits in the outputs to come give the lower bounds."""
+        clearest = sorted(self.slots, key=lambda slot: -slot.test.clarity)[:_SCORES_FOR_BOUNDS]
+        columns = [self.slots.index(slot) for slot in clearest]
+        scores = {
+            column: [self.slots[column].score.of(side) for side in (p, q)] for column in columns
+        }
+        choice = len(self.epsilon_events) + 1
+        for counted, bound in (
+            (self.epsilon_events, epsilon_of(self._delta)),
+            (self.mu_events, mu_of),
+        ):
+            found = {column: best_event(*sides, of=bound) for column, sides in scores.items()}
+            column = max(columns, key=lambda column: found[column][0])
+            counted.append(CountedEvent(column=column, event=found[column][1], choice=choice))
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Diagnostics of the leading score, if all scores have one of that kind.
@@ -222,6 +269,8 @@ class PairTest:
         return np.stack([slot.score.of(rows) for slot in self.slots], axis=1)
 
     def _bet_on(self, p_scores: Array, q_scores: Array, log_needed: float) -> float:
+        for counted in (self.epsilon_events, self.mu_events):
+            counted[-1].count(p_scores, q_scores)
         gains = []
         for column, slot in enumerate(self.slots):
             before = slot.test.log_e_value
@@ -240,4 +289,4 @@ class PairTest:
         self._kept_rows += len(p)
 
 
-__all__ = ["FIRST_LESSON", "PairTest", "ScoreBets"]
+__all__ = ["FIRST_LESSON", "PairTest", "ScoreBets", "main_line"]

@@ -13,9 +13,9 @@ import time
 
 import numpy as np
 
-from rdpkit.verification.blackbox.pair_test import PairTest
+from rdpkit.verification.blackbox.betting.pair_test import PairTest
+from rdpkit.verification.blackbox.betting.steps import Progress, VerificationStep
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
-from rdpkit.verification.blackbox.verification_result import Progress, VerificationStep
 from rdpkit.verification.estimators.base import Stop
 
 # Runs on each data set of a pair after each stage of the search, and how many pairs stay.

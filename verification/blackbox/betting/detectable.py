@@ -1,0 +1,214 @@
+"""What a test would have seen: how large a violation has to be to be rejected nearly always.
+
+The bets of a test are simulated on one event of which the test knows that it is the right one, with
+as many runs as were made. An event E violates (epsilon, delta)-DP by x if
+P(E) = e^epsilon Q(E) + delta + x.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rdpkit.formats.records import as_plain
+from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.estimators.bets import BOLDNESS, KEPT, UNSEEN
+from rdpkit.verification.estimators.clopper_pearson import lower_bound
+from rdpkit.verification.estimators.sequential import GROWTH
+
+_POWER = 0.95
+_REPEATS = 400
+_SEED = 20_261_122
+# The power of the simulated test is at least the stated one with this confidence.
+_CONFIDENCE = 0.95
+_HALVINGS = 7
+_HALVINGS_OF_THE_NEAREST = 26
+# How likely an event may be on the data set where it is likelier; the hardest to see is simulated.
+_LIKELY = np.linspace(0.05, 0.95, 19)
+# The excess is looked for between these multiples of its standard deviation.
+_FEWEST_DEVIATIONS, _MOST_DEVIATIONS = 0.5, 64.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectableViolation:
+    """The smallest violation that would have been rejected with a stated probability.
+
+    The numbers are estimates from a simulation of the test. They hold for a violation that shows
+    in a threshold event of a score that was tested, on the pair that most runs were made on.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What is claimed.
+    excess : float or None
+        x, for the kind of event that is hardest to see; None if no violation would have been.
+    rare_excess : float or None
+        x, for an event that never happens on one of the data sets.
+    power : float
+        The probability of a rejection.
+    runs : int
+        On each data set of the pair.
+    """
+
+    epsilon: float
+    delta: float
+    excess: float | None
+    rare_excess: float | None
+    power: float
+    runs: int
+
+    def describe(self) -> str:
+        """In words."""
+        at = f"P(E) <= e^{self.epsilon:.4g} P'(E) + {self.delta:.4g}"
+        if self.excess is None and self.rare_excess is None:
+            return f"no violation of {at} would have been rejected with probability {self.power:g}"
+        parts = [
+            f"by {found:.2g} {which}"
+            for found, which in (
+                (self.excess, "for any event E of a tested score"),
+                (self.rare_excess, "for one that never happens on the other data set"),
+            )
+            if found is not None
+        ]
+        return (
+            f"a violation of {at} {', or '.join(parts)} would have been rejected with probability "
+            f"{self.power:g} (estimate)"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"kind": "estimate", **as_plain(self)}
+
+
+@functools.lru_cache(maxsize=256)
+def detectable_violation(
+    *, epsilon: float, delta: float, runs: int, first: int, log_needed: float
+) -> DetectableViolation:
+    """The smallest violation that the bets of a test would have rejected with probability 0.95.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        A pair that the claim implies.
+    runs : int
+        Runs on each data set.
+    first : int
+        How many of them came before the first bet.
+    log_needed : float
+        The logarithm of the factor by which the bets on one score have to grow.
+    """
+    plan = _plan(first, runs)
+    slope = math.exp(min(epsilon, 350.0))
+
+    def smallest(likely: float | None, deviation: float) -> float | None:
+        def share(excess: float) -> float:
+            q = 0.0 if likely is None else max(0.0, (likely - delta - excess) / slope)
+            p = min(1.0, slope * q + delta + excess)
+            return _rejected(
+                (p, q), slope=slope, delta=delta, plan=plan, first=first, log_needed=log_needed
+            )
+
+        most = 1.0 - delta if likely is None else likely - delta
+        return _smallest(share, deviation, most)
+
+    likely = _LIKELY[delta < _LIKELY]
+    q = (likely - delta) / slope
+    variances = likely * (1.0 - likely) + slope**2 * q * (1.0 - q)
+    hardest = float(likely[variances.argmax()]) if likely.size else None
+    return DetectableViolation(
+        epsilon=epsilon,
+        delta=delta,
+        excess=None
+        if hardest is None
+        else smallest(hardest, math.sqrt(float(variances.max()) / runs)),
+        rare_excess=smallest(None, math.sqrt(delta * runs + 1.0) / runs),
+        power=_POWER,
+        runs=runs,
+    )
+
+
+def _plan(first: int, runs: int) -> list[int]:
+    """How many runs the simulated test bets on at a time."""
+    sizes, size = [], first
+    while size < runs:
+        sizes.append(min(max(64, math.ceil((GROWTH - 1.0) * size)), runs - size))
+        size += sizes[-1]
+    return sizes
+
+
+def _smallest(share: Callable[[float], float], deviation: float, most: float) -> float | None:
+    """The smallest excess at which the test rejects often enough, by halving its logarithm."""
+    counts = np.arange(_REPEATS + 1.0)
+    enough = counts[lower_bound(counts, _REPEATS, 1.0 - _CONFIDENCE) >= _POWER].min() / _REPEATS
+    if most <= 0.0 or share(most) < enough:
+        return None
+    low = math.log(min(most, _FEWEST_DEVIATIONS * deviation))
+    high = math.log(min(most, _MOST_DEVIATIONS * deviation))
+    if share(math.exp(high)) < enough:
+        low, high = high, math.log(most)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if share(math.exp(middle)) >= enough else (middle, high)
+    return math.exp(high)
+
+
+def _rejected(
+    probabilities: tuple[float, float],
+    *,
+    slope: float,
+    delta: float,
+    plan: list[int],
+    first: int,
+    log_needed: float,
+) -> float:
+    """The share of simulated tests that reject, for an event with these probabilities."""
+    rng = np.random.default_rng(_SEED)
+    hits = np.stack([rng.binomial(first, side, _REPEATS) for side in probabilities], axis=1).astype(
+        float
+    )
+    seen = float(first)
+    capital = np.zeros(_REPEATS)
+    rejected = np.zeros(_REPEATS, dtype=np.bool_)
+    # A test that has rejected stops, so its simulation may stop as well.
+    for size in plan:
+        p_terms, q_terms = _bets(hits, seen, slope, delta)
+        new = np.stack([rng.binomial(size, side, _REPEATS) for side in probabilities], axis=1)
+        for terms, count in ((p_terms, new[:, 0]), (q_terms, new[:, 1])):
+            capital += count * np.log1p(terms[:, 1]) + (size - count) * np.log1p(terms[:, 0])
+        rejected |= capital >= log_needed
+        hits += new
+        seen += size
+    return float(rejected.mean())
+
+
+def _bets(hits: Array, seen: float, slope: float, delta: float) -> tuple[Array, Array]:
+    """What the capital is multiplied by, less 1: for P and Q, outside and inside of the event.
+
+    These are the bets of :func:`rdpkit.verification.estimators.bets.best_bet`, for many tests at
+    once. For one event the best bet is the likelihood ratio of the shares so far to the nearest
+    probabilities that the claim allows.
+    """
+    p, q = hits[:, 0] / (seen + UNSEEN), (hits[:, 1] + UNSEEN) / (seen + UNSEEN)
+    # The nearest pair is on the line p0 = slope q0 + delta, between q and (p - delta) / slope.
+    low, high = q.copy(), np.maximum((p - delta) / slope, q)
+    for _ in range(_HALVINGS_OF_THE_NEAREST):
+        q0 = 0.5 * (low + high)
+        p0 = slope * q0 + delta
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rises = slope * ((1.0 - p) / (1.0 - p0) - p / p0) + (1.0 - q) / (1.0 - q0) - q / q0 > 0
+        low, high = np.where(rises, low, q0), np.where(rises, q0, high)
+    q0 = 0.5 * (low + high)
+    p0 = np.minimum(slope * q0 + delta, 1.0 - 1e-15)
+    terms = np.stack([(1.0 - p) / (1.0 - p0), p / p0, (1.0 - q) / (1.0 - q0), q / q0], axis=1)
+    terms = np.where((p > slope * q + delta)[:, None], terms - 1.0, 0.0)
+    lowest = np.maximum(-terms.min(axis=1), 1e-300)
+    terms *= np.minimum(BOLDNESS, (1.0 - KEPT) / lowest)[:, None]
+    return terms[:, :2], terms[:, 2:]
+
+
+__all__ = ["DetectableViolation", "detectable_violation"]

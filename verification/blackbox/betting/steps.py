@@ -1,0 +1,36 @@
+"""What a verification reports while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationStep:
+    """How far a verification has come.
+
+    Parameters
+    ----------
+    stage : str
+        "probing", "searching" or "testing".
+    runs : int
+        Runs so far, on both data sets.
+    of : int
+        The most runs that there will be.
+    log_e_value : float
+        Evidence against the claim so far: the logarithm of the bettor's capital.
+    needed : float
+        The claim is rejected once the evidence reaches this.
+    """
+
+    stage: str
+    runs: int
+    of: int
+    log_e_value: float
+    needed: float
+
+
+Progress = Callable[[VerificationStep], None]
+
+__all__ = ["Progress", "VerificationStep"]
