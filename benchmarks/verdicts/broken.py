@@ -429,7 +429,7 @@ def exponential_mechanism_of_labels(dataset: DataSet, rng: Generator, count: int
     return rng.choice(11, count, p=weights / weights.sum())
 
 
-@claims(1.0, 0.0, ADD, dimension=10, record_norm=3.2, true_epsilon=10.0)
+@claims(1.0, 0.0, ADD, dimension=10, true_epsilon=10.0)
 @Batched
 def noisy_max_with_its_value(dataset: DataSet, rng: Generator, count: int) -> Array:
     """The candidate with the most approval, and the noisy approval, for the price of one.
@@ -445,7 +445,7 @@ def _counts_of_columns(dataset: DataSet) -> Array:
     return np.clip(dataset.features, 0.0, 1.0).sum(axis=0)
 
 
-@claims(1.0, 0.0, REPLACE, dimension=10, record_norm=3.2, true_epsilon=math.inf)
+@claims(1.0, 0.0, REPLACE, dimension=10, true_epsilon=math.inf)
 def sparse_vector_with_values(dataset: DataSet, rng: Generator) -> Array:
     """Above-threshold that publishes the noisy value it compared (Lyu et al. 2017, Algorithm 3).
 
@@ -459,7 +459,7 @@ def sparse_vector_with_values(dataset: DataSet, rng: Generator) -> Array:
     return np.array([10.0, 0.0])
 
 
-@claims(1.0, 0.0, REPLACE, dimension=10, record_norm=3.2)
+@claims(1.0, 0.0, REPLACE, dimension=10)
 def sparse_vector_with_three_quarters(dataset: DataSet, rng: Generator) -> Array:
     """Noise 1/(3/4) for counts, which does not grow with the number of positive answers, here 5.
 
@@ -475,7 +475,7 @@ def sparse_vector_with_three_quarters(dataset: DataSet, rng: Generator) -> Array
     return answers
 
 
-@claims(1.0, 0.0, REPLACE, dimension=10, record_norm=3.2, true_epsilon=math.inf)
+@claims(1.0, 0.0, REPLACE, dimension=10, true_epsilon=math.inf)
 @Batched
 def sparse_vector_without_noise_on_counts(dataset: DataSet, rng: Generator, count: int) -> Array:
     """Only the threshold has noise (Lyu et al. 2017, Algorithm 5); no epsilon holds."""
@@ -483,7 +483,7 @@ def sparse_vector_without_noise_on_counts(dataset: DataSet, rng: Generator, coun
     return (_counts_of_columns(dataset) >= threshold) * 1.0
 
 
-@claims(1.0, 0.0, REPLACE, dimension=10, record_norm=3.2)
+@claims(1.0, 0.0, REPLACE, dimension=10)
 @Batched
 def sparse_vector_without_end(dataset: DataSet, rng: Generator, count: int) -> Array:
     """All ten counts are compared, with noise for one answer (Lyu et al. 2017, Algorithm 6)."""

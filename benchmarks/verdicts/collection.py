@@ -43,10 +43,10 @@ class Case:
         The neighbouring relation of the claim.
     epsilon, delta : float or None
         The claim; None where the mechanism has an attribute ``event`` that says it.
-    dimension : int
-        Features of a record.
-    record_norm : float
-        The size of records, as a user would give it.
+    dimension : int or None
+        Features of a record; None where any number will do, and the command is not told.
+    record_norm : float or None
+        The largest norm of a record that the code is ever given; None where it takes any record.
     classes : int
         Labels are 0, ..., classes - 1.
     true_epsilon : float or None
@@ -61,8 +61,8 @@ class Case:
     adjacency: str
     epsilon: float | None
     delta: float | None
-    dimension: int
-    record_norm: float
+    dimension: int | None
+    record_norm: float | None
     classes: int
     true_epsilon: float | None
     true_delta: float | None
@@ -101,8 +101,11 @@ class Case:
         if self.epsilon is None:
             return words
         words += ["--epsilon", repr(self.epsilon), "--delta", repr(self.delta)]
-        words += ["--adjacency", self.adjacency, "--dimension", str(self.dimension)]
-        words += ["--record-norm", repr(self.record_norm)]
+        words += ["--adjacency", self.adjacency]
+        if self.dimension is not None:
+            words += ["--dimension", str(self.dimension)]
+        if self.record_norm is not None:
+            words += ["--record-norm", repr(self.record_norm)]
         return words + (["--classes", str(self.classes)] if self.classes > 1 else [])
 
 
@@ -134,8 +137,8 @@ class Collection:
         adjacency: str = ADD,
         *,
         event: rdpkit.Event | None = None,
-        dimension: int = 1,
-        record_norm: float = 1.0,
+        dimension: int | None = None,
+        record_norm: float | None = None,
         classes: int = 1,
         true_epsilon: float | None = None,
         true_delta: float | None = None,
@@ -145,7 +148,7 @@ class Collection:
         def collect(mechanism: Any) -> Any:
             if event is not None:
                 mechanism.event, mechanism.adjacency = event, adjacency
-                mechanism.dimension = dimension
+                mechanism.dimension = dimension or 1
             name = mechanism.__name__
             self._cases[name] = Case(
                 name=name,

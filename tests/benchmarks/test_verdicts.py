@@ -30,7 +30,7 @@ NOT_REPEATABLE = "seed_at_import"
 def _data(case, records):
     rng = np.random.default_rng(5)
     return LabelledData(
-        features=rng.normal(0.0, case.record_norm, (records, case.dimension)),
+        features=rng.normal(0.0, case.record_norm or 1.0, (records, case.dimension or 2)),
         labels=rng.integers(case.classes, size=records),
     )
 
