@@ -223,7 +223,10 @@ def batches(
     for part in in_batches(len(records), records.dimension + records.classes):
         rows = records.rows(part)
         if projection is not None:
-            rows = clip_rows(rows @ projection, options.clip_norm)
+            # A projection that overflows is clipped to zeros.
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = rows @ projection
+            rows = clip_rows(rows, options.clip_norm)
         noise.add_normal(rows, std=options.feature_noise)
         soft = noise.normal((len(rows), records.classes), std=options.label_noise)
         soft[np.arange(len(rows)), records.labels[part]] += 1.0

@@ -122,7 +122,9 @@ def labelled_images(
     Parameters
     ----------
     features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
-        Pixels in [-1, 1]: scaled by constants, never by statistics of the data.
+        Floating-point numbers in [-1, 1], scaled by constants, never by statistics of the data.
+        Pixels outside of [-1, 1] are cut, because a mechanism that refused them would tell a data
+        set that has one from a neighbour that has none.
     labels : integer array of shape (n,)
         Each in 0, ..., classes - 1.
     classes : int
@@ -133,7 +135,7 @@ def labelled_images(
     Raises
     ------
     ValueError
-        If an array has another shape, a pixel is outside of [-1, 1], or a label is no class.
+        If an array has another shape or type, or a pixel is not finite, or a label is no class.
     """
     _validate.integer("classes", classes, minimum=2)
     pixels = np.asarray(features)
@@ -152,11 +154,12 @@ def labelled_images(
         raise _validate.fail("image_shape", f"for records of shape {record_shape}", image_shape)
     if int(np.prod(record_shape)) != int(np.prod(shape)):
         raise _validate.fail("features", f"to have {int(np.prod(shape))} pixels each", pixels.shape)
-    images = pixels.astype(np.float32).reshape(len(pixels), *shape)
-    # NaN is refused, too, because it is not <= 1.
-    if not bool((np.abs(images) <= 1.0).all()):
-        low, high = float(images.min()), float(images.max())
-        raise _validate.fail("features", "in [-1, 1]", f"values from {low} to {high}")
+    if pixels.dtype.kind != "f":
+        condition = "to be floating-point numbers in [-1, 1], scaled by public constants"
+        raise _validate.fail("features", condition, pixels.dtype)
+    if not bool(np.isfinite(pixels).all()):
+        raise ValueError("Expected features to be finite, got NaN or an infinity.")
+    images = np.clip(pixels, -1.0, 1.0).astype(np.float32).reshape(len(pixels), *shape)
     chosen = np.asarray(labels)
     if chosen.dtype.kind not in "iu" or chosen.shape != (len(pixels),):
         raise _validate.fail(

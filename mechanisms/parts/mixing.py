@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -34,7 +34,9 @@ class Mixer:
     errors of two neighbouring means could differ by more than the noise can hide. Where records are
     only scaled and clipped, the *stored* records are averaged, each weighted with its clipping
     factor, and the mean is scaled afterwards. So bytes are read as bytes. Clipping factors of bytes
-    are rounded down to 24 bits.
+    are rounded down to 24 bits. Where a coordinate may be cut, records are scaled and cut while
+    they are added. Which of these is done depends on the type of the features and on public
+    numbers, so that a record changes the means that it is part of and no bit of any other.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ class Mixer:
         self._records = records
         self._workers = int(_validate.integer("workers", workers or os.cpu_count() or 1))
         self._affine = records.is_affine()
-        self._factors: Any = records.clip_factors() if self._affine else None
+        self._factors: Any = records.clip_factors()
         self._device = device
         self._digits: Any = None
         # Whether factors are rounded must not depend on the data, because rounding changes every
@@ -135,7 +137,7 @@ class Mixer:
         depend on the number of threads.
         """
         found = np.zeros((len(chosen), self._records.dimension))
-        part = self._of_stored if self._affine else self._of_rows
+        part = self._of_stored if self._affine else self._of_cut
         step = max(1, -(-len(chosen) // self._workers))
         starts = range(0, len(chosen), step)
         if len(starts) == 1 or chosen.size * self._records.dimension < _WORTH_A_THREAD:
@@ -145,9 +147,19 @@ class Mixer:
             list(pool.map(lambda i: part(chosen[i : i + step], found[i : i + step]), starts))
         return found
 
-    def _of_rows(self, chosen: Indices, found: Array) -> None:
-        for row, indices in zip(found, chosen, strict=True):
-            self._records.rows(indices).mean(axis=0, out=row)
+    def _of_cut(self, chosen: Indices, found: Array) -> None:
+        """Means of records that are scaled and cut one by one."""
+        records = self._records
+        assert records.box is not None
+        transformation = np.empty((4, found.shape[1]))
+        transformation[0], transformation[1] = records.scaling.factor, records.scaling.shift
+        transformation[2], transformation[3] = records.box
+
+        def add(flat: Any, rows: Indices, weights: Any, sums: Array) -> None:
+            self._row_sums.cut_numbers(flat, rows, weights, transformation, sums)
+
+        self._add_weighted(chosen, found, add)
+        found /= chosen.shape[1]
 
     def _of_stored(self, chosen: Indices, found: Array) -> None:
         """Means of the stored records, scaled while they are in the cache."""
@@ -161,16 +173,19 @@ class Mixer:
 
     def _add_numbers(self, chosen: Indices, sums: Array) -> None:
         """Weighted sums of stored numbers, in double precision."""
+        self._add_weighted(chosen, sums, self._row_sums.weighted_numbers)
+
+    def _add_weighted(self, chosen: Indices, sums: Array, add: Callable[..., None]) -> None:
+        """Add weighted rows by a compiled function, which takes rows of the usual types alone."""
         flat, weights = np.asarray(self._records.flat), self._factors
         if weights is None:
             weights = np.broadcast_to(1.0, len(flat))
         if flat.dtype.isnative and flat.dtype.char in _READ_AS_THEY_ARE:
-            self._row_sums.weighted_numbers(flat, chosen, weights, sums)
+            add(flat, chosen, weights, sums)
             return
         here = np.arange(chosen.shape[1])[None, :]
         for row, indices in zip(sums, chosen, strict=True):
-            cast = flat[indices].astype(np.float64)
-            self._row_sums.weighted_numbers(cast, here, weights[indices], row[None, :])
+            add(flat[indices].astype(np.float64), here, weights[indices], row[None, :])
 
     def _add_bytes(self, chosen: Indices, sums: Array) -> None:
         """Exact sums of bytes, weighted or not, which are taken in whole numbers."""

@@ -47,10 +47,11 @@ class Scaling:
     event: Event | None = None
 
     def apply(self, rows: NDArray[Any]) -> Array:
-        """The rows, shape (n, d), scaled, in double precision."""
+        """The rows, shape (n, d), scaled, in double precision; infinite where they overflow."""
         found = rows.astype(np.float64)
-        found *= self.factor
-        found += self.shift
+        with np.errstate(over="ignore"):
+            found *= self.factor
+            found += self.shift
         return found
 
     def as_dict(self) -> dict[str, Any]:
@@ -251,16 +252,18 @@ def noisy_statistics(
 def clip_factors(rows: Array, norm: float) -> Array:
     """A factor for each row, shape (n, d), that makes its L2 norm at most ``norm``.
 
-    The norm is kept below ``norm`` by a share of 2^-40, so that rounding cannot exceed it.
+    The norm is kept below ``norm`` by a share of 2^-40, so that rounding cannot exceed it. Each
+    factor depends on its own row alone. A row whose numbers or length overflow has the factor 0.
     """
     bound = _validate.positive("norm", norm)
     largest = np.abs(rows).max(axis=1, initial=0.0)
     # Rows are divided by their largest entry first, because squares of large numbers overflow.
     safe = np.where(largest > 0.0, largest, 1.0)
     # A length that overflows has the factor 0, and a factor that overflows becomes 1.
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         lengths = safe * np.linalg.norm(rows / safe[:, None], axis=1)
-        return np.asarray(np.minimum(1.0, bound * (1.0 - _GIVEN_AWAY) / lengths))
+        factors = np.minimum(1.0, bound * (1.0 - _GIVEN_AWAY) / lengths)
+    return np.asarray(np.where(np.isnan(factors), 0.0, factors))
 
 
 def clip_rows(rows: Array, norm: float) -> Array:
@@ -271,7 +274,12 @@ def clip_rows(rows: Array, norm: float) -> Array:
     ValueError
         If ``norm`` is not a finite number > 0.
     """
-    return np.asarray(rows * clip_factors(rows, norm)[:, None])
+    factors = clip_factors(rows, norm)
+    with np.errstate(invalid="ignore"):
+        found = rows * factors[:, None]
+    # Infinity times 0 is no number.
+    found[factors == 0.0] = 0.0
+    return np.asarray(found)
 
 
 def flat_rows(features: Any) -> NDArray[Any]:

@@ -59,6 +59,34 @@ def weighted_numbers(flat: Any, chosen: Any, weights: Any, sums: Any) -> None:
 
 
 @njit(nogil=True)
+def cut_numbers(flat: Any, chosen: Any, weights: Any, transformation: Any, sums: Any) -> None:
+    """Add to each row of ``sums`` the weighted sum of its rows, each scaled and cut before.
+
+    Every number is scaled, cut and weighted on its own, whatever the others are.
+
+    Parameters
+    ----------
+    flat : ndarray of any real type, shape (n, d)
+    chosen : ndarray of int64, shape (count, l)
+        Numbers of rows, in [0, n).
+    weights : ndarray of float64, shape (n,)
+    transformation : ndarray of float64, shape (4, d)
+        Factors, shifts, and the lower and upper limits of scaled numbers.
+    sums : ndarray of float64, shape (count, d)
+    """
+    count, size = chosen.shape
+    factor, shift = transformation[0], transformation[1]
+    lower, upper = transformation[2], transformation[3]
+    for t in range(count):
+        total = sums[t]
+        for s in range(size):
+            row, weight = flat[chosen[t, s]], weights[chosen[t, s]]
+            for x in range(total.size):
+                value = row[x] * factor[x] + shift[x]
+                total[x] += weight * min(max(value, lower[x]), upper[x])
+
+
+@njit(nogil=True)
 def plain_bytes(flat: Any, chosen: Any, sums: Any) -> None:
     """Add to each row of ``sums`` the exact sum of the rows of bytes that are chosen for it.
 
@@ -141,4 +169,4 @@ def weighted_bytes(flat: Any, chosen: Any, digits: Any, sums: Any) -> None:
                 sums[t, x] += np.float64(high[x]) * 2.0**_DIGIT_BITS + np.float64(low[x])
 
 
-__all__ = ["DIGITS", "plain_bytes", "split", "weighted_bytes", "weighted_numbers"]
+__all__ = ["DIGITS", "cut_numbers", "plain_bytes", "split", "weighted_bytes", "weighted_numbers"]

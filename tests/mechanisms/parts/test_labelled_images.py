@@ -27,8 +27,8 @@ def test_images_keep_their_shape():
         (np.zeros((2, 4)), [0, 1], {}, "image_shape for records of shape"),
         (np.zeros((2, 4)), [0, 1], {"image_shape": (1, 3, 2)}, "features to have 6 pixels"),
         (np.zeros((2, 4)), [0, 1], {"image_shape": (4,)}, "image_shape to be"),
-        (np.full((2, 1, 2, 2), 255), [0, 1], {}, r"features in \[-1, 1\], got 'values from 255"),
-        (np.full((2, 1, 2, 2), np.nan), [0, 1], {}, r"features in \[-1, 1\]"),
+        (np.full((2, 1, 2, 2), 255), [0, 1], {}, r"floating-point numbers in \[-1, 1\], scaled"),
+        (np.full((2, 1, 2, 2), np.nan), [0, 1], {}, "features to be finite"),
         (np.zeros((0, 1, 2, 2)), [], {}, "n >= 1"),
         (np.array([["a", "b"]]), [0], {}, "features to be numbers"),
         (np.zeros((2, 1, 2, 2)), [0, 2], {}, r"labels in 0, ..., 1, got 'values from 0 to 2"),
@@ -40,6 +40,16 @@ def test_images_keep_their_shape():
 def test_what_does_not_fit_is_refused(features, labels, options, message):
     with pytest.raises(ValueError, match=message):
         labelled_images(features, labels, classes=2, **options)
+
+
+@pytest.mark.parametrize("far", [1.5, -300.0, 1e300])
+def test_pixels_outside_are_cut_and_their_neighbours_are_not_told_apart(far):
+    inside = np.linspace(-1, 1, 8).reshape(2, 1, 2, 2)
+    outside = inside.copy()
+    outside[1, 0, 0, 0] = far
+    data = labelled_images(outside, [0, 1], classes=2)
+    inside[1, 0, 0, 0] = np.sign(far)
+    np.testing.assert_array_equal(data.images, inside.astype(np.float32))
 
 
 def test_balanced_labels():

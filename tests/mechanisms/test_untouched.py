@@ -1,0 +1,374 @@
+"""A record changes the releases that it is part of, and no bit of any other.
+
+Everything is drawn from a fixed seed. One record is changed: one pixel, a norm far beyond the clip,
+numbers that overflow, all pixels outside of their limits. Every release that the record is not part
+of is compared bit for bit. Where every release depends on all records (a generator that is trained
+on noisy sums, records that are learnt from noisy sums) the noisy pieces of other classes, or of
+samples without the record, are compared instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import rdpkit
+from rdpkit.mechanisms.algorithms import (
+    class_wise_dpmix,
+    dp_sinkhorn,
+    dpcda,
+    dpmix,
+    gaussian_synthesis,
+    ldpdc,
+    local_perturbation,
+    mechanism_names,
+    ndpdc,
+    noiseless_mixing,
+    random_projection,
+)
+from rdpkit.mechanisms.algorithms.dp_hp import HermiteFeatures, HermiteKernel
+from rdpkit.mechanisms.algorithms.dp_merf import RandomFourierFeatures
+from rdpkit.mechanisms.parts import mixing
+from rdpkit.mechanisms.parts.augmentation import draw_augmentation
+from rdpkit.mechanisms.parts.labelled_images import labelled_images
+from rdpkit.mechanisms.parts.mean_embedding import class_sums
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.random_extractor import random_convnet
+from rdpkit.mechanisms.parts.records import Records
+
+COUNT, WIDTH, CLASSES = 90, 12, 3
+LABELS = np.arange(COUNT) % CLASSES
+TOUCHED = 31  # of class 1
+KINDS = (np.uint8, np.int16, np.float32, np.float64)
+
+
+def features(kind):
+    rng = np.random.default_rng(4)
+    if np.issubdtype(kind, np.integer):
+        return rng.integers(0, 256, (COUNT, WIDTH)).astype(kind)
+    return rng.random((COUNT, WIDTH)).astype(kind)
+
+
+def scaling(kind):
+    return public_scaling(factor=1 / 255 if np.issubdtype(kind, np.integer) else 1.0)
+
+
+def one_pixel(rows):
+    rows[TOUCHED, 3] = rows.dtype.type(0) if rows[TOUCHED, 3] else rows.dtype.type(1)
+
+
+def far_away(rows):
+    integers = np.issubdtype(rows.dtype, np.integer)
+    rows[TOUCHED] = np.iinfo(rows.dtype).max if integers else 1e6
+
+
+def overflowing(rows):
+    integers = np.issubdtype(rows.dtype, np.integer)
+    rows[TOUCHED] = np.iinfo(rows.dtype).min if integers else -0.9 * np.finfo(rows.dtype).max
+
+
+CHANGES = (one_pixel, far_away, overflowing)
+
+
+def neighbours(kind, change):
+    before = features(kind)
+    after = before.copy()
+    change(after)
+    assert (before != after).any(axis=1).sum() == 1
+    return before, after
+
+
+def records(rows, *, labels=LABELS, **changes):
+    return Records(
+        features=rows,
+        labels=labels,
+        classes=CLASSES,
+        **{"scaling": scaling(rows.dtype.type), **changes},
+    )
+
+
+SIZES = (COUNT // CLASSES,) * CLASSES
+MIXTURES = {
+    "dpcda": (
+        dpcda.batches,
+        {"norm": 1.0},
+        rdpkit.DPCDA(
+            class_sizes=SIZES,
+            samples_per_class=20,
+            order_of_mixture=5,
+            clip_norm=1.0,
+            feature_noise=0.5,
+            label_noise=0.5,
+        ),
+    ),
+    "class-wise-dpmix": (
+        class_wise_dpmix.batches,
+        {"box": (0.0, 1.0)},
+        rdpkit.ClassWiseDPMix(
+            class_sizes=SIZES,
+            samples_per_class=20,
+            order_of_mixture=5,
+            feature_dimension=WIDTH,
+            label_dimension=CLASSES,
+            feature_noise=0.5,
+            label_noise=0.5,
+        ),
+    ),
+    "dpmix": (
+        dpmix.batches,
+        {"box": (0.0, 1.0)},
+        rdpkit.DPMix(
+            population_size=COUNT,
+            releases=60,
+            order_of_mixture=5,
+            feature_dimension=WIDTH,
+            label_dimension=CLASSES,
+            feature_noise=0.5,
+            label_noise=0.5,
+        ),
+    ),
+}
+MIXTURES["dpcda-algorithm-1"] = MIXTURES["dpcda"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MIXTURES)
+def test_means_without_the_record_keep_every_bit(monkeypatch, name, kind, change):
+    batches, limits, event = MIXTURES[name]
+    drawn = []
+
+    class Recording(mixing.Mixer):
+        __slots__ = ()
+
+        def means(self, chosen):
+            drawn.append(chosen)
+            return super().means(chosen)
+
+    for module in (mixing, dpmix):
+        monkeypatch.setattr(module, "Mixer", Recording)
+    found = []
+    for rows in neighbours(kind, change):
+        made = list(batches(records(rows, **limits), event=event, noise=NoiseSource.seeded(6)))
+        found.append([np.concatenate(parts) for parts in zip(*made, strict=True)])
+    half = len(drawn) // 2
+    chosen, again = np.concatenate(drawn[:half]), np.concatenate(drawn[half:])
+    np.testing.assert_array_equal(chosen, again)
+    touched = (chosen == TOUCHED).any(axis=1)
+    assert 0 < touched.sum() < len(touched) - 20
+    (first, labels), (second, other_labels) = found
+    np.testing.assert_array_equal(first[~touched], second[~touched])
+    np.testing.assert_array_equal(labels[~touched], other_labels[~touched])
+    # So that the comparison can fail: a clipped record far away may stay where it was.
+    assert (first[touched] != second[touched]).any()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limits", [{}, {"norm": 1.0}, {"box": (0.0, 1.0)}])
+def test_means_keep_every_bit_when_a_record_goes_or_changes_its_class(kind, change, limits):
+    """A class's subsets depend on its size, so the same subsets are taken of both data sets."""
+    before, after = neighbours(kind, change)
+    there = np.delete(np.arange(COUNT), TOUCHED)
+    chosen = np.random.default_rng(1).choice(there, (40, 7))
+    other_class = LABELS.copy()
+    other_class[TOUCHED] = 2
+    expected = mixing.Mixer(records(before, **limits)).means(chosen)
+    moved = mixing.Mixer(records(after, labels=other_class, **limits)).means(chosen)
+    np.testing.assert_array_equal(moved, expected)
+    gone = records(np.delete(after, TOUCHED, axis=0), labels=LABELS[there], **limits)
+    renumbered = np.where(chosen > TOUCHED, chosen - 1, chosen)
+    np.testing.assert_array_equal(mixing.Mixer(gone).means(renumbered), expected)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_poisson_sums_without_the_record_keep_every_bit(monkeypatch, kind, change):
+    event = rdpkit.LDPDC(
+        class_sizes=SIZES,
+        group_size=4.0,
+        samples_per_class=20,
+        noise_std=1.0,
+        value_bound=1.0,
+        dimension=WIDTH,
+    )
+    drawn = []
+
+    def recorded(population, probability, *, noise):
+        drawn.append(original(population, probability, noise=noise))
+        return drawn[-1]
+
+    original = ldpdc.poisson_sample
+    monkeypatch.setattr(ldpdc, "poisson_sample", recorded)
+    found = []
+    for rows in neighbours(kind, change):
+        data = records(rows, box=(-1.0, 1.0))
+        made = ldpdc.batches(data, event=event, noise=NoiseSource.seeded(6))
+        found.append(np.concatenate([part for part, _ in made]))
+    place = int(np.flatnonzero(data.members[1] == TOUCHED)[0])
+    touched = np.array([t // 20 == 1 and place in drawn[t] for t in range(60)])
+    assert 0 < touched.sum() < 20
+    np.testing.assert_array_equal(found[0][~touched], found[1][~touched])
+    assert (found[0][touched] != found[1][touched]).any(axis=1).all()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_mixing_without_noise_keeps_every_other_class(change):
+    made = [
+        noiseless_mixing.synthesize(
+            rows,
+            LABELS,
+            classes=CLASSES,
+            options=noiseless_mixing.NoiselessMixingOptions(
+                samples_per_class=20, order_of_mixture=5, clip_norm=1.0
+            ),
+            seed=3,
+            scaling=public_scaling(),
+            noise=NoiseSource.seeded(0),
+        ).features
+        for rows in neighbours(np.float64, change)
+    ]
+    np.testing.assert_array_equal(made[0][:20], made[1][:20])
+    np.testing.assert_array_equal(made[0][40:], made[1][40:])
+    assert (made[0] != made[1]).any()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("projected", [False, True])
+def test_noisy_records_keep_every_other_row(kind, change, projected):
+    options = local_perturbation.SMALL
+    matrix = random_projection.projection_matrix(WIDTH, 5, seed=2) if projected else None
+    norm = {} if projected else {"norm": options.clip_norm}
+    found = []
+    for rows in neighbours(kind, change):
+        made = local_perturbation.batches(
+            records(rows, **norm), options=options, noise=NoiseSource.seeded(6), projection=matrix
+        )
+        found.append(np.concatenate([np.column_stack(part) for part in made]))
+    assert np.isfinite(found[1]).all()
+    others = np.arange(COUNT) != TOUCHED
+    np.testing.assert_array_equal(found[0][others], found[1][others])
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_of_other_classes_keep_every_bit(kind, change):
+    found = []
+    for rows in neighbours(kind, change):
+        made = gaussian_synthesis.batches(
+            records(rows, box=(-1.0, 1.0)),
+            outputs=10,
+            min_eigenvalue=1e-6,
+            noise=NoiseSource.seeded(6),
+        )
+        found.append(np.concatenate([part for part, _ in made]))
+    first, second = (np.delete(one, slice(10, 20), axis=0) for one in found)
+    np.testing.assert_array_equal(first, second)
+    assert (found[0][10:20] != found[1][10:20]).any()
+
+
+def images(change):
+    """Two neighbouring data sets of 4 x 3 pixels."""
+    return [
+        labelled_images(rows, LABELS, classes=CLASSES, image_shape=(1, 4, 3))
+        for rows in neighbours(np.float64, change)
+    ]
+
+
+def fourier():
+    return RandomFourierFeatures(
+        size=20,
+        dimension=WIDTH,
+        squared_length_scale=10.0,
+        generator=torch.Generator().manual_seed(1),
+    )
+
+
+def hermite():
+    return HermiteFeatures(
+        HermiteKernel(), dimension=WIDTH, generator=torch.Generator().manual_seed(1)
+    )
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("make", [fourier, hermite])
+def test_embeddings_of_other_classes_keep_every_bit(make, change):
+    """DP-MERF and DP-HP: the generator depends on all classes, each sum on one."""
+    first, second = (class_sums(data, make(), device="cpu") for data in images(change))
+    np.testing.assert_array_equal(first[[0, 2]], second[[0, 2]])
+    assert (first[1] != second[1]).any()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("operation", [None, "color", "rotate"])
+def test_representations_of_other_records_keep_every_bit(change, operation):
+    """NDPDC: the learnt records depend on all classes, each representation on one record."""
+    extractor = random_convnet(1, shape=(1, 4, 3), width=8, depth=1)
+    generator = torch.Generator().manual_seed(2)
+    augmentation = (
+        None if operation is None else draw_augmentation(generator, operations=(operation,))
+    )
+    found = []
+    for data in images(change):
+        batch = torch.from_numpy(data.images)
+        if augmentation is not None:
+            batch = augmentation(batch)
+        rows = ndpdc.clip_representations(extractor.embed(batch), clip_norm=1.0)
+        sums = [
+            ndpdc.clipped_sum(
+                data.of_class(label), extractor=extractor, augmentation=augmentation, clip_norm=1.0
+            )
+            for label in range(CLASSES)
+        ]
+        found.append((rows.numpy(), np.array(sums)))
+    (first, sums), (second, other_sums) = found
+    others = np.arange(COUNT) != TOUCHED
+    np.testing.assert_array_equal(first[others], second[others])
+    np.testing.assert_array_equal(sums[[0, 2]], other_sums[[0, 2]])
+    assert (first[TOUCHED] != second[TOUCHED]).any()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_gradients_of_samples_without_the_record_keep_every_bit(change):
+    """DP-Sinkhorn: the generator depends on all samples, each gradient on one."""
+    generated = torch.linspace(-1.0, 1.0, 5 * WIDTH).reshape(5, 1, 4, 3)
+    wanted = torch.tensor([0, 1, 2, 0, 1])
+    for sample, same in ((np.arange(20), True), (np.arange(20, 40), False)):
+        found = [
+            dp_sinkhorn.noisy_gradient(
+                generated,
+                wanted,
+                data.images[sample],
+                data.labels[sample],
+                clip_norm=0.5,
+                noise_std=1.0,
+                noise=NoiseSource.seeded(3),
+                transport=dp_sinkhorn.Transport(
+                    regularisation=0.05, sinkhorn_steps=5, label_weight=1.0
+                ),
+            )
+            for data in images(change)
+        ]
+        assert np.array_equal(*found) is same
+
+
+def test_every_mechanism_is_compared():
+    """A new mechanism needs a comparison above, or a reason here."""
+    compared = {
+        *MIXTURES,
+        "ldpdc",
+        "noiseless-mixing",
+        "local-perturbation",
+        "random-projection",
+        "gaussian-synthesis",
+        "dp-merf",
+        "dp-hp",
+        "ndpdc",
+        "dp-sinkhorn",
+    }
+    # The records themselves, and a baseline without noise that matches exact means.
+    without_privacy = {"original", "distribution-matching"}
+    assert compared | without_privacy == set(mechanism_names())
