@@ -289,15 +289,22 @@ def _adversarial(
     if left <= 0 or (known and of_its_own):
         # The code need not take other data than its event speaks of.
         return known
-    sizes = any(_says_sizes(part) for part in parts)
-    population = max((getattr(part, "population_size", 0) for part in parts), default=0)
+    layout, population = None, 0
+    if any(_says_sizes(part) for part in parts):
+        layout = LabelLayout.of_pair(known[0]) if known else None
+        population = max(getattr(part, "population_size", 0) for part in parts)
+        size = known[0].size if known else population
+        if said.records is not None and size and said.records != size:
+            raise ValueError(
+                f"Expected records (--records) to be {size}, as the event says, got {said.records}."
+            )
     domain = DataDomain(
         dimension=said.dimension,
         record_norm=said.record_norm or _norm_of(event),
         bounded=said.record_norm is not None,
         records=said.records or population or None,
         classes=said.classes,
-        layout=LabelLayout.of_pair(known[0]) if known and sizes else None,
+        layout=layout,
     )
     made = adversarial_neighbours(domain, adjacency=adjacency, count=left, seed=options.seed)
     return [*known, *made]
