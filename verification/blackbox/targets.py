@@ -39,8 +39,10 @@ class TargetDescription:
     ``event``, an :class:`rdpkit.Event`, and an attribute ``adjacency``. Three more attributes are
     optional: a method ``neighbours()`` that returns a pair of data sets, each (features, labels),
     or :class:`rdpkit.verification.blackbox.neighbours.Neighbours`; a number ``dimension``, the
-    features of the worst-case pair that is used without such a method; and a method
-    ``score(outputs)`` that turns flattened outputs of shape (n, d) into scores of shape (n,).
+    features of a record; and a method ``score(outputs)`` that turns flattened outputs of shape
+    (n, d) into scores of shape (n,). What else a target may say of its data, and which pairs it is
+    tested on without such a method, says
+    :func:`rdpkit.verification.blackbox.pairs_of_target.pairs_of_target`.
 
     Whether it has a description or not, a target may have a method ``summary(release)`` that makes
     of a release what is tested in its place, such as an array: for releases that are none of the
@@ -53,7 +55,7 @@ class TargetDescription:
     adjacency : Adjacency
         The neighbouring relation of the claim.
     neighbours : callable
-        Makes the pairs of data sets.
+        Makes its own pairs of data sets, or the event's worst-case pair if it brings none.
     score : NamedScore or None
         A score that is tested in addition to those that are learnt.
     """

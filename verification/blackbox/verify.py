@@ -32,6 +32,7 @@ from rdpkit.verification.blackbox.options import (
     MOST_PAIRS,
     VerificationOptions,
 )
+from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.blackbox.scores import NamedScore, has_classifiers
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
@@ -83,11 +84,12 @@ def verify(
         default the target's own (:class:`rdpkit.verification.blackbox.targets.TargetDescription`),
         which every mechanism of the zoo has.
     neighbours : Neighbours or sequence of Neighbours, optional
-        The data sets. If there are several pairs, some runs are made to find the one on which the
-        outputs differ most, and only that pair is tested. By default the target's own.
+        The data sets, the most important pair first. Most runs are made on the pair on which the
+        outputs differ most. By default the pairs that the options ask for, as for ``rdpkit
+        verify``: the target's own, or adversarial ones.
     options : VerificationOptions, optional
-        The error rate, the seed, and how many runs to make. The options about data sets have no
-        effect here: :func:`rdpkit.verification.blackbox.candidate_pairs.pairs_to_test` reads them.
+        The error rate, the seed, how many runs to make, and which data sets to make if none are
+        handed in.
     jobs : int, optional
         Processes, as in joblib: -1 for all cores. By default what ``joblib.parallel_config`` says,
         with which a Dask or Ray cluster takes over, and otherwise a single process.
@@ -119,7 +121,7 @@ def verify(
     chosen = (options or VerificationOptions()).seeded()
     assert chosen.seed is not None
     subject = find_target(what=target)
-    tested, pairs, own_score = _of_target(subject, claim, neighbours, score)
+    tested, pairs, own_score = _of_target(subject, claim, neighbours, score, chosen)
     runner = MechanismRunner(subject, seed=chosen.seed, jobs=jobs)
     spending = Spending(
         runner,
@@ -168,6 +170,7 @@ def _of_target(
     claim: ClaimUnderTest | None,
     neighbours: Neighbours | Sequence[Neighbours] | None,
     score: OutputScore | None,
+    options: VerificationOptions,
 ) -> tuple[ClaimUnderTest, list[Neighbours], NamedScore | None]:
     """The claim, the pairs and the score, from the arguments or from the target itself."""
     own = subject.own
@@ -177,9 +180,7 @@ def _of_target(
         claim = event_claim(own.event, adjacency=own.adjacency)
     _validate.one_of_a_kind("claim", claim, ClaimUnderTest)
     if neighbours is None:
-        if own is None:
-            raise ValueError("Expected neighbours: the target has none of its own.")
-        neighbours = own.neighbours()
+        neighbours = pairs_of_target(subject, claim=claim, options=options)
     pairs = [neighbours] if isinstance(neighbours, Neighbours) else list(neighbours)
     if not pairs:
         raise _validate.fail("neighbours", "to be at least one pair", neighbours)

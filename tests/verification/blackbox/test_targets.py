@@ -28,7 +28,8 @@ class Sum:
 
     def many(self, dataset, rng, count):
         noise = rng.normal(0.0, self.std, (count, dataset.dimension))
-        return dataset.features.sum(axis=0) + noise
+        norms = np.linalg.norm(dataset.features, axis=1, keepdims=True)
+        return (dataset.features / np.maximum(1.0, norms)).sum(axis=0) + noise
 
 
 def with_neighbours(made):
@@ -160,8 +161,9 @@ def test_an_adjacency_that_is_none():
 def test_no_dimension_for_the_worst_pair():
     its = Sum()
     its.dimension = None
+    options = VerificationOptions(samples=1000, neighbours="own")
     with pytest.raises(ValueError, match="Expected a dimension"):
-        verify(its, options=VerificationOptions(samples=1000))
+        verify(its, options=options)
 
 
 def test_mechanisms_of_the_zoo():
