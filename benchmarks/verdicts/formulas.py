@@ -6,6 +6,7 @@ hide itself here.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -23,6 +24,7 @@ def gaussian_delta(epsilon: float, noise: float) -> float:
     return float(upper - lower)
 
 
+@functools.cache
 def gaussian_noise(epsilon: float, delta: float) -> float:
     """The smallest noise at sensitivity 1 that is (epsilon, delta)-DP, rounded up by 1e-9."""
     found = brentq(lambda noise: gaussian_delta(epsilon, noise) - delta, 1e-2, 1e3, xtol=1e-13)

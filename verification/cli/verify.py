@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +18,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.cli.option_types import ADJACENCY
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, printable
 from rdpkit.verification.blackbox.options import (
     MODELS,
@@ -25,12 +28,15 @@ from rdpkit.verification.blackbox.options import (
     VerificationOptions,
     read_options,
 )
+from rdpkit.verification.outputs import CODE_OUTPUTS
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
     from rdpkit.verification.blackbox.detection_rates import DetectionRate
     from rdpkit.verification.blackbox.verification_result import VerificationResult
+    from rdpkit.verification.evidence.outcomes import TargetOutcome
     from rdpkit.verification.evidence.requests import VerificationRequest
+    from rdpkit.verification.outputs.tests_of_code import CodeView
 
 # Options about one claim, which --zoo refuses because its mechanisms have claims of their own.
 _CLAIM_OPTIONS = {
@@ -59,13 +65,26 @@ def _verification_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
+def _output_options(function: Callable[..., None]) -> Callable[..., None]:
+    """An option for each file that can be written."""
+    for output in reversed(CODE_OUTPUTS):
+        function = click.option(
+            f"--{output.name}",
+            output.name,
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help=output.help,
+        )(function)
+    return function
+
+
 def _default_of(option: Option) -> str:
     default = option.usual or ("" if option.default is None else f"{option.default}")
     return f" [default: {default}]" if default else ""
 
 
 @click.command()
-@click.argument("target", required=False)
+@click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--zoo", is_flag=True, help="Verify all mechanisms of the zoo, and print the power.")
 @click.option("--list", "list_them", is_flag=True, help="List the mechanisms of the zoo.")
 @click.option(
@@ -113,11 +132,12 @@ def _default_of(option: Option) -> str:
     is_flag=True,
     help="Exit with status 1 also if diagnostics doubt that the test could notice a violation.",
 )
+@_output_options
 @format_option
 @one_line_errors
 def verify(
     *,
-    target: str | None,
+    targets: tuple[str, ...],
     zoo: bool,
     list_them: bool,
     strict: bool,
@@ -137,35 +157,114 @@ def verify(
     A mechanism of the zoo has its own claim and data sets, and so has any callable with
     attributes event and adjacency: it needs no other option.
 
+    Several targets are tested one after the other, each at an equal part of the false-alarm rate,
+    so that the rate holds for all of them together.
+
     Exit status: 0 not rejected, 1 rejected or a mistake was named, 2 bad usage or bad input, which
     includes a mechanism that raises or returns NaN.
     """
-    if [target is not None, zoo, list_them].count(True) != 1:
+    if [bool(targets), zoo, list_them].count(True) != 1:
         raise ValueError("Expected exactly one of TARGET, --zoo and --list.")
+    twice = [name for place, name in enumerate(targets) if name in targets[:place]]
+    if twice:
+        raise ValueError(f"Expected every TARGET once, got {twice[0]!r} twice.")
+    to_write = _to_write(given)
     if list_them:
         _list(output_format)
         return
     options = read_options(given, by_flag=True)
     with _in_backend(backend):
-        if target is None:
-            failed = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
+        if zoo:
+            views = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
         else:
-            request = _request(target, given, options)
-            result = _verify_one(request, jobs)
-            failed = result.failed or (strict and bool(result.outcome.diagnostics))
-            replay = request.replay(result)
-            if output_format == "json":
-                click.echo(as_json({**result.as_dict(), "replay": replay}))
-            else:
-                click.echo("\n".join(printable(line) for line in _lines(result, replay)))
-    if failed:
+            requests = _requests(targets, given, options)
+            alone = len(targets) == 1 and not to_write
+            views = _verify_targets(requests, jobs, output_format, strict=strict, alone=alone)
+    for path, content in to_write:
+        write_whole(path, content(views))
+    errors = [view for view in views if view.verdict == "error"]
+    for view in errors:
+        click.echo(printable(f"Error: {view.headline}"), err=True)
+    if errors:
+        sys.exit(2)
+    if any(view.rule for view in views):
         sys.exit(1)
 
 
-def _request(
-    target: str, given: dict[str, Any], options: VerificationOptions
-) -> VerificationRequest:
-    """The test that the options ask for."""
+def _to_write(given: dict[str, Any]) -> list[tuple[Path, Callable[[Sequence[CodeView]], str]]]:
+    """The files that were asked for, each with the function that makes its content.
+
+    Their options are taken out of the others. A folder that does not exist is noticed before hours
+    of tests, and not after them.
+    """
+    found = []
+    for output in CODE_OUTPUTS:
+        path = given.pop(output.name)
+        if path is not None:
+            if not path.absolute().parent.is_dir():
+                raise ValueError(f"Expected --{output.name} to be in a folder, got {str(path)!r}.")
+            found.append((path, output.load()))
+    return found
+
+
+def _verify_targets(
+    requests: list[VerificationRequest],
+    jobs: int,
+    output_format: str,
+    *,
+    strict: bool,
+    alone: bool,
+) -> list[CodeView]:
+    """Test every target, print what comes out, and return it in words for files."""
+    # Imported where it is needed, so that help is printed at once.
+    from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415
+        counted_verdicts,
+        view_of_outcome,
+    )
+
+    several = len(requests) > 1
+    outcomes = []
+    for request in requests:
+        outcome = _outcome(request, jobs, alone=alone)
+        outcomes.append(outcome)
+        if output_format != "json" and outcome.result is not None:
+            lines = [*_lines(outcome.result, outcome.replay), *([""] if several else [])]
+            click.echo("\n".join(map(printable, lines)))
+    views = [view_of_outcome(outcome, strict=strict) for outcome in outcomes]
+    if output_format == "json":
+        entries = [outcome.as_dict() for outcome in outcomes]
+        click.echo(as_json({"targets": entries} if several else entries[0]))
+    elif several:
+        rate = sum(request.options.false_alarm_rate for request in requests)
+        counts = f"{len(requests)} targets: {counted_verdicts(views)}"
+        click.echo(f"{counts} (false-alarm rate {rate:g} for all together)")
+    return views
+
+
+def _outcome(request: VerificationRequest, jobs: int, *, alone: bool) -> TargetOutcome:
+    """Test one target; among several, one that cannot be tested does not end the others."""
+    from rdpkit.verification.blackbox.targets import target  # noqa: PLC0415 - as above
+    from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of  # noqa: PLC0415
+
+    try:
+        subject = target(request.target)
+        result = _verify_one(request, jobs)
+    except (ValueError, ArithmeticError, OSError) as error:
+        if alone:
+            raise
+        return TargetOutcome(target=request.target, error=str(error))
+    return TargetOutcome(
+        target=request.target,
+        result=result,
+        replay=request.replay(result),
+        place=place_of(subject.mechanism()),
+    )
+
+
+def _requests(
+    targets: tuple[str, ...], given: dict[str, Any], options: VerificationOptions
+) -> list[VerificationRequest]:
+    """The tests that the options ask for; they share the false-alarm rate."""
     # Imported where it is needed, so that help is printed at once.
     from rdpkit.verification.evidence.requests import (  # noqa: PLC0415
         ClaimOptions,
@@ -182,7 +281,9 @@ def _request(
         adjacency=None if adjacency is None else Adjacency.parse(adjacency),
         view=given["view"],
     )
-    return VerificationRequest(target=target, claim=claim, options=options)
+    rate = options.false_alarm_rate / len(targets)
+    shared = dataclasses.replace(options, false_alarm_rate=rate)
+    return [VerificationRequest(target=target, claim=claim, options=shared) for target in targets]
 
 
 def _verify_one(request: VerificationRequest, jobs: int) -> VerificationResult:
@@ -279,10 +380,11 @@ def _verify_zoo(
     repeats: int,
     jobs: int,
     output_format: str,
-) -> bool:
-    """Verify every mechanism of the zoo many times, and say whether one came out wrong."""
+) -> list[CodeView]:
+    """Verify every mechanism of the zoo many times, print the power, and return it in words."""
     from rdpkit.verification.blackbox import zoo  # noqa: PLC0415 - as above
     from rdpkit.verification.blackbox.detection_rates import measure  # noqa: PLC0415
+    from rdpkit.verification.outputs.tests_of_code import view_of_rate  # noqa: PLC0415
 
     refused = _words(given, _FOR_THE_ZOO)
     if refused:
@@ -300,7 +402,7 @@ def _verify_zoo(
     else:
         _print_rates(found)
         click.echo(f"replay  {replay}")
-    return not all(rate.as_it_should_be for rate in found)
+    return [view_of_rate(rate) for rate in found]
 
 
 def _print_rates(found: list[DetectionRate]) -> None:

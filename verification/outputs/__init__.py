@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.baseline import Comparison
@@ -66,8 +66,8 @@ class Output:
     help: str
     suffix: str = ""
 
-    def load(self) -> Callable[[AuditResult], str]:
-        """The function that makes the text of the file.
+    def load(self) -> Callable[[Any], str]:
+        """The function that makes the text of the file; of what, the list of outputs says.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Output:
             If it cannot be imported.
         """
         try:
-            function: Callable[[AuditResult], str] = pkgutil.resolve_name(self.function)
+            function: Callable[[Any], str] = pkgutil.resolve_name(self.function)
         except (ImportError, AttributeError, ValueError) as error:
             raise ValueError(
                 f"The output --{self.name} cannot be loaded from {self.function!r}: {error}. "
@@ -100,6 +100,18 @@ OUTPUTS = (
     Output(name="badge", suffix=".json", function=f"{_HERE}.badge:badge_json", help=_BADGE),
 )
 """The outputs of this package, in the order in which help lists them."""
+
+_CODE = f"{_HERE}.tests_of_code"
+CODE_OUTPUTS = (
+    Output(name="junit", function=f"{_CODE}:junit_of_tests", help="Write JUnit XML to this file."),
+    Output(
+        name="sarif", function=f"{_CODE}:sarif_of_tests", help="Write SARIF 2.1.0 to this file."
+    ),
+    Output(
+        name="summary", function=f"{_CODE}:summary_of_tests", help="Write Markdown to this file."
+    ),
+)
+"""The outputs of ``rdpkit verify``, which are made of tests of code instead of an audit."""
 
 
 def known_outputs() -> dict[str, list[Output]]:
@@ -134,4 +146,12 @@ def output_for(name: str, path: Path) -> Output:
     raise ValueError(f"Expected --{name} to end in {suffixes}, got {str(path)!r}.")
 
 
-__all__ = ["GROUP", "OUTPUTS", "AuditResult", "Output", "known_outputs", "output_for"]
+__all__ = [
+    "CODE_OUTPUTS",
+    "GROUP",
+    "OUTPUTS",
+    "AuditResult",
+    "Output",
+    "known_outputs",
+    "output_for",
+]

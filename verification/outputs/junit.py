@@ -1,17 +1,72 @@
-"""JUnit XML: a test case for each claim."""
+"""JUnit XML: a test case for each claim, or for each target of a test of code."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from xml.etree import ElementTree as Xml
 
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.rules import Rule, failures
+from rdpkit.verification.auditing.rules import FailOn, failures
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.view import headline, report, sandwich
 
 # Characters that XML 1.0 does not allow, not even escaped.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JUnitProblem:
+    """What is wrong with a case.
+
+    Parameters
+    ----------
+    kind : str
+        The rule that is broken.
+    message : str
+        One sentence.
+    text : str
+        The whole story, line by line.
+    is_error : bool
+        Whether the case could not be judged at all.
+    """
+
+    kind: str
+    message: str
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JUnitCase:
+    """One test case.
+
+    Parameters
+    ----------
+    suite : str
+        The suite that it belongs to.
+    name : str
+        Its name.
+    place : tuple of str and int, or None
+        The file and the line that it is about.
+    problem : JUnitProblem or None
+        What is wrong; None if it passes.
+    output : str
+        What else there is to say.
+    seconds : float or None
+        How long it took.
+    skipped : str
+        Why it was not run; empty if it was.
+    """
+
+    suite: str
+    name: str
+    place: tuple[str, int] | None = None
+    problem: JUnitProblem | None = None
+    output: str = ""
+    seconds: float | None = None
+    skipped: str = ""
 
 
 def junit_xml(result: AuditResult) -> str:
@@ -27,39 +82,81 @@ def junit_xml(result: AuditResult) -> str:
     str
         The document.
     """
-    judged = [(finding, failures(finding, result.fail_on)) for finding in result.findings]
-    files: dict[str, list[tuple[Finding, tuple[Rule, ...]]]] = {}
-    for finding, rules in judged:
-        files.setdefault(finding.claim.origin, []).append((finding, rules))
-    root = Xml.Element("testsuites", {"name": "privacy claims", **_counts(judged)})
-    for origin, group in files.items():
-        counts = {**_counts(group), "errors": "0", "skipped": "0"}
-        suite = Xml.SubElement(root, "testsuite", {"name": _text(origin), **counts})
-        for finding, rules in group:
-            _add_case(suite, finding, rules)
+    return junit_document(
+        "privacy claims", [_case(finding, result.fail_on) for finding in result.findings]
+    )
+
+
+def junit_document(title: str, cases: Iterable[JUnitCase]) -> str:
+    """Cases as a document of JUnit XML; characters that XML does not allow are replaced."""
+    every = list(cases)
+    suites: dict[str, list[JUnitCase]] = {}
+    for case in every:
+        suites.setdefault(case.suite, []).append(case)
+    counted = ("tests", "failures")
+    root = Xml.Element(
+        "testsuites", {"name": title, **{k: v for k, v in _counts(every).items() if k in counted}}
+    )
+    for name, group in suites.items():
+        suite = Xml.SubElement(root, "testsuite", {"name": _text(name), **_counts(group)})
+        for case in group:
+            _add(suite, case)
     Xml.indent(root)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, encoding="unicode") + "\n"
     )
 
 
-def _counts(judged: list[tuple[Finding, tuple[Rule, ...]]]) -> dict[str, str]:
-    failed = sum(bool(rules) for _, rules in judged)
-    return {"tests": str(len(judged)), "failures": str(failed)}
-
-
-def _add_case(suite: Xml.Element, finding: Finding, rules: tuple[Rule, ...]) -> None:
+def _case(finding: Finding, fail_on: FailOn) -> JUnitCase:
     claim = finding.claim
-    origin = _text(claim.origin)
-    place = {"classname": origin, "name": _text(claim.id), "file": origin, "line": str(claim.line)}
-    case = Xml.SubElement(suite, "testcase", place)
+    rules = failures(finding, fail_on)
+    problem = None
     if rules:
-        message = _text(headline(finding, rules[0]))
-        failure = Xml.SubElement(case, "failure", type=rules[0].value, message=message)
-        failure.text = _text("\n".join(report(finding, rules)))
+        problem = JUnitProblem(
+            kind=rules[0].value,
+            message=headline(finding, rules[0]),
+            text="\n".join(report(finding, rules)),
+        )
     lines = [f"{finding.reproduction.value}, {finding.soundness.value}"]
     lines += [f"{name}: {text}" for name, text in sandwich(finding)]
-    Xml.SubElement(case, "system-out").text = _text("\n".join(lines))
+    return JUnitCase(
+        suite=claim.origin,
+        name=claim.id,
+        place=(claim.origin, claim.line),
+        problem=problem,
+        output="\n".join(lines),
+    )
+
+
+def _counts(cases: list[JUnitCase]) -> dict[str, str]:
+    problems = [case.problem for case in cases if case.problem is not None]
+    errors = sum(problem.is_error for problem in problems)
+    return {
+        "tests": str(len(cases)),
+        "failures": str(len(problems) - errors),
+        "errors": str(errors),
+        "skipped": str(sum(bool(case.skipped) for case in cases)),
+    }
+
+
+def _add(suite: Xml.Element, case: JUnitCase) -> None:
+    about = {"classname": _text(case.suite), "name": _text(case.name)}
+    if case.place is not None:
+        about |= {"file": _text(case.place[0]), "line": str(case.place[1])}
+    if case.seconds is not None:
+        about["time"] = f"{case.seconds:.3f}"
+    element = Xml.SubElement(suite, "testcase", about)
+    if case.skipped:
+        Xml.SubElement(element, "skipped", message=_text(case.skipped))
+    if case.problem is not None:
+        found = Xml.SubElement(
+            element,
+            "error" if case.problem.is_error else "failure",
+            type=case.problem.kind,
+            message=_text(case.problem.message),
+        )
+        found.text = _text(case.problem.text)
+    Xml.SubElement(element, "system-out").text = _text(case.output)
 
 
 def _text(text: str) -> str:
@@ -67,4 +164,4 @@ def _text(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-__all__ = ["junit_xml"]
+__all__ = ["JUnitCase", "JUnitProblem", "junit_document", "junit_xml"]

@@ -1,10 +1,11 @@
-"""SARIF 2.1.0: what is wrong, at the line of the claims file at which the claim begins."""
+"""SARIF 2.1.0: what is wrong, at the line of the claim, or of the code that was tested."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -49,13 +50,82 @@ def sarif(result: AuditResult, *, root: Path | None = None) -> str:
     str
         The document, JSON.
     """
-    base = (root or Path.cwd()).resolve()
-    rules = list(Rule)
     results = []
     for finding in result.findings:
         failing = failures(finding, result.fail_on)
         for rule in broken_rules(finding, slack_above=result.fail_on.slack_above):
-            results.append(_result(finding, rule, rules.index(rule), rule in failing, base))
+            results.append(_result(finding, rule, is_failure=rule in failing))
+    rules = [
+        SarifRule(id=_RULE_IDS[rule], meaning=MEANING[rule], level=_LEVELS[rule]) for rule in Rule
+    ]
+    return sarif_log("audit", "claims", rules, results, root=root)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SarifRule:
+    """A rule that a result may break.
+
+    Parameters
+    ----------
+    id : str
+        Its name, which never changes, because other programs store it.
+    meaning : str
+        What it says, in a sentence.
+    level : str
+        "error", "warning" or "note".
+    page : str
+        Where the documentation explains it.
+    """
+
+    id: str
+    meaning: str
+    level: str
+    page: str = "docs/claims.md, Verdicts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SarifResult:
+    """A broken rule.
+
+    Parameters
+    ----------
+    rule : str
+        The rule's id.
+    level : str
+        "error", "warning" or "note".
+    message : str
+        What is wrong, and what to do about it.
+    name, kind : str
+        What it is about, and what kind of thing that is. Fingerprints are made of the name.
+    place : tuple of str and int, or None
+        The file and the line; None if they are not known.
+    properties : dict
+        Plain values for programs.
+    """
+
+    rule: str
+    level: str
+    message: str
+    name: str
+    kind: str
+    place: tuple[str, int] | None
+    properties: dict[str, Any]
+
+
+def sarif_log(
+    command: str,
+    category: str,
+    rules: list[SarifRule],
+    results: list[SarifResult],
+    *,
+    root: Path | None = None,
+) -> str:
+    """Results as a log of one run of a command; ``category`` tells such logs apart.
+
+    Texts that a claims file or code may hold become neither links nor placeholders.
+    """
+    base = (root or Path.cwd()).resolve()
+    places = [rule.id for rule in rules]
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -63,15 +133,17 @@ def sarif(result: AuditResult, *, root: Path | None = None) -> str:
             {
                 "tool": {
                     "driver": {
-                        "name": "rdpkit audit",
+                        "name": f"rdpkit {command}",
                         "semanticVersion": _semantic(rdpkit.__version__),
                         "rules": [_rule(rule) for rule in rules],
                     }
                 },
-                "automationDetails": {"id": "rdpkit/claims/"},
+                "automationDetails": {"id": f"rdpkit/{category}/"},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [{"executionSuccessful": True}],
-                "results": results,
+                "results": [
+                    _as_table(result, places.index(result.rule), base) for result in results
+                ],
             }
         ],
     }
@@ -85,21 +157,19 @@ def _semantic(version: str) -> str:
     return ".".join([*numbers, "0", "0", "0"][:3])
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def _rule(rule: SarifRule) -> dict[str, Any]:
     return {
-        "id": _RULE_IDS[rule],
-        "name": "Claim" + rule.value.capitalize(),
-        "shortDescription": {"text": MEANING[rule]},
-        "fullDescription": {"text": MEANING[rule]},
-        "help": {"text": f"{MEANING[rule]} See docs/claims.md, Verdicts."},
-        "defaultConfiguration": {"level": _LEVELS[rule]},
+        "id": rule.id,
+        "name": "".join(word.capitalize() for word in rule.id.split("-")),
+        "shortDescription": {"text": rule.meaning},
+        "fullDescription": {"text": rule.meaning},
+        "help": {"text": f"{rule.meaning} See {rule.page}."},
+        "defaultConfiguration": {"level": rule.level},
         "properties": {"tags": ["privacy"]},
     }
 
 
-def _result(
-    finding: Finding, rule: Rule, index: int, is_failure: bool, base: Path
-) -> dict[str, Any]:
+def _result(finding: Finding, rule: Rule, *, is_failure: bool) -> SarifResult:
     claim = finding.claim
     details = [f"{name}: {text}." for name, text in sandwich(finding)]
     text = " ".join(
@@ -109,24 +179,37 @@ def _result(
             f"What to change: {advice(finding, rule)}.",
         ]
     )
-    fingerprint = hashlib.sha256(f"{_RULE_IDS[rule]}\n{claim.id}".encode()).hexdigest()
+    return SarifResult(
+        rule=_RULE_IDS[rule],
+        level="error" if is_failure else _LEVELS[rule],
+        message=text,
+        name=claim.id,
+        kind="claim",
+        place=(claim.origin, claim.line),
+        properties=finding.as_dict(),
+    )
+
+
+def _as_table(result: SarifResult, index: int, base: Path) -> dict[str, Any]:
+    fingerprint = hashlib.sha256(f"{result.rule}\n{result.name}".encode()).hexdigest()
+    logical = {"logicalLocations": [{"name": result.name, "kind": result.kind}]}
+    physical = {}
+    if result.place is not None:
+        physical = {
+            "physicalLocation": {
+                "artifactLocation": _artifact(result.place[0], base),
+                "region": {"startLine": result.place[1]},
+            }
+        }
     return {
-        "ruleId": _RULE_IDS[rule],
+        "ruleId": result.rule,
         "ruleIndex": index,
         "kind": "fail",
-        "level": "error" if is_failure else _LEVELS[rule],
-        "message": {"text": _plain(text)},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": _artifact(claim.origin, base),
-                    "region": {"startLine": claim.line},
-                },
-                "logicalLocations": [{"name": claim.id, "kind": "claim"}],
-            }
-        ],
+        "level": result.level,
+        "message": {"text": _plain(result.message)},
+        "locations": [{**physical, **logical}],
         "partialFingerprints": {"rdpkitClaim/v1": fingerprint},
-        "properties": finding.as_dict(),
+        "properties": result.properties,
     }
 
 
@@ -145,4 +228,4 @@ def _plain(text: str) -> str:
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 
 
-__all__ = ["SCHEMA", "sarif"]
+__all__ = ["SCHEMA", "SarifResult", "SarifRule", "sarif", "sarif_log"]

@@ -1,0 +1,72 @@
+"""What came of testing one target among several, and where its code is."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from pathlib import Path
+from typing import Any
+
+from rdpkit.verification.blackbox.targets import Mechanism
+from rdpkit.verification.blackbox.verification_result import VerificationResult
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TargetOutcome:
+    """What came of testing one target.
+
+    Parameters
+    ----------
+    target : str
+        Its name.
+    result : VerificationResult or None
+        The result; None if the test could not be finished.
+    replay : str
+        The command line that gives the identical result again.
+    error : str
+        Why the test could not be finished.
+    place : tuple of str and int, or None
+        The file and the line of the code, if it lies in the current directory.
+    """
+
+    target: str
+    result: VerificationResult | None = None
+    replay: str = ""
+    error: str = ""
+    place: tuple[str, int] | None = None
+
+    def failed(self, *, strict: bool) -> bool:
+        """Whether the claim was refuted; a strict reader also wants no doubts about the test."""
+        if self.result is None:
+            return bool(self.error)
+        return self.result.failed or (strict and bool(self.result.outcome.diagnostics))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        if self.result is None:
+            return {"target": self.target, "error": self.error}
+        return {**self.result.as_dict(), "replay": self.replay}
+
+
+def place_of(mechanism: Mechanism) -> tuple[str, int] | None:
+    """The file, relative to the current directory, and the line at which code begins.
+
+    Returns
+    -------
+    tuple of str and int, or None
+        None for code that lies elsewhere, or that has no source.
+    """
+    unwrapped = inspect.unwrap(mechanism)
+    code: Any = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped)
+    try:
+        source = inspect.getsourcefile(code)
+        _, line = inspect.getsourcelines(code)
+    except (OSError, TypeError):
+        return None
+    path, here = Path(source or "").resolve(), Path.cwd()
+    if not path.is_relative_to(here):
+        return None
+    return path.relative_to(here).as_posix(), max(line, 1)
+
+
+__all__ = ["TargetOutcome", "place_of"]

@@ -1,0 +1,252 @@
+"""What ``rdpkit verify`` writes for other programs: JUnit XML, SARIF and Markdown.
+
+They are made of the same parts as those of ``rdpkit audit``. Text that code may hold is shown as
+text: nothing of it is markup, a link or a script.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rdpkit.formats.text import escaped_markdown
+from rdpkit.verification.blackbox.detection_rates import DetectionRate
+from rdpkit.verification.blackbox.zoo import FIXED
+from rdpkit.verification.evidence.outcomes import TargetOutcome
+from rdpkit.verification.outputs.junit import JUnitCase, JUnitProblem, junit_document
+from rdpkit.verification.outputs.sarif import SarifResult, SarifRule, sarif_log
+
+REJECTED = "code-rejected"
+ERROR = "code-error"
+DOUBTFUL = "code-doubtful"
+MISSED = "zoo-missed"
+ACCUSED = "zoo-accused"
+_PAGE = "docs/verify.md, What comes out"
+_RULES = [
+    SarifRule(
+        id=REJECTED,
+        meaning="The outputs of the code could hardly come from a mechanism that keeps its claim.",
+        level="error",
+        page=_PAGE,
+    ),
+    SarifRule(
+        id=ERROR,
+        meaning="The code could not be tested: it raised an error, or its outputs are no numbers.",
+        level="error",
+        page=_PAGE,
+    ),
+    SarifRule(
+        id=DOUBTFUL,
+        meaning="The claim was not rejected, and the test would hardly have noticed a violation.",
+        level="warning",
+        page=_PAGE,
+    ),
+    SarifRule(
+        id=MISSED,
+        meaning="A broken mechanism of the zoo was not caught often enough.",
+        level="error",
+        page="docs/zoo.md",
+    ),
+    SarifRule(
+        id=ACCUSED,
+        meaning="A correct mechanism of the zoo was accused more often than the stated rate.",
+        level="error",
+        page="docs/zoo.md",
+    ),
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CodeView:
+    """A test of code in words.
+
+    Parameters
+    ----------
+    name : str
+        What was tested.
+    verdict : str
+        What came out, in a few words.
+    rule : str
+        The rule that is broken; empty if the check passes.
+    headline : str
+        What is wrong, or what was found, in a sentence.
+    details : tuple of str
+        More of it, line by line.
+    place : tuple of str and int, or None
+        The file and the line of the code.
+    seconds : float or None
+        How long it took.
+    data : dict
+        Plain values for programs.
+    """
+
+    name: str
+    verdict: str
+    rule: str
+    headline: str
+    details: tuple[str, ...]
+    place: tuple[str, int] | None
+    seconds: float | None
+    data: dict[str, Any]
+
+
+def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView:
+    """A test of one target in words; with ``strict``, doubts about the test are a broken rule."""
+    result = outcome.result
+    if result is None:
+        return CodeView(
+            name=outcome.target,
+            verdict="error",
+            rule=ERROR,
+            headline=f"{outcome.target} could not be tested: {outcome.error}",
+            details=(),
+            place=outcome.place,
+            seconds=None,
+            data=outcome.as_dict(),
+        )
+    test = result.outcome
+    claim = f"{test.claim} at the false-alarm rate {test.false_alarm_rate:g}"
+    rule = ""
+    if result.failed:
+        rule = REJECTED
+    elif outcome.failed(strict=strict):
+        rule = DOUBTFUL
+    details = (
+        f"claim {test.claim}",
+        f"verdict {result.verdict}",
+        f"runs {result.runs}",
+        f"score {result.score}",
+        *([f"witness {test.witness}"] if test.witness else []),
+        f"evidence {test.log_e_value:.3f} nats",
+        *(f"mistake {m.kind.value}: {m.message} {m.advice}" for m in result.mistakes),
+        *(f"pair {text}" for text in result.pair),
+        *(f"diagnostic {d.kind.value}: {d.message} {d.advice}" for d in test.diagnostics),
+        *(f"note {text}" for text in result.notes),
+        f"to repeat it: {outcome.replay}",
+    )
+    return CodeView(
+        name=outcome.target,
+        verdict=result.verdict,
+        rule=rule,
+        headline=f"{outcome.target} is {result.verdict}: {claim}",
+        details=details,
+        place=outcome.place,
+        seconds=result.seconds,
+        data=outcome.as_dict(),
+    )
+
+
+def view_of_rate(rate: DetectionRate) -> CodeView:
+    """Many tests of a mechanism of the zoo in words."""
+    broken = not rate.name.endswith(FIXED)
+    verdict = f"{rate.caught} of {rate.repeats}"
+    rule = ""
+    if not rate.as_it_should_be:
+        rule = MISSED if broken else ACCUSED
+    return CodeView(
+        name=rate.name,
+        verdict=verdict,
+        rule=rule,
+        headline=f"{rate.name} was {'caught' if broken else 'accused'} in {verdict} tests",
+        details=(
+            f"rejected {rate.rejected} of {rate.repeats}",
+            f"probability {rate.interval.lower:.3f} to {rate.interval.upper:.3f}, confidence 0.95",
+            f"median runs {rate.median_runs}",
+        ),
+        place=None,
+        seconds=None,
+        data=rate.as_dict(),
+    )
+
+
+def junit_of_tests(views: Sequence[CodeView]) -> str:
+    """Tests of code as one suite of JUnit XML, a case each."""
+    return junit_document("tests of code", [_case(view) for view in views])
+
+
+def _case(view: CodeView) -> JUnitCase:
+    problem = None
+    if view.rule:
+        problem = JUnitProblem(
+            kind=view.rule,
+            message=view.headline,
+            text="\n".join([view.headline, *view.details]),
+            is_error=view.rule == ERROR,
+        )
+    return JUnitCase(
+        suite="rdpkit verify",
+        name=view.name,
+        place=view.place,
+        problem=problem,
+        output="\n".join([view.headline, *view.details]),
+        seconds=view.seconds,
+    )
+
+
+def sarif_of_tests(views: Sequence[CodeView]) -> str:
+    """What is wrong with code as a SARIF log, at the line at which the code begins.
+
+    Rule ids are ``code-rejected``, ``code-error``, ``code-doubtful``, ``zoo-missed`` and
+    ``zoo-accused``; they do not change. Fingerprints are made of the rule and of the target's name.
+    """
+    levels = {rule.id: rule.level for rule in _RULES}
+    results = [
+        SarifResult(
+            rule=view.rule,
+            level=levels[view.rule],
+            message=" ".join(f"{text}." for text in (view.headline, *view.details)),
+            name=view.name,
+            kind="function",
+            place=view.place,
+            properties=view.data,
+        )
+        for view in views
+        if view.rule
+    ]
+    return sarif_log("verify", "code", _RULES, results)
+
+
+def summary_of_tests(views: Sequence[CodeView]) -> str:
+    """Tests of code as a page of Markdown: a table, then what is wrong."""
+    failing = [view for view in views if view.rule]
+    lines = ["## Tests of code", ""]
+    lines += [f"**{len(failing)} of {len(views)} fail.**" if failing else "All pass.", ""]
+    lines += ["| | target | verdict |", "| --- | --- | --- |"]
+    rest = [view for view in views if not view.rule]
+    lines += [_row(view) for view in (*failing, *rest)]
+    for view in failing:
+        lines += ["", f"### {escaped_markdown(view.name)}", ""]
+        if view.place is not None:
+            lines += [f"{escaped_markdown(view.place[0])}, line {view.place[1]}", ""]
+        lines += [f"- {escaped_markdown(text)}" for text in (view.headline, *view.details)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(view: CodeView) -> str:
+    mark = ":x:" if view.rule else ":white_check_mark:"
+    return f"| {mark} | {escaped_markdown(view.name)} | {escaped_markdown(view.verdict)} |"
+
+
+def counted_verdicts(views: Iterable[CodeView]) -> str:
+    """How many tests of code have each verdict, in words."""
+    found: dict[str, int] = {}
+    for view in views:
+        found[view.verdict] = found.get(view.verdict, 0) + 1
+    return ", ".join(f"{count} {verdict}" for verdict, count in found.items())
+
+
+__all__ = [
+    "ACCUSED",
+    "DOUBTFUL",
+    "ERROR",
+    "MISSED",
+    "REJECTED",
+    "CodeView",
+    "counted_verdicts",
+    "junit_of_tests",
+    "sarif_of_tests",
+    "summary_of_tests",
+    "view_of_outcome",
+    "view_of_rate",
+]
