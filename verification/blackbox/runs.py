@@ -19,6 +19,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from rdpkit import supervisor
+from rdpkit.verification.blackbox.checks.two_samples import two_sample_p_value
 from rdpkit.verification.blackbox.encoding import (
     ReleaseLayout,
     ReleaseStructure,
@@ -31,7 +32,7 @@ from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.release_parts import MechanismError, ReleasePart
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
-from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind
 
 # The number of runs in a block, for mechanisms that make many at once.
 _BLOCK = 1024
@@ -42,7 +43,12 @@ _MOST_KEPT = 2**27
 # Runs on each side that show the structure of a release, and how many more if it may vary.
 _PROBES, _MORE_PROBES = 4, 60
 # The keys of runs that are made here, far from those that callers use.
-_LAYOUT_KEY = 2**16
+_LAYOUT_KEY, _COMPARISON_KEY = 2**16, 2**16 + 1
+# Runs on each side that are compared with single calls.
+_COMPARED = 200
+MANY_FALSE_ALARM_RATE = 1e-3
+"""A method ``many`` that returns what single calls do is said to differ with at most this
+probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,6 +336,73 @@ class MechanismRunner:
         self._layouts.append((pair, layout))
         return layout
 
+    def compare_many(self, pair: Neighbours, *, count: int = _COMPARED) -> Diagnostic | None:
+        """Compare a method ``many`` of the target with single calls.
+
+        If they differ, a diagnostic says so, and all later runs are single calls. The runs have
+        keys of their own, and are not counted in ``runs``.
+
+        Guarantee
+        ---------
+        If both return independent releases with the same distribution, they are said to differ with
+        probability at most 1e-3.
+
+        Parameters
+        ----------
+        pair : Neighbours
+            The data sets.
+        count : int
+            Runs on each data set, by each way to call it.
+
+        Raises
+        ------
+        MechanismError
+            If a run fails.
+        """
+        if not self.at_once:
+            return None
+        singly = MechanismRunner(self.target, seed=self.seed, jobs=self._jobs)
+        singly.at_once = False
+        layout, own = self.layout_for(pair), singly.layout_for(pair)
+        if layout.varying:
+            # The structures of a few releases may differ by chance, so rows are compared.
+            singly._layouts = [(pair, layout)]
+        elif own.varying or not np.array_equal(layout.is_number, own.is_number):
+            return self._without_many(
+                singly,
+                f"many() returns releases of shape {layout.describe()}, and a single call one of "
+                f"shape {own.describe()}.",
+            )
+        runs = self.runs
+        sides = zip(
+            self.draw(pair, key=(_COMPARISON_KEY, 0), start=0, count=count),
+            singly.draw(pair, key=(_COMPARISON_KEY, 1), start=0, count=count),
+            ("D", "D'"),
+            strict=True,
+        )
+        self.runs = runs
+        for many, single, side in sides:
+            found, what = two_sample_p_value(many, single, layout.is_number, name=layout.name)
+            if 2.0 * found <= MANY_FALSE_ALARM_RATE:
+                return self._without_many(
+                    singly,
+                    f"{count} releases on {side} that many() returned, and {count} single calls, "
+                    f"differ in {what} (p-value {2.0 * found:.2g}, Kolmogorov's test).",
+                )
+        return None
+
+    def _without_many(self, singly: MechanismRunner, seen: str) -> Diagnostic:
+        """Go on with single calls."""
+        self.at_once = False
+        self._layouts = []
+        self._seconds_a_run = singly._seconds_a_run
+        return Diagnostic(
+            kind=DiagnosticKind.MANY_DIFFERS,
+            message=f"{seen} The test was made with single calls.",
+            advice="Let many(dataset, rng, count) return independent releases, each with the "
+            "distribution of a single call, or remove it.",
+        )
+
     def _structures(
         self, pair: Neighbours, blank: ReleaseLayout, *, start: int, count: int
     ) -> list[ReleaseStructure]:
@@ -433,6 +506,7 @@ def _check_room(layout: ReleaseLayout, count: int) -> None:
 
 
 __all__ = [
+    "MANY_FALSE_ALARM_RATE",
     "MechanismError",
     "MechanismRunner",
     "Part",

@@ -38,6 +38,10 @@ class DiagnosticKind(StrEnum):
     """A few weights dominate the estimate."""
     UNBOUNDED_WEIGHTS = "unbounded_weights"
     """No bound on the weights is known, so the interval has no upper end."""
+    MANY_DIFFERS = "many_differs"
+    """The mechanism's method for many runs at once returns other releases than single calls."""
+    DEPENDENT_RUNS = "dependent_runs"
+    """Runs depend on each other, and the stated error rates assume that they do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

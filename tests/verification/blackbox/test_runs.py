@@ -1,5 +1,7 @@
 """Running mechanisms: what they may return, what goes wrong, and processes."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner, generator
 from rdpkit.verification.blackbox.scores import NamedScore
 from rdpkit.verification.blackbox.targets import target
+from rdpkit.verification.estimators.base import DiagnosticKind
 
 PAIR = Neighbours(
     first=LabelledData(features=[[1.0, 0.0], [0.0, 0.0]]),
@@ -326,6 +329,74 @@ def test_rows_do_not_depend_on_the_number_of_processes(mechanism, monkeypatch):
     alone, shared = (draw(mechanism, jobs=jobs) for jobs in (1, 2))
     for one, two in zip(alone, shared, strict=True):
         assert np.array_equal(one, two)
+
+
+class Compared:
+    """A mechanism whose method for many runs is another function."""
+
+    def __init__(self, of_many):
+        self.of_many = of_many
+
+    def __call__(self, dataset, rng):
+        return noisy(dataset, rng)
+
+    def many(self, dataset, rng, count):
+        return self.of_many(dataset, rng, count)
+
+
+def alike(dataset, rng, count):
+    return dataset.features.sum(axis=0) + rng.normal(size=(count, dataset.dimension))
+
+
+def test_many_that_does_what_single_calls_do():
+    runner = MechanismRunner(target(Compared(alike)), seed=5, jobs=1)
+    assert runner.compare_many(PAIR) is None
+    assert (runner.at_once, runner.runs) == (True, 0)
+    # The comparison changes nothing that comes later.
+    assert np.array_equal(runner.draw(PAIR, key=(9,), start=0, count=40)[0], draw(Vectorised())[0])
+    assert MechanismRunner(target(noisy), seed=5, jobs=1).compare_many(PAIR) is None
+
+
+@pytest.mark.parametrize(
+    ("of_many", "message"),
+    [
+        (
+            lambda dataset, rng, count: alike(dataset, rng, count) * 2.0,
+            r"200 releases on D that many.. returned, and 200 single calls, differ in the \w+",
+        ),
+        (lambda dataset, rng, count: alike(dataset, rng, 1).repeat(count, axis=0), "differ in"),
+        (
+            lambda dataset, rng, count: alike(dataset, rng, count) + 9.0 * (len(dataset) == 1),
+            "releases on D' that",
+        ),
+        (
+            lambda dataset, rng, count: rng.normal(size=(count, 3)),
+            r"many.. returns releases of shape \(3,\), and a single call one of shape \(2,\)",
+        ),
+        (lambda dataset, rng, count: [["a", "b"]] * count, "and a single call one of shape"),
+    ],
+)
+def test_many_that_differs_from_single_calls(of_many, message):
+    runner = MechanismRunner(target(Compared(of_many)), seed=5, jobs=1)
+    found = runner.compare_many(PAIR)
+    assert found.kind is DiagnosticKind.MANY_DIFFERS
+    assert re.search(message, found.message)
+    assert found.message.endswith("The test was made with single calls.")
+    # Later runs are those of a mechanism without such a method.
+    assert not runner.at_once
+    assert np.array_equal(runner.draw(PAIR, key=(9,), start=0, count=40)[0], draw(noisy)[0])
+
+
+def test_many_of_a_varying_structure():
+    def many(dataset, rng, count):
+        return [histogram(dataset, rng) for _ in range(count)]
+
+    mechanism = Compared(many)
+    runner = MechanismRunner(target(mechanism), seed=5, jobs=1)
+    assert runner.compare_many(PAIR).kind is DiagnosticKind.MANY_DIFFERS
+    Histograms = type("Histograms", (Compared,), {"__call__": lambda _, *given: histogram(*given)})
+    runner = MechanismRunner(target(Histograms(many)), seed=5, jobs=1)
+    assert runner.compare_many(PAIR) is None
 
 
 def test_too_much_to_keep(monkeypatch):

@@ -1,0 +1,148 @@
+"""Whether the runs of a mechanism depend on each other.
+
+Every guarantee of a test of code assumes that runs are independent. A mechanism that keeps its
+noise for the next run, alternates signs, or shares noise between the two data sets breaks that. It
+shows in scores of consecutive runs of one side, or in scores of runs with the same number on both
+sides. If the runs are independent, all orders of the scores are equally likely, so the order that
+was seen is compared with random ones.
+
+Source
+------
+Besag and Clifford, "Sequential Monte Carlo p-values", Biometrika 1991: orders are drawn until
+enough of them look as dependent as the one that was seen; the p-value is exact.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind
+
+FALSE_ALARM_RATE = 1e-3
+"""Independent runs are called dependent with at most this probability."""
+_LAGS = (1, 2, 3)
+# One comparison for each side, and one between the sides.
+_COMPARISONS = 3
+# Orders that are drawn at most, and how many of them must look as dependent to stop earlier.
+_MOST_ORDERS, _ENOUGH = 4999, 10
+_MOST_RUNS = 4096
+_FEWEST_RUNS = 20
+_SEED = 1991
+
+
+def dependence(p_scores: Array, q_scores: Array) -> Diagnostic | None:
+    """A diagnostic if the runs depend on each other.
+
+    Guarantee
+    ---------
+    If the runs are independent and those of a side have the same distribution, whatever it is,
+    there is a diagnostic with probability at most 1e-3.
+
+    Parameters
+    ----------
+    p_scores, q_scores : ndarray, shape (n,) or (n, k), and (m,) or (m, k)
+        One or several scores of each run on D and on D', in the order of the runs. With fewer than
+        20 runs on a side, nothing is said.
+    """
+    p, q = (np.asarray(side, dtype=np.float64)[:_MOST_RUNS] for side in (p_scores, q_scores))
+    p, q = (side[:, None] if side.ndim == 1 else side for side in (p, q))
+    both = min(len(p), len(q))
+    if both < _FEWEST_RUNS:
+        return None
+    found = [
+        _p_value(_Side(p), "consecutive runs on D"),
+        _p_value(_Side(q), "consecutive runs on D'"),
+        _p_value(_Between(p[:both], q[:both]), "runs with the same number on D and on D'"),
+    ]
+    p_value, where = min(found)
+    if p_value > FALSE_ALARM_RATE / _COMPARISONS:
+        return None
+    return Diagnostic(
+        kind=DiagnosticKind.DEPENDENT_RUNS,
+        message=f"The outputs of {where} depend on each other (p-value "
+        f"{min(1.0, _COMPARISONS * p_value):.2g}, of permutations). All stated error rates assume "
+        "independent runs.",
+        advice="Look for state that survives a call: a generator of the module, cached noise, a "
+        "counter, a sign that alternates. Draw all noise from the generator that is passed to the "
+        "mechanism.",
+    )
+
+
+class _Side:
+    """How strongly the runs of one side depend on those shortly before."""
+
+    def __init__(self, scores: Array) -> None:
+        self.size = len(scores)
+        self._ranks = _ranks(scores)
+        # Whether the scale alternates or persists, although the sign does not.
+        self._sizes = _ranks(np.abs(self._ranks))
+        self._values = _codes(scores)
+        self._repeats = _expected_repeats(self._values)
+
+    def __call__(self, order: NDArray[np.intp]) -> float:
+        """The largest of several statistics, each about as large as a standard normal one."""
+        ranks, sizes, values = self._ranks[order], self._sizes[order], self._values[order]
+        found = [np.abs((ranks[lag:] * ranks[:-lag]).sum(axis=0)).max() for lag in _LAGS]
+        found.append(np.abs((sizes[1:] * sizes[:-1]).sum(axis=0)).max())
+        repeats = (values[1:] == values[:-1]).sum()
+        surprise = (repeats - self._repeats) / math.sqrt(self._repeats + 1.0)
+        return max(float(max(found)) * math.sqrt(self.size), float(surprise))
+
+
+class _Between:
+    """How strongly runs with the same number on both sides depend on each other."""
+
+    def __init__(self, p: Array, q: Array) -> None:
+        self.size = len(p)
+        self._p, self._q = _ranks(p), _ranks(q)
+        codes = _codes(np.concatenate([p, q]))
+        self._one, self._two = codes[: len(p)], codes[len(p) :]
+        counts = [np.bincount(side, minlength=len(codes)) for side in (self._one, self._two)]
+        self._repeats = float(counts[0] @ counts[1]) / len(p)
+
+    def __call__(self, order: NDArray[np.intp]) -> float:
+        """The largest of several statistics, each about as large as a standard normal one."""
+        correlation = np.abs((self._p * self._q[order]).sum(axis=0)).max()
+        repeats = (self._one == self._two[order]).sum()
+        surprise = (repeats - self._repeats) / math.sqrt(self._repeats + 1.0)
+        return max(float(correlation) * math.sqrt(self.size), float(surprise))
+
+
+def _p_value(statistic: _Side | _Between, where: str) -> tuple[float, str]:
+    """The p-value of the order that was seen, among random ones."""
+    seen = statistic(np.arange(statistic.size))
+    rng = np.random.default_rng(_SEED)
+    # What rounding alone makes smaller counts as equal.
+    least = seen - 1e-9 * (1.0 + abs(seen))
+    as_large = 0
+    for drawn in range(1, _MOST_ORDERS + 1):
+        as_large += statistic(rng.permutation(statistic.size)) >= least
+        if as_large == _ENOUGH:
+            return _ENOUGH / drawn, where
+    return (as_large + 1.0) / (_MOST_ORDERS + 1.0), where
+
+
+def _ranks(values: Array) -> Array:
+    """Centred ranks of each column, of length one; zero for a constant column."""
+    ranks = rankdata(values, axis=0)
+    ranks = ranks - ranks.mean(axis=0)
+    length = np.sqrt((ranks**2).sum(axis=0))
+    return np.asarray(ranks / np.where(length > 0.0, length, 1.0))
+
+
+def _codes(rows: Array) -> NDArray[np.intp]:
+    """A number for each row, the same for equal rows."""
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+
+
+def _expected_repeats(codes: NDArray[np.intp]) -> float:
+    """How many neighbours are equal, on average over all orders."""
+    counts = np.bincount(codes).astype(np.float64)
+    return float((counts * (counts - 1.0)).sum() / len(codes))
+
+
+__all__ = ["FALSE_ALARM_RATE", "dependence"]
