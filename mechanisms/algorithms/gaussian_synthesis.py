@@ -1,8 +1,13 @@
-"""Mean-and-covariance synthesis: records drawn from the normal law that fits each class (M_G)."""
+"""Mean-and-covariance synthesis: records drawn from the normal law that fits each class (M_G).
+
+A public multiple of the identity is added to each covariance, so that the guarantee holds for every
+data set. Without it, as the paper has it, the data must have a covariance that is not close to
+singular. That is tested on the data, and the release is not private.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,9 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import Adjacency, Event, GaussianSynthesis, Parallel, _validate
+from rdpkit import (
+    Adjacency,
+    Event,
+    GaussianSynthesis,
+    Parallel,
+    RegularisedSynthesis,
+    _validate,
+)
 from rdpkit.mechanisms.algorithms.specification import Mechanism, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, target_of_records
+from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -26,6 +39,14 @@ BOX = (-1.0, 1.0)
 
 _CHECKED = "that the data's own covariance was checked, and not refused, is not accounted for"
 
+_FOR_EVERY_DATA_SET = PrivacyCheck(
+    name="preconditions",
+    status="holds",
+    sentence="records are cut to [-1, 1], a public variance is added to every covariance, and a "
+    "class of fewer records than the account has is filled up with zeros: the theorem holds for "
+    "every data set of finite numbers",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianSynthesisOptions:
@@ -35,12 +56,33 @@ class GaussianSynthesisOptions:
     ----------
     outputs_per_class : int
         Synthetic records of each class.
-    min_eigenvalue : float
-        In (0, 1] (sigma of the paper), a public number.
+    added_variance : float, optional
+        What is added to each diagonal entry of the covariances, a public number > 0.
+    min_eigenvalue : float, optional
+        In (0, 1] (sigma of the paper), a public number: data with a smaller eigenvalue are refused,
+        and nothing is added. Such a release is not private. Exactly one of this and
+        ``added_variance`` is given.
     """
 
     outputs_per_class: int
-    min_eigenvalue: float
+    added_variance: float | None = None
+    min_eigenvalue: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.added_variance is None) == (self.min_eigenvalue is None):
+            raise _validate.fail(
+                "added_variance and min_eigenvalue",
+                "to be one of them and not the other",
+                (self.added_variance, self.min_eigenvalue),
+            )
+
+    def event(self, records: int, dimension: int) -> GaussianSynthesis | RegularisedSynthesis:
+        """What is released of one class of ``records`` records."""
+        given = {"records": records, "outputs": self.outputs_per_class, "dimension": dimension}
+        if self.added_variance is not None:
+            return RegularisedSynthesis(**given, added_variance=self.added_variance)
+        assert self.min_eigenvalue is not None
+        return GaussianSynthesis(**given, min_eigenvalue=self.min_eigenvalue)
 
 
 def synthesize(
@@ -59,15 +101,18 @@ def synthesize(
 
     Guarantee
     ---------
-    That of :class:`rdpkit.GaussianSynthesis`, class by class (and of the scaling's event, composed
-    with it), at the delta and the adjacency of ``privacy``: an upper bound, in the manifest.
+    With ``added_variance`` that of :class:`rdpkit.RegularisedSynthesis`, class by class (and of the
+    scaling's event, composed with it), at the delta and the adjacency of ``privacy``: an upper
+    bound, in the manifest. It holds for every data set: covariances may be singular, and classes
+    may have fewer records than the account says, or none. With ``min_eigenvalue`` that of
+    :class:`rdpkit.GaussianSynthesis`, and the manifest says that the release is not private.
 
     Assumes
     -------
-    The covariance of every class, in the data *and in every neighbour*, has no eigenvalue below
-    ``min_eigenvalue``. For the data themselves this is checked. If the check refuses the data, the
-    refusal says something about them that the guarantee does not cover. The class sizes are public
-    and exact, because the event is for one number of records, not for that number or more.
+    With ``added_variance`` nothing of the data. With ``min_eigenvalue``: the covariance of every
+    class, in the data *and in every neighbour*, has no eigenvalue below it. For the data themselves
+    this is checked. If the check refuses the data, the refusal tells them from a neighbour that is
+    not refused.
 
     Parameters
     ----------
@@ -76,7 +121,7 @@ def synthesize(
     labels, classes, privacy, computation
         As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
     options : GaussianSynthesisOptions
-        How many records to draw, and the assumed eigenvalue.
+        How many records to draw, and the added variance or the assumed eigenvalue.
     scaling : Scaling
         Takes features to [-1, 1].
 
@@ -88,40 +133,50 @@ def synthesize(
     Raises
     ------
     ValueError
-        If an argument is not accepted, or the covariance of a class has a smaller eigenvalue.
+        If an argument is not accepted, or the covariance of a class has a smaller eigenvalue than
+        ``min_eigenvalue``.
 
     Source
     ------
-    Miura et al. 2023, Section 2.3; the account is :class:`rdpkit.GaussianSynthesis`'s.
+    Miura et al. 2023, Section 2.3; the added variance and its account are this library's, theory
+    page 'Synthesis: regularised'.
     """
     records = Records(features=features, labels=labels, classes=classes, scaling=scaling, box=BOX)
     scaling.check_accounted("mean-and-covariance synthesis")
     sizes, notes = public_sizes(records, None)
-    outputs, least = options.outputs_per_class, options.min_eigenvalue
-    parts = tuple(
-        GaussianSynthesis(
-            records=size, outputs=outputs, dimension=records.dimension, min_eigenvalue=least
-        )
-        for size in sizes
-    )
+    parts = tuple(options.event(size, records.dimension) for size in sizes)
     event: Event = parts[0] if len(parts) == 1 else Parallel(events=parts)
+    regularised = options.added_variance is not None
     return release_batches(
-        batches(records, outputs=outputs, min_eigenvalue=least, noise=privacy.noise),
+        batches(records, events=parts, noise=privacy.noise),
         records=records,
-        shape=(records.classes * outputs, *records.shape),
+        shape=(records.classes * options.outputs_per_class, *records.shape),
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
         parameters=as_parameters(options),
         computation=computation,
-        notes=(*notes, _CHECKED),
+        notes=notes if regularised else (*notes, _CHECKED),
+        checks=(_FOR_EVERY_DATA_SET,) if regularised else (),
     )
 
 
 def batches(
-    records: Records, *, outputs: int, min_eigenvalue: float, noise: NoiseSource
+    records: Records,
+    *,
+    events: Sequence[GaussianSynthesis | RegularisedSynthesis],
+    noise: NoiseSource,
 ) -> Iterator[Batch]:
     """The release of :func:`synthesize` in batches.
+
+    Parameters
+    ----------
+    records : Records
+        The data, cut to [-1, 1].
+    events : sequence of GaussianSynthesis or RegularisedSynthesis
+        What is released of each class.
+    noise : NoiseSource
+        Where the draws come from.
 
     Yields
     ------
@@ -133,15 +188,20 @@ def batches(
     Raises
     ------
     ValueError
-        If the records are not cut to [-1, 1], or a covariance has a smaller eigenvalue. All
-        classes are checked before the first batch is made.
+        If the records are not those that the events describe, or a covariance has a smaller
+        eigenvalue than a GaussianSynthesis says. All classes are checked before the first batch is
+        made.
     """
-    if records.box != BOX:
-        raise ValueError(f"Expected records cut to {BOX}, got {records.box}.")
-    least = _validate.positive("min_eigenvalue", min_eigenvalue)
-    fits = [_fit(records, label, least) for label in range(records.classes)]
+    dimensions = {event.dimension for event in events}
+    if records.box != BOX or records.classes != len(events) or dimensions != {records.dimension}:
+        raise ValueError(
+            f"Expected records of {sorted(dimensions)} features cut to {BOX} and {len(events)} "
+            f"classes, got {records.dimension} features cut to {records.box} and "
+            f"{records.classes} classes."
+        )
+    fits = [_law(records, label, event) for label, event in enumerate(events)]
     for label, (mean, root) in enumerate(fits):
-        for part in in_batches(outputs, records.dimension):
+        for part in in_batches(events[label].outputs, records.dimension):
             count = part.stop - part.start
             drawn = noise.normal((count, records.dimension)) @ root.T
             drawn += mean
@@ -149,21 +209,17 @@ def batches(
             yield drawn, np.full(count, label, dtype=np.int64)
 
 
-def _fit(records: Records, label: int, least: float) -> tuple[Array, Array]:
-    """Mean and Cholesky factor of the covariance (divided by n, as the paper does)."""
-    members = records.members[label]
-    parts = [members[part] for part in in_batches(len(members), records.dimension)]
-    if not parts:
+def _law(
+    records: Records, label: int, event: GaussianSynthesis | RegularisedSynthesis
+) -> tuple[Array, Array]:
+    """Mean of the law that is drawn from, and a root of its covariance."""
+    if isinstance(event, RegularisedSynthesis):
+        mean, covariance = _moments(records, label, at_least=event.records)
+        return mean, _root(covariance, event.added_variance)
+    if len(records.members[label]) == 0:
         raise ValueError(f"Expected every class to have a record, got none of class {label}.")
-    mean = np.zeros(records.dimension)
-    for part in parts:
-        mean += records.rows(part).sum(axis=0)
-    mean /= len(members)
-    covariance = np.zeros((records.dimension, records.dimension))
-    for part in parts:
-        centred = records.rows(part) - mean
-        covariance += centred.T @ centred
-    covariance /= len(members)
+    mean, covariance = _moments(records, label)
+    least = event.min_eigenvalue
     smallest = float(np.linalg.eigvalsh(covariance)[0])
     if not smallest >= least:
         raise ValueError(
@@ -174,6 +230,37 @@ def _fit(records: Records, label: int, least: float) -> tuple[Array, Array]:
     return mean, np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
 
 
+def _moments(records: Records, label: int, *, at_least: int = 1) -> tuple[Array, Array]:
+    """Mean and covariance of a class, divided by n, as the paper does.
+
+    If the class has fewer than ``at_least`` records, zero vectors stand in for those that are
+    missing.
+    """
+    members = records.members[label]
+    count = max(len(members), at_least)
+    parts = [members[part] for part in in_batches(len(members), records.dimension)]
+    mean = np.zeros(records.dimension)
+    for part in parts:
+        mean += records.rows(part).sum(axis=0)
+    mean /= count
+    covariance = (count - len(members)) * np.outer(mean, mean)
+    for part in parts:
+        centred = records.rows(part) - mean
+        covariance += centred.T @ centred
+    return mean, covariance / count
+
+
+def _root(covariance: Array, added_variance: float) -> Array:
+    """A matrix R with R R' = covariance + added_variance I, for every covariance."""
+    regularised = covariance + added_variance * np.eye(len(covariance))
+    try:
+        return np.asarray(np.linalg.cholesky(regularised), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        # The added variance is below the rounding errors of the covariance.
+        values, vectors = np.linalg.eigh(regularised)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, added_variance)))
+
+
 def _records_in_the_corners() -> DataPair:
     """Records in the corners of the box, most at one end, and one more at the other."""
     corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
@@ -182,10 +269,10 @@ def _records_in_the_corners() -> DataPair:
     return (rows, labels), (rows[:-1], labels[:-1])
 
 
-_SMALL = GaussianSynthesis(records=40, outputs=20, dimension=2, min_eigenvalue=0.5)
+_SMALL = RegularisedSynthesis(records=39, outputs=20, dimension=2, added_variance=0.5)
 verify_target = target_of_records(
     _SMALL,
-    partial(batches, outputs=_SMALL.outputs, min_eigenvalue=_SMALL.min_eigenvalue),
+    partial(batches, events=(_SMALL,)),
     adjacency=Adjacency.ADD_OR_REMOVE_ONE,
     classes=1,
     box=BOX,

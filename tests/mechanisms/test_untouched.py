@@ -256,12 +256,14 @@ def test_noisy_records_keep_every_other_row(kind, change, projected):
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_draws_of_other_classes_keep_every_bit(kind, change):
+    event = rdpkit.RegularisedSynthesis(
+        records=SIZES[0], outputs=10, dimension=WIDTH, added_variance=1e-3
+    )
     found = []
     for rows in neighbours(kind, change):
         made = gaussian_synthesis.batches(
             records(rows, box=(-1.0, 1.0)),
-            outputs=10,
-            min_eigenvalue=1e-6,
+            events=(event,) * CLASSES,
             noise=NoiseSource.seeded(6),
         )
         found.append(np.concatenate([part for part, _ in made]))

@@ -25,22 +25,39 @@ def data(count=2000, seed=0, *, spread=3.0):
     return rows, labels
 
 
-def made(**changes):
+def made(rows=None, labels=None, **changes):
     given = {
         "classes": 2,
         "outputs_per_class": 3,
-        "min_eigenvalue": 0.09,
         "scaling": public_scaling(),
         "delta": 1e-5,
         "adjacency": "replace_one",
         "noise": NoiseSource.seeded(1),
         **changes,
     }
-    return synthesize(gaussian_synthesis, *data(), **given)
+    if "min_eigenvalue" not in given:
+        given.setdefault("added_variance", 0.09)
+    if rows is None:
+        rows, labels = data()
+    return synthesize(gaussian_synthesis, rows, labels, **given)
 
 
-def test_the_guarantee_is_that_of_the_event():
+def test_the_guarantee_holds_for_every_data_set():
     one = made(noise=NoiseSource.system())
+    part = rdpkit.RegularisedSynthesis(records=1000, outputs=3, dimension=2, added_variance=0.09)
+    event = rdpkit.Parallel(events=(part, part))
+    assert one.manifest.event == event
+    assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
+    assert one.manifest.private
+    (said,) = [check for check in one.manifest.checks if check.name == "preconditions"]
+    assert said.status == "holds"
+    assert "every data set of finite numbers" in said.sentence
+    assert one.features.shape == (6, 2)
+    assert one.labels.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_the_paper_s_own_release_tests_its_data_and_is_not_private():
+    one = made(noise=NoiseSource.system(), min_eigenvalue=0.09)
     part = rdpkit.GaussianSynthesis(records=1000, outputs=3, dimension=2, min_eigenvalue=0.09)
     event = rdpkit.Parallel(events=(part, part))
     assert one.manifest.event == event
@@ -48,8 +65,66 @@ def test_the_guarantee_is_that_of_the_event():
     assert any("no eigenvalue below" in text for text in one.guarantee.assumptions)
     assert "not accounted for" in one.manifest.notes[-1]
     assert not one.manifest.private
-    assert one.features.shape == (6, 2)
-    assert one.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    (said,) = [check for check in one.manifest.checks if check.name == "preconditions"]
+    assert said.status == "fails"
+    assert "releases one neighbour and refuses the other" in said.sentence
+
+
+def fitted(rows, labels, events):
+    """Means and covariances of the laws that are drawn from."""
+    records = Records(
+        features=rows,
+        labels=labels,
+        classes=len(events),
+        scaling=public_scaling(),
+        box=gaussian_synthesis.BOX,
+    )
+    laws = [gaussian_synthesis._law(records, label, event) for label, event in enumerate(events)]
+    return [(mean, root @ root.T) for mean, root in laws]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((30, 3)),  # every variance is 0
+        np.full((30, 3), -1.0),
+        np.linspace(-1, 1, 30)[:, None] * np.ones(3),  # rank one
+        np.eye(3)[:1],  # a single record, and 29 zeros in the place of others
+        np.full((30, 3), 1e300),  # cut to 1
+    ],
+)
+@pytest.mark.parametrize("sigma", [1e-3, 1e-300, 5.0])
+def test_no_data_set_is_refused_and_the_law_is_the_one_of_the_theorem(rows, sigma):
+    event = rdpkit.RegularisedSynthesis(records=30, outputs=2, dimension=3, added_variance=sigma)
+    (mean, covariance), (other_mean, other_covariance) = fitted(
+        rows, np.zeros(len(rows), dtype=int), (event, event)
+    )
+    filled = np.zeros((30, 3))
+    filled[: len(rows)] = np.clip(rows, -1, 1)
+    np.testing.assert_allclose(mean, filled.mean(axis=0), atol=1e-15)
+    expected = np.cov(filled.T, bias=True) + sigma * np.eye(3)
+    np.testing.assert_allclose(covariance, expected, rtol=1e-12, atol=1e-15)
+    # The second class is empty.
+    np.testing.assert_array_equal(other_mean, np.zeros(3))
+    np.testing.assert_allclose(other_covariance, sigma * np.eye(3), rtol=1e-12)
+
+
+def test_neighbours_of_which_the_paper_s_release_refuses_one_are_both_released():
+    """A record whose removal makes the covariance singular; in both relations."""
+    rows = np.zeros((40, 2))
+    rows[:20, 0], rows[20:, 0] = 1.0, -1.0
+    rows[0, 1] = 1.0
+    labels = np.zeros(40, dtype=int)
+    least = 0.9 * float(np.linalg.eigvalsh(np.cov(rows.T, bias=True))[0])
+    flat = rows.copy()
+    flat[0, 1] = 0.0
+    assert made(rows, labels, classes=1, min_eigenvalue=least).features.shape == (3, 2)
+    with pytest.raises(ValueError, match="no eigenvalue below"):
+        made(flat, labels, classes=1, min_eigenvalue=least)
+    for adjacency in ("replace_one", "add_or_remove_one"):
+        for own in (rows, flat, rows[1:]):
+            one = made(own, labels[: len(own)], classes=1, adjacency=adjacency, added_variance=50.0)
+            assert one.features.shape == (3, 2)
 
 
 def test_a_table_without_classes():
@@ -60,13 +135,13 @@ def test_a_table_without_classes():
         np.zeros_like(labels),
         classes=1,
         outputs_per_class=4,
-        min_eigenvalue=0.004,
+        added_variance=0.004,
         scaling=public_scaling(),
         delta=1e-5,
         adjacency="add_or_remove_one",
         noise=NoiseSource.seeded(1),
     )
-    assert isinstance(one.manifest.event, rdpkit.GaussianSynthesis)
+    assert isinstance(one.manifest.event, rdpkit.RegularisedSynthesis)
 
 
 def test_draws_have_the_mean_and_covariance_of_their_class():
@@ -79,20 +154,22 @@ def test_draws_have_the_mean_and_covariance_of_their_class():
         scaling=public_scaling(),
         box=gaussian_synthesis.BOX,
     )
+    event = rdpkit.RegularisedSynthesis(
+        records=1000, outputs=40_000, dimension=2, added_variance=0.004
+    )
     drawn = list(
-        gaussian_synthesis.batches(
-            records, outputs=40_000, min_eigenvalue=0.004, noise=NoiseSource.seeded(2)
-        )
+        gaussian_synthesis.batches(records, events=(event, event), noise=NoiseSource.seeded(2))
     )
     for label in range(2):
         rows = np.concatenate([r for r, found in drawn if found[0] == label])
         own = features[labels == label]
         assert rows.shape == (40_000, 2)
-        errors = 5.0 * own.std(axis=0) / math.sqrt(40_000)
+        wanted = np.cov(own.T, bias=True) + 0.004 * np.eye(2)
+        errors = 5.0 * np.sqrt(np.diag(wanted) / 40_000)
         assert (np.abs(rows.mean(axis=0) - own.mean(axis=0)) < errors).all()
         # Standard errors of a covariance are at most sqrt(2/n) times the largest variance.
-        limit = 5.0 * math.sqrt(2.0 / 40_000) * own.var(axis=0).max()
-        assert (np.abs(np.cov(rows.T) - np.cov(own.T, bias=True)) < limit).all()
+        limit = 5.0 * math.sqrt(2.0 / 40_000) * wanted.max()
+        assert (np.abs(np.cov(rows.T) - wanted) < limit).all()
 
 
 def test_what_is_released_lies_in_the_cube():
@@ -104,9 +181,8 @@ def test_what_is_released_lies_in_the_cube():
         scaling=public_scaling(),
         box=gaussian_synthesis.BOX,
     )
-    ((rows, _),) = gaussian_synthesis.batches(
-        records, outputs=1000, min_eigenvalue=1.0, noise=NoiseSource.seeded(1)
-    )
+    event = rdpkit.GaussianSynthesis(records=40, outputs=1000, dimension=2, min_eigenvalue=1.0)
+    ((rows, _),) = gaussian_synthesis.batches(records, events=(event,), noise=NoiseSource.seeded(1))
     assert np.abs(rows).max() == 1.0
     # P(|N(0, 1)| > 1) = 0.317 of the coordinates are cut; five standard deviations.
     assert abs((np.abs(rows) == 1.0).mean() - 0.3173) < 5 * math.sqrt(0.22 / 2000)
@@ -121,6 +197,8 @@ def test_a_covariance_below_the_bound_is_refused_before_anything_is_drawn():
     ("changes", "message"),
     [
         ({"min_eigenvalue": 0.0}, "Expected min_eigenvalue"),
+        ({"added_variance": 0.0}, "Expected added_variance"),
+        ({"added_variance": 1.0, "min_eigenvalue": 0.5}, "to be one of them and not the other"),
         ({"outputs_per_class": 0}, "Expected outputs"),
         (
             {"scaling": exact_z_score(np.eye(2), allow_private_statistics=True)},
