@@ -261,22 +261,26 @@ def _root(covariance: Array, added_variance: float) -> Array:
         return np.asarray(vectors * np.sqrt(np.maximum(values, added_variance)))
 
 
-def _records_in_the_corners() -> DataPair:
-    """Records in the corners of the box, most at one end, and one more at the other."""
-    corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
-    rows = np.repeat(corners, (20, 9, 9, 2), axis=0)
+def _one_record_far_away() -> DataPair:
+    """Records that are all the same, and one more in the corner far from them.
+
+    The covariance of the others is 0, which leaks most. They are not in the opposite corner, where
+    half of every draw would be cut.
+    """
+    rows = np.full((200, 2), -0.4)
+    rows[-1] = 1.0
     labels = np.zeros(len(rows), dtype=np.int64)
     return (rows, labels), (rows[:-1], labels[:-1])
 
 
-_SMALL = RegularisedSynthesis(records=39, outputs=20, dimension=2, added_variance=0.5)
+_SMALL = RegularisedSynthesis(records=199, outputs=40, dimension=2, added_variance=0.08)
 verify_target = target_of_records(
     _SMALL,
     partial(batches, events=(_SMALL,)),
     adjacency=Adjacency.ADD_OR_REMOVE_ONE,
     classes=1,
     box=BOX,
-    pair=_records_in_the_corners,
+    pair=_one_record_far_away,
 )
 
 SPEC = Mechanism(
