@@ -24,6 +24,16 @@ class MistakeKind(StrEnum):
     """Parts of the output have the same noise, so that a combination of them has none."""
     COARSE_NOISE = "coarse_noise"
     """The noise has few levels, and the data move them."""
+    EXACT_RECORD_RELEASED = "exact_record_released"
+    """A release holds a record, or a part of it, as it is."""
+    CATEGORIES_TOO_LIKELY = "categories_too_likely"
+    """Single values or categories are much more likely on one of the data sets."""
+    COVARIANCE_OF_THE_DATA = "covariance_of_the_data"
+    """The scale, shape or signs of the noise depend on the data."""
+    LOW_BITS = "low_bits"
+    """The last bits of the outputs depend on the data."""
+    SIZE_OF_RELEASE = "size_of_release"
+    """How much is released, or how many values of a kind, depends on the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,7 +86,7 @@ def test_its_own_score_is_tested_besides():
             return outputs[:, 0]
 
     found = verify(Its(0.8), options=VerificationOptions(samples=10_000, seed=1))
-    assert found.scores == ("the target's own", "linear")
+    assert found.scores[:2] == ("the target's own", "linear")
     assert found.rejected
 
 

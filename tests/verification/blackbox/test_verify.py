@@ -192,7 +192,7 @@ def test_too_few_runs_are_a_diagnostic():
 def test_a_score_of_ones_own():
     # Along the second axis there is nothing to see; the linear score is tested too.
     blind = run(Vectorised(0.7), score=lambda outputs: outputs[:, 1])
-    assert blind.scores == ("given", "linear")
+    assert blind.scores[:2] == ("given", "linear")
     assert blind.score == "linear"
     assert blind.rejected
 

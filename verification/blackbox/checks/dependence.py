@@ -54,9 +54,9 @@ def dependence(p_scores: Array, q_scores: Array) -> Diagnostic | None:
     if both < _FEWEST_RUNS:
         return None
     found = [
-        _p_value(_WithinSide(p), "consecutive runs on D"),
-        _p_value(_WithinSide(q), "consecutive runs on D'"),
-        _p_value(_BetweenSides(p[:both], q[:both]), "runs with the same number on D and on D'"),
+        _p_value(_Side(p), "consecutive runs on D"),
+        _p_value(_Side(q), "consecutive runs on D'"),
+        _p_value(_Between(p[:both], q[:both]), "runs with the same number on D and on D'"),
     ]
     p_value, where = min(found)
     if p_value > FALSE_ALARM_RATE / _COMPARISONS:
@@ -72,7 +72,7 @@ def dependence(p_scores: Array, q_scores: Array) -> Diagnostic | None:
     )
 
 
-class _WithinSide:
+class _Side:
     """How strongly the runs of one side depend on those shortly before."""
 
     def __init__(self, scores: Array) -> None:
@@ -93,7 +93,7 @@ class _WithinSide:
         return max(float(max(found)) * math.sqrt(self.size), float(surprise))
 
 
-class _BetweenSides:
+class _Between:
     """How strongly runs with the same number on both sides depend on each other."""
 
     def __init__(self, p: Array, q: Array) -> None:
@@ -112,7 +112,7 @@ class _BetweenSides:
         return max(float(correlation) * math.sqrt(self.size), float(surprise))
 
 
-def _p_value(statistic: _WithinSide | _BetweenSides, where: str) -> tuple[float, str]:
+def _p_value(statistic: _Side | _Between, where: str) -> tuple[float, str]:
     """The p-value of the order that was seen, among random ones."""
     seen = statistic(np.arange(statistic.size))
     rng = np.random.default_rng(_SEED)

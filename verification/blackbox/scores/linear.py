@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
+from rdpkit.verification.blackbox.scores.standard import Standard, standard
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs, thinned
 from rdpkit.verification.estimators.base import Array, OutputScore
 
-# A covariance is estimated only if there are at least this many rows for each column.
+# A covariance is inverted as it is only if there are at least this many rows for each column, and
+# otherwise mixed with the variances.
 _ROWS_A_COLUMN = 10
+# A covariance of more columns than this is not estimated.
+_MOST_COLUMNS = 1024
+# Rows times the square of columns, at most, for the estimate of a covariance.
+_MOST_PRODUCTS = 1e9
+# Outputs beyond these sizes are brought to another unit before they are squared.
+_TINY, _HUGE = 1e-100, 1e100
+_LARGEST = 1e300
+# Rows whose moments are computed at once, which fit into a processor's cache.
+_BLOCK = 256
+# A robust score is learnt from at most this many values of each side.
+_MOST_VALUES = 2**22
+# In a robust score, columns are clipped at this many robust deviations.
+_CLIPPED = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,115 +40,290 @@ class Linear:
     ----------
     weights : array_like, shape (d,)
         The weights.
+    units : array_like of shape (d,), optional
+        The outputs are divided by these before they are weighted.
     """
 
     weights: ArrayLike
+    units: ArrayLike | None = None
 
     def __call__(self, outputs: Array, /) -> Array:
         """The weighted sum of each row."""
-        return np.asarray(outputs @ np.asarray(self.weights, dtype=np.float64))
+        weights = np.asarray(self.weights, dtype=np.float64)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if self.units is not None:
+                used = np.flatnonzero(weights)
+                scaled = outputs[:, used] / np.asarray(self.units)[used]
+                return np.asarray(np.clip(scaled, -_HUGE, _HUGE) @ weights[used])
+            found = outputs @ weights
+            if not np.isfinite(found).all():
+                used = np.flatnonzero(weights)
+                found = np.clip(outputs[:, used], -_LARGEST, _LARGEST) @ weights[used]
+        return np.asarray(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Moments:
+    """Moments of columns on one side."""
+
+    count: int
+    mean: Array
+    variance: Array
+
+
+def _moments_of(rows: Array) -> _Moments:
+    """The moments; the variance of a column is exactly 0 if, and only if, it is constant."""
+    first = rows[0]
+    total, squares = np.zeros(first.size), np.zeros(first.size)
+    for start in range(0, len(rows), _BLOCK):
+        gaps = rows[start : start + _BLOCK] - first
+        total += gaps.sum(axis=0)
+        squares += np.einsum("ij,ij->j", gaps, gaps)
+    mean = total / len(rows)
+    variance = np.maximum(squares / len(rows) - mean**2, 0.0)
+    # A column that varies has a variance, whatever rounding says.
+    variance = np.where((variance == 0.0) & (squares > 0.0), squares / len(rows), variance)
+    return _Moments(count=len(rows), mean=first + mean, variance=variance)
+
+
+def _pooled(one: _Moments, two: _Moments) -> _Moments:
+    count = one.count + two.count
+    share = two.count / count
+    gap = two.mean - one.mean
+    return _Moments(
+        count=count,
+        mean=one.mean + share * gap,
+        variance=(1.0 - share) * one.variance
+        + share * two.variance
+        + share * (1.0 - share) * gap**2,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sides:
+    """Outputs on both sides and their moments."""
+
+    p: Array
+    q: Array
+    p_moments: _Moments
+    q_moments: _Moments
+
+    @property
+    def runs(self) -> int:
+        return min(len(self.p), len(self.q))
+
+    @property
+    def gap(self) -> Array:
+        """For each column, the difference of the means."""
+        return self.p_moments.mean - self.q_moments.mean
+
+    @property
+    def variance(self) -> Array:
+        """For each column, the variance, which is 0 for constants."""
+        return 0.5 * (self.p_moments.variance + self.q_moments.variance)
+
+
+def _units(p_outputs: Array, q_outputs: Array) -> Array | None:
+    """A power of two for each column; None if squares neither overflow nor underflow as it is."""
+    largest = np.maximum(
+        np.maximum(p_outputs.max(axis=0), q_outputs.max(axis=0)),
+        -np.minimum(p_outputs.min(axis=0), q_outputs.min(axis=0)),
+    )
+    # A column whose outputs hardly vary has tiny squares as well.
+    used = largest[largest > 0.0]
+    if not used.size or (used.min() > _TINY and used.max() < _HUGE):
+        return None
+    _, exponent = np.frexp(largest)
+    return np.asarray(np.ldexp(1.0, np.clip(exponent, -1022, 1023)))
 
 
 def linear(p_outputs: Array, q_outputs: Array) -> Linear:
-    """A linear score that separates the outputs: Fisher's discriminant, if there are enough rows.
+    """A linear score that separates the outputs.
 
-    With too few rows to estimate a covariance there are two proposals: the columns that differ most
-    clearly, and all columns, each weighted by itself. The first suits a large difference in a few
-    columns, the second many small differences that are visible only in their sum. They are made on
-    one half of the outputs, and the other half decides between them.
+    There are several proposals: Fisher's discriminant of all columns, or of the columns that differ
+    most clearly, and all columns, each weighted by itself. The second suits a large difference in a
+    few columns, the third many small differences that are visible only in their sum. They are made
+    on one half of the outputs, and the other half decides between them.
 
     Parameters
     ----------
     p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
         Training outputs.
     """
-    if not _too_many(p_outputs, q_outputs):
-        return _fisher(p_outputs, q_outputs, np.arange(p_outputs.shape[1]))
-    p_learn, q_learn = p_outputs[::2], q_outputs[::2]
-    separations = [
-        _separation(propose(p_learn, q_learn), p_outputs[1::2], q_outputs[1::2])
-        for propose in (_of_clearest, _of_all)
-    ]
-    best = _of_all if separations[1] > separations[0] else _of_clearest
-    return best(p_outputs, q_outputs)
-
-
-def _too_many(p_outputs: Array, q_outputs: Array) -> bool:
-    return bool(p_outputs.shape[1] * _ROWS_A_COLUMN > min(len(p_outputs), len(q_outputs)))
-
-
-def _moments(p_outputs: Array, q_outputs: Array) -> tuple[Array, Array]:
-    """For each column, the difference of the means and the variance, which is 0 for constants."""
-    gap = p_outputs.mean(axis=0) - q_outputs.mean(axis=0)
-    variance = 0.5 * (p_outputs.var(axis=0) + q_outputs.var(axis=0))
-    # The variance of a constant is computed as more than 0, because its mean is rounded.
-    still = ~varies(p_outputs, q_outputs)
-    gap[still], variance[still] = (p_outputs[0] - q_outputs[0])[still], 0.0
-    return gap, variance
-
-
-def varies(p_outputs: Array, q_outputs: Array) -> NDArray[np.bool_]:
-    """For each column, whether it varies on either side."""
-    return np.asarray(
-        (p_outputs != p_outputs[0]).any(axis=0) | (q_outputs != q_outputs[0]).any(axis=0)
+    units = _units(p_outputs, q_outputs)
+    if units is not None:
+        p_outputs, q_outputs = p_outputs / units, q_outputs / units
+    if min(len(p_outputs), len(q_outputs)) < 4:
+        sides = [p_outputs, q_outputs]
+        return _in(_of_all(_Sides(p=sides[0], q=sides[1], **_both_moments(*sides))), units)
+    first, second = (
+        _Sides(p=p, q=q, **_both_moments(p, q))
+        for p, q in ((p_outputs[half::2], q_outputs[half::2]) for half in (0, 1))
     )
+    together = _Sides(
+        p=p_outputs,
+        q=q_outputs,
+        p_moments=_pooled(first.p_moments, second.p_moments),
+        q_moments=_pooled(first.q_moments, second.q_moments),
+    )
+    proposals: list[Callable[[_Sides], Linear]] = [_of_clearest]
+    if p_outputs.shape[1] > 1:
+        proposals += [_of_all, _shrunk]
+    separations = [
+        _separation(propose(first), second) if propose is not _shrunk or _fits(first) else -math.inf
+        for propose in proposals
+    ]
+    return _in(proposals[int(np.argmax(separations))](together), units)
 
 
-def _separation(score: OutputScore, p_outputs: Array, q_outputs: Array) -> float:
+def _both_moments(p: Array, q: Array) -> dict[str, _Moments]:
+    return {"p_moments": _moments_of(p), "q_moments": _moments_of(q)}
+
+
+def _in(score: Linear, units: Array | None) -> Linear:
+    return score if units is None else Linear(weights=score.weights, units=units)
+
+
+def _fits(sides: _Sides) -> bool:
+    """Whether the covariance of all columns can be estimated."""
+    return bool(sides.gap.size <= _MOST_COLUMNS)
+
+
+def _separation(score: Linear, sides: _Sides) -> float:
     """The difference of the means of a score, in standard deviations."""
-    p, q = score(p_outputs), score(q_outputs)
+    p, q = score(sides.p), score(sides.q)
     spread = math.sqrt(0.5 * (p.var() + q.var()))
     gap = float(p.mean() - q.mean())
     return gap / spread if spread > 0.0 else math.copysign(math.inf, gap) if gap else 0.0
 
 
-def _of_all(p_outputs: Array, q_outputs: Array) -> Linear:
+def _of_all(sides: _Sides) -> Linear:
     """All columns, each weighted by itself, so that small differences add up."""
-    gap, variance = _moments(p_outputs, q_outputs)
+    different = _of_constants(sides)
+    if different is not None:
+        return different
+    gap, variance = sides.gap, sides.variance
     weights = np.zeros(gap.size)
     np.divide(gap, variance, out=weights, where=variance > 0.0)
     return _of_size_one(weights)
 
 
-def _of_clearest(p_outputs: Array, q_outputs: Array) -> Linear:
+def _of_clearest(sides: _Sides) -> Linear:
     """Fisher's discriminant of the columns that differ clearly, or of all if none does."""
-    gap, variance = _moments(p_outputs, q_outputs)
+    gap, variance = sides.gap, sides.variance
     clear = np.zeros(gap.size)
-    error = np.sqrt(variance * 2.0 / min(len(p_outputs), len(q_outputs)))
+    error = np.sqrt(variance * 2.0 / sides.runs)
     np.divide(np.abs(gap), error, out=clear, where=error > 0.0)
     chosen = np.flatnonzero(clear > math.sqrt(2.0 * math.log(max(2, gap.size))))
-    return _fisher(p_outputs, q_outputs, chosen if len(chosen) else np.arange(gap.size))
+    if not len(chosen):
+        chosen = np.arange(gap.size)
+    return _discriminant(sides, chosen, least=_ROWS_A_COLUMN)
 
 
-def _fisher(p_outputs: Array, q_outputs: Array, chosen: NDArray[np.intp]) -> Linear:
+def _shrunk(sides: _Sides) -> Linear:
+    """Fisher's discriminant of all columns, with a covariance mixed with the variances."""
+    return _discriminant(sides, np.arange(sides.gap.size), least=0)
+
+
+def _of_constants(sides: _Sides) -> Linear | None:
+    """A constant output that differs between the data sets is the clearest score."""
+    gap, still = sides.gap, sides.variance == 0.0
+    if not (still & (gap != 0.0)).any():
+        return None
+    return Linear(weights=np.where(still, gap, 0.0))
+
+
+def _discriminant(sides: _Sides, chosen: NDArray[np.intp], *, least: int) -> Linear:
     """Fisher's discriminant of these columns; each is weighted by itself if they are too many."""
-    gap, variance = _moments(p_outputs, q_outputs)
+    different = _of_constants(sides)
+    if different is not None:
+        return different
+    gap, variance = sides.gap, sides.variance
     weights = np.zeros(gap.size)
-    still = variance == 0.0
-    if (still & (gap != 0.0)).any():
-        # A constant output that differs between the data sets is the clearest score.
-        weights[still] = gap[still]
-        return Linear(weights=weights)
-    chosen = chosen[~still[chosen]]
+    chosen = chosen[variance[chosen] > 0.0]
     if not len(chosen):
         return Linear(weights=np.ones(gap.size))
-    if not _too_many(p_outputs[:, chosen], q_outputs[:, chosen]):
-        scale = np.sqrt(variance[chosen])
-        covariance = 0.5 * sum(
-            np.atleast_2d(np.cov(side[:, chosen] / scale, rowvar=False))
-            for side in (p_outputs, q_outputs)
-        )
-        regular = covariance + 1e-6 * np.eye(len(chosen))
-        weights[chosen] = np.linalg.solve(regular, gap[chosen] / scale) / scale
-    else:
+    scale = np.sqrt(variance[chosen])
+    if len(chosen) > _MOST_COLUMNS or len(chosen) * least > sides.runs:
         weights[chosen] = gap[chosen] / variance[chosen]
+    else:
+        correlation = _correlation(sides, chosen, scale)
+        weights[chosen] = np.linalg.solve(correlation, gap[chosen] / scale) / scale
     return _of_size_one(weights)
+
+
+def _correlation(sides: _Sides, chosen: NDArray[np.intp], scale: Array) -> Array:
+    """The correlations of columns, mixed with none at all if there are few rows for a column."""
+    most = max(int(_MOST_PRODUCTS / len(chosen) ** 2), 2)
+    found = np.zeros((len(chosen), len(chosen)))
+    rows = 0
+    for outputs, moments in ((sides.p, sides.p_moments), (sides.q, sides.q_moments)):
+        unit = (thinned(outputs, most)[:, chosen] - moments.mean[chosen]) / scale
+        found += 0.5 * (unit.T @ unit) / len(unit)
+        rows += len(unit)
+    mixed = 1e-6
+    if len(chosen) * _ROWS_A_COLUMN > rows // 2:
+        # The mean squared error of a correlation is about 1/n, if there is none in truth.
+        square = float((found**2).sum() - (np.diagonal(found) ** 2).sum())
+        expected = len(chosen) * (len(chosen) - 1) / rows
+        mixed = min(1.0, max(mixed, expected / square if square > 0.0 else 1.0))
+    return np.asarray((1.0 - mixed) * found + mixed * np.eye(len(chosen)))
 
 
 def _of_size_one(weights: Array) -> Linear:
     """Weights scaled to a largest one of 1, so that nothing overflows in any unit."""
     largest = np.abs(weights).max()
-    return Linear(weights=weights / largest if largest > 0.0 else np.ones(weights.size))
+    if not 0.0 < largest < math.inf:
+        return Linear(weights=np.ones(weights.size))
+    return Linear(weights=weights / largest)
 
 
-__all__ = ["Linear", "linear", "varies"]
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OfStandard:
+    """A score of outputs in standard units.
+
+    Parameters
+    ----------
+    standard : Standard
+        Brings outputs to standard units.
+    score : callable
+        A score of them.
+    """
+
+    standard: Standard
+    score: OutputScore
+
+    def __call__(self, outputs: Array, /) -> Array:
+        """The score of each output."""
+        return self.score(self.standard(outputs))
+
+
+def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
+    """A linear score of all numbers, and one that is robust against heavy tails.
+
+    Parameters
+    ----------
+    training : TrainingOutputs
+        The outputs to learn from.
+    """
+    columns = training.numbers
+    if not len(columns):
+        return []
+    weights, units = np.zeros(training.p.shape[1]), np.ones(training.p.shape[1])
+    found = linear(*training.only_numbers())
+    weights[columns] = found.weights
+    if found.units is not None:
+        units[columns] = found.units
+    plain = Linear(weights=weights, units=None if found.units is None else units)
+    scores = [NamedScore(name="linear", score=plain, family="linear", share=3.0)]
+    some = training.within(_MOST_VALUES)
+    clipped = standard(some, furthest=_CLIPPED)
+    if len(clipped.columns) > 1:
+        robust = OfStandard(standard=clipped, score=linear(clipped(some.p), clipped(some.q)))
+        scores.append(
+            NamedScore(name="linear, of clipped outputs", score=robust, family="linear", share=1.0)
+        )
+    return scores
+
+
+__all__ = ["Linear", "OfStandard", "linear", "linear_scores"]

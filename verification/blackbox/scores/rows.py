@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.scores.linear import linear, varies
+from rdpkit.verification.blackbox.scores.linear import linear
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array, OutputScore
 
 
@@ -63,7 +65,7 @@ def row_sums(
     ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
     parts = np.split(np.arange(p_outputs.shape[1]), ends)
     places = np.concatenate([part.reshape(rows, -1) for part in parts], axis=1)
-    constant = ~varies(p_outputs, q_outputs)[places].any(axis=0)
+    constant = ~_varies(p_outputs, q_outputs)[places].any(axis=0)
     labels = p_outputs[0][places[:, constant]]
     same = (labels == q_outputs[0][places[:, constant]]).all(axis=0)
     _, group = np.unique(labels[:, same], axis=0, return_inverse=True)
@@ -76,4 +78,27 @@ def row_sums(
     return RowSums(places=varying, starts=starts, score=linear(*sums))
 
 
-__all__ = ["RowSums", "row_sums"]
+def _varies(p_outputs: Array, q_outputs: Array) -> NDArray[np.bool_]:
+    """For each column, whether it varies on either side."""
+    return np.asarray(
+        (p_outputs != p_outputs[0]).any(axis=0) | (q_outputs != q_outputs[0]).any(axis=0)
+    )
+
+
+def row_scores(training: TrainingOutputs) -> list[NamedScore]:
+    """A linear score of sums of rows, if there are rows of numbers to add up.
+
+    Parameters
+    ----------
+    training : TrainingOutputs
+        The outputs to learn from.
+    """
+    if not training.is_number.all():
+        return []
+    score = row_sums(training.p, training.q, shapes=training.shapes)
+    if score is None:
+        return []
+    return [NamedScore(name="linear, of rows added up", score=score, family="rows", share=2.0)]
+
+
+__all__ = ["RowSums", "row_scores", "row_sums"]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.estimators.base import Array
+
+# Outputs are never thinned below this number.
+_FEWEST = 200
+
+
+def _none_known() -> NDArray[np.bool_]:
+    return np.zeros(0, dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -21,7 +28,7 @@ class TrainingOutputs:
         Encoded outputs on D and on D'.
     is_number : ndarray of bool, shape (d,)
         Whether a column holds a number; False for codes of categories, of which only equality
-        means anything.
+        means anything. By default all columns hold numbers.
     shapes : tuple of tuple of int
         The shapes of the arrays of a release, in the order in which they are flattened.
     pair : Neighbours or None
@@ -35,12 +42,14 @@ class TrainingOutputs:
 
     p: Array
     q: Array
-    is_number: NDArray[np.bool_]
     shapes: tuple[tuple[int, ...], ...]
+    is_number: NDArray[np.bool_] = field(default_factory=_none_known)
     pair: Neighbours | None = None
 
     def __post_init__(self) -> None:
         width = self.p.shape[1:]
+        if not self.is_number.size:
+            object.__setattr__(self, "is_number", np.ones(width, dtype=np.bool_))
         if self.p.ndim != 2 or self.q.shape[1:] != width or self.is_number.shape != width:
             raise ValueError(
                 "Expected outputs on D and D' of shapes (n, d) and (m, d) and one entry of "
@@ -48,5 +57,47 @@ class TrainingOutputs:
                 f"{self.is_number.shape}."
             )
 
+    @property
+    def runs(self) -> int:
+        """Runs on the side with fewer of them."""
+        return min(len(self.p), len(self.q))
 
-__all__ = ["TrainingOutputs"]
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """The columns that hold numbers."""
+        return np.flatnonzero(self.is_number)
+
+    def only_numbers(self) -> tuple[Array, Array]:
+        """The outputs of the columns that hold numbers."""
+        if self.is_number.all():
+            return self.p, self.q
+        return self.p[:, self.numbers], self.q[:, self.numbers]
+
+    def within(self, values: float) -> TrainingOutputs:
+        """So many outputs of each side, evenly spread, that they hold at most this many values."""
+        return self.thinned(max(_FEWEST, int(values / max(1, self.p.shape[1]))))
+
+    def half(self, which: int) -> TrainingOutputs:
+        """Every second output, beginning with the first (0) or with the second (1)."""
+        return self._with(self.p[which::2], self.q[which::2])
+
+    def thinned(self, runs: int) -> TrainingOutputs:
+        """At most this many outputs of each side, evenly spread."""
+        if max(len(self.p), len(self.q)) <= runs:
+            return self
+        return self._with(thinned(self.p, runs), thinned(self.q, runs))
+
+    def _with(self, p: Array, q: Array) -> TrainingOutputs:
+        return TrainingOutputs(
+            p=p, q=q, shapes=self.shapes, is_number=self.is_number, pair=self.pair
+        )
+
+
+def thinned(rows: Array, most: int) -> Array:
+    """At most this many rows, evenly spread; which ones depends on the number of rows alone."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.arange(most) * len(rows) // most]
+
+
+__all__ = ["TrainingOutputs", "thinned"]

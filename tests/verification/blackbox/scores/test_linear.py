@@ -56,14 +56,16 @@ def test_a_constant_column_that_rounds_is_constant(width):
     assert separation(score, p_test, q_test) > 0.5
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e170, 1e300])
 @pytest.mark.parametrize("width", [3, 200])
-def test_a_column_whose_variance_is_no_double_counts_for_nothing(width):
+def test_columns_whose_variance_is_no_double_count_as_others_do(width, size):
     p, q, p_test, q_test = shifted(np.full(width, 0.5), 300)
-    p[:, 0] *= 1e-170
-    q[:, 0] = p[:, 0]
+    plain = separation(linear(p, q), p_test, q_test)
+    for side in (p, q, p_test, q_test):
+        side[:, 0] *= size / np.abs(side[:, 0]).max()
     score = linear(p, q)
-    assert np.isfinite(score.weights).all()
-    assert separation(score, p_test, q_test) > 0.5
+    assert separation(score, p_test, q_test) == pytest.approx(plain, rel=0.3)
+    assert np.isfinite(score(np.full((2, width), 1e300) * [[1.0], [-1.0]])).all()
 
 
 @pytest.mark.parametrize("width", [3, 200])

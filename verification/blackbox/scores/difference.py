@@ -1,0 +1,155 @@
+"""Scores along the difference of the records in which the data sets differ.
+
+If a mechanism adds noise to a sum, or a mean, of records, the difference of the two data sets is
+known before any run: it is that of their records. No learnt score can be better than this one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.verification.blackbox.scores.differing_record import (
+    differing_records,
+    places_of_records,
+)
+from rdpkit.verification.blackbox.scores.linear import Linear, linear
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
+from rdpkit.verification.blackbox.scores.standard import standard
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.estimators.base import Array
+
+# Weights of rows are learnt if there are at most this many rows.
+_MOST_ROWS = 512
+# Directions are compared on at most this many values of each side.
+_MOST_VALUES = 2**22
+
+
+def directions(training: TrainingOutputs) -> list[tuple[str, Array]]:
+    """Directions of a release along the records in which the data sets differ, with names.
+
+    Parameters
+    ----------
+    training : TrainingOutputs
+        The outputs; their pair and their shapes say where the directions point.
+
+    Returns
+    -------
+    list of (str, ndarray of shape (d,))
+        The largest weight of each is 1. It is empty if the pair is not known, or no part of a
+        release has the dimension of a record.
+    """
+    if training.pair is None:
+        return []
+    found = []
+    first, second = differing_records(training.pair)
+    blocks = places_of_records(training.shapes, features=training.pair.first.dimension)
+    width = training.p.shape[1]
+    for name, vector in _vectors(first, second):
+        weights = np.zeros(width)
+        for places in blocks:
+            weights[places] += vector
+        found.append((name, weights))
+    for places in blocks:
+        if len(places) == places.shape[1] > 1:
+            products = np.zeros((len(places), len(places)))
+            for sign, record in ((1.0, first), (-1.0, second)):
+                if record is not None:
+                    size = float(np.abs(record).max()) or 1.0
+                    products += sign * np.outer(record / size, record / size)
+            weights = np.zeros(width)
+            weights[places] = products
+            found.append(("the products of the records", weights))
+    sized = [(name, np.abs(weights).max(), weights) for name, weights in found]
+    return [(name, weights / size) for name, size, weights in sized if size > 0.0]
+
+
+def _vectors(first: Array | None, second: Array | None) -> list[tuple[str, Array]]:
+    found = []
+    if first is not None and second is not None:
+        found.append(("the difference of the records", first / 2.0 - second / 2.0))
+    if first is not None:
+        found.append(("the record of D alone", first))
+    if second is not None:
+        found.append(("the record of D' alone", second))
+    sizes = [(name, float(np.abs(vector).max()), vector) for name, vector in found]
+    return [(name, vector / size) for name, size, vector in sizes if size > 0.0]
+
+
+def difference_scores(training: TrainingOutputs) -> list[NamedScore]:
+    """Projections on the records in which the data sets differ, most useful first.
+
+    Each direction is taken as it is, and with every coordinate divided by the square of its spread,
+    which is best if the noise has another scale in each coordinate. If there are several rows, the
+    projections of the rows are also weighted by a learnt linear score.
+
+    Parameters
+    ----------
+    training : TrainingOutputs
+        The outputs to learn from.
+    """
+    found = directions(training)
+    if not found:
+        return []
+    some = training.within(_MOST_VALUES)
+    scaling = standard(some)
+    smallest = scaling.scale.min(initial=np.inf)
+    precision = np.zeros(training.p.shape[1])
+    precision[scaling.columns] = (smallest / scaling.scale) ** 2
+    candidates = [(f"along {name}", weights) for name, weights in found]
+    candidates += [
+        (f"along {name}, scaled", weights * precision)
+        for name, weights in found
+        if (weights * precision).any()
+    ]
+    candidates += _of_rows(some, found)
+    clear = [_clear(some, weights) for _, weights in candidates]
+    order = np.argsort(-np.array(clear), kind="stable")
+    return [
+        NamedScore(
+            name=candidates[place][0],
+            score=Linear(weights=candidates[place][1]),
+            family="difference",
+            share=2.0,
+        )
+        for place in order
+    ]
+
+
+def _of_rows(training: TrainingOutputs, found: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
+    """Directions whose rows are weighted as a linear score of the rows' projections says."""
+    assert training.pair is not None
+    blocks = places_of_records(training.shapes, features=training.pair.first.dimension)
+    rows = sum(len(places) for places in blocks)
+    if not 1 < rows <= _MOST_ROWS:
+        return []
+    places: NDArray[np.intp] = np.concatenate(blocks)
+    weighted = []
+    for name, weights in found:
+        p, q = (
+            np.stack([side[:, row] @ weights[row] for row in places], axis=1)
+            for side in (training.p, training.q)
+        )
+        learnt = linear(p, q)
+        if learnt.units is None:
+            combined = np.zeros(weights.size)
+            combined[places] = weights[places] * np.asarray(learnt.weights)[:, None]
+            weighted.append((f"along {name}, rows weighted", combined))
+    return weighted
+
+
+def _clear(training: TrainingOutputs, weights: Array) -> float:
+    """The difference of the medians along a direction, in robust deviations."""
+    p, q = (Linear(weights=weights)(side) for side in (training.p, training.q))
+    low, middle, high = (
+        0.5 * (np.quantile(p, share) / 2.0 + np.quantile(q, share) / 2.0)
+        for share in (0.25, 0.5, 0.75)
+    )
+    gap = abs(float(np.median(p) / 2.0 - np.median(q) / 2.0))
+    spread = float(high / 2.0 - low / 2.0)
+    if spread > 0.0:
+        return gap / spread
+    return np.inf if gap > 0.0 and np.isfinite(middle) else 0.0
+
+
+__all__ = ["difference_scores", "directions"]
