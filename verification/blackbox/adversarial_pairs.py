@@ -147,12 +147,23 @@ _RECIPES = (
     _Recipe(),
     _Recipe(scale=1000.0),
     _Recipe(rest="opposite", replacement="same", labels="alone, other class"),
-    _Recipe(changed="category", rest="categories", replacement="category", labels="categories"),
+    _Recipe(
+        changed="second category",
+        rest="categories",
+        replacement="first category",
+        labels="categories",
+    ),
     _Recipe(labels="alone"),
     _Recipe(rest="cluster", replacement="another", records=0),
     _Recipe(changed="first", records=1),
     _Recipe(changed="last", scale=1000.0, rest="ball"),
     _Recipe(changed="half-steps", rest="half-steps"),
+    _Recipe(
+        changed="first category",
+        rest="categories, second first",
+        replacement="second category",
+        labels="categories",
+    ),
     _Recipe(changed="against", rest="point", replacement="another"),
     _Recipe(changed="three", scale=OFF_GRID),
     _Recipe(changed="alternating", scale=10.0, rest="ball", replacement="origin"),
@@ -162,14 +173,20 @@ _RECIPES = (
     _Recipe(changed="random", rest="ball", replacement="another", records=_MANY_RECORDS),
     _Recipe(changed="ones", rest="bits", replacement="origin", labels="in turn"),
     _Recipe(changed="first", scale=1000.0, rest="opposite"),
-    _Recipe(changed="category", rest="one category", replacement="category", labels="categories"),
-    _Recipe(changed="random", scale=1000.0, rest="ball", labels="alone"),
+    _Recipe(
+        changed="second category",
+        rest="one category",
+        replacement="first category",
+        labels="categories",
+    ),
     _Recipe(changed="one", scale=1000.0, rest="ball", replacement="origin", labels="in turn"),
     _Recipe(changed="random", scale=10.0, rest="point", replacement="another", labels="second"),
     _Recipe(changed="random", scale=1000.0, records=1),
     _Recipe(changed="random", scale=OFF_GRID, rest="ball", replacement="near"),
 )
 
+# Changed records whose values do not depend on the norm.
+_PLAIN = ("tens", "ones", "first category", "second category")
 _CHANGED_IN_WORDS = {
     "dense": "in the direction of (1, ..., 1)",
     "alternating": "in the direction of (1, -1, 1, ...)",
@@ -182,7 +199,8 @@ _CHANGED_IN_WORDS = {
     "half-steps": "in the direction of (1, ..., 1), or of its first coordinates",
     "tens": "whose features are all 10",
     "ones": "whose features are all 1",
-    "category": "of the second of two categories, one-hot",
+    "first category": "of the first of two categories, one-hot",
+    "second category": "of the second of two categories, one-hot",
 }
 _REST_IN_WORDS = {
     "origin": "at the origin",
@@ -195,6 +213,7 @@ _REST_IN_WORDS = {
     "whole": "whole numbers from 0 to 10",
     "bits": "zeros and ones",
     "categories": "in two categories in turn, one-hot",
+    "categories, second first": "in two categories in turn, the second one first, one-hot",
     "one category": "of the first category, one-hot",
 }
 _REPLACEMENT_IN_WORDS = {
@@ -203,7 +222,8 @@ _REPLACEMENT_IN_WORDS = {
     "same": "the same features in another class",
     "another": "a copy of another record",
     "near": "a record nearby",
-    "category": "one of the first category",
+    "first category": "one of the first category",
+    "second category": "one of the second category",
 }
 _LABELS_IN_WORDS = {
     "equal": "all of one class",
@@ -343,7 +363,12 @@ def _features(
     steps = _coordinates_at_half_steps(domain, others)
     point = norm * random_unit(d, rng)
     first, second = _two_categories(d)
-    plain = {"tens": np.full(d, 10.0), "ones": np.ones(d), "category": second}
+    plain = {
+        "tens": np.full(d, 10.0),
+        "ones": np.ones(d),
+        "first category": first,
+        "second category": second,
+    }
     if recipe.changed in plain:
         changed = plain[recipe.changed]
     elif recipe.changed == "against":
@@ -364,6 +389,9 @@ def _features(
         "whole": lambda: rng.integers(0, 11, (others, d)).astype(np.float64),
         "bits": lambda: rng.integers(0, 2, (others, d)).astype(np.float64),
         "categories": lambda: np.where(np.arange(others)[:, None] % 2 == 0, first, second),
+        "categories, second first": lambda: np.where(
+            np.arange(others)[:, None] % 2 == 1, first, second
+        ),
         "one category": lambda: np.tile(first, (others, 1)),
     }
     rest = makers[recipe.rest]()
@@ -373,7 +401,8 @@ def _features(
         "same": changed,
         "another": rest[0] if others else -changed,
         "near": changed - 0.01 * changed + 0.01 * min(length, norm) * random_unit(d, rng),
-        "category": first,
+        "first category": first,
+        "second category": second,
     }[recipe.replacement]
     return rest, changed, replacement
 
@@ -395,6 +424,8 @@ def _labels(recipe: _Recipe, domain: DataDomain, size: int) -> tuple[Labels, int
     if recipe.labels == "alone, other class":
         return others % last, last, 0
     if recipe.labels == "categories":
+        if recipe.changed == "first category":
+            return 1 - others % 2, 0, 1
         return (0 * others if recipe.rest == "one category" else others % 2), 1, 0
     if recipe.labels == "balanced, other class":
         return others % classes, last, 0
@@ -469,7 +500,7 @@ def _words(
     recipe: _Recipe, domain: DataDomain, size: int, index: int, *, unbounded: bool
 ) -> tuple[str, ...]:
     """What the pair is, in words."""
-    plain = recipe.changed in ("tens", "ones", "category")
+    plain = recipe.changed in _PLAIN
     length = "" if plain else f"of norm {recipe.scale * domain.record_norm:.6g} "
     same = recipe.replacement == "same" and (domain.classes == 1 or domain.layout is not None)
     other = _REPLACEMENT_IN_WORDS["mirror" if same else recipe.replacement]

@@ -85,7 +85,7 @@ class VerificationOptions:
     records: int | None = _option(
         None,
         _COUNT,
-        "Records of the larger data set of every pair, where the event does not say how many.",
+        "Records of the larger data set of every pair, if their number is fixed and public.",
         usual=f"{USUAL_RECORDS}, and 1, 2 and 50 in some adversarial pairs",
     )
     record_norm: float | None = _option(
@@ -98,7 +98,7 @@ class VerificationOptions:
     classes: int | None = _option(
         None,
         _COUNT,
-        "Labels are below this number.",
+        "Labels are whole numbers from 0 to one less than this.",
         usual="2 in some adversarial pairs, and 1 in random ones",
     )
     pairs: int | None = _option(

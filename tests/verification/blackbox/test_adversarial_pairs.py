@@ -277,6 +277,29 @@ def test_empty_data():
     assert any(len(pair.second) == 0 for pair in pairs(ADD, 5))
 
 
+MODES = {
+    "of labels, the first of equals": lambda d: int(np.argmax(np.bincount(d.labels, minlength=2))),
+    "of labels, the last of equals": lambda d: int(
+        np.argmax(np.bincount(d.labels, minlength=2)[::-1])
+    ),
+    "of the largest features": lambda d: int(
+        np.argmax(np.bincount(d.features.argmax(axis=1), minlength=5))
+    ),
+}
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+@pytest.mark.parametrize("records", [None, 7, 8])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_mode_that_one_record_changes(mode, records, adjacency):
+    """Apart from data with one record, where it is no surprise."""
+    assert any(
+        MODES[mode](pair.first) != MODES[mode](pair.second)
+        for pair in pairs(adjacency, 5, records=records)
+        if len(pair.second) > 2
+    )
+
+
 READERS = {
     "labels": lambda d: np.bincount(d.labels, minlength=11),
     "the first feature": lambda d: np.bincount(

@@ -154,7 +154,7 @@ def test_the_replay_gives_the_identical_result(target):
 @pytest.mark.parametrize("mechanism", ["weak", "good", "Holder.inner"])
 def test_the_replay_of_ones_own_mechanism(folder, mechanism):
     # With a time budget, how many runs are made depends on the machine; the replay does not.
-    options = [*WORST, "--records", "3", "--alpha", "0.01", "--time-budget", "1"]
+    options = [*WORST, "--records", "3", "--alpha", "0.01", "--time-budget", "2"]
     first = invoke(f"{folder}:{mechanism}", *options, "--format", "json")
     found = json.loads(first.stdout)
     assert "--time-budget" not in found["replay"]
