@@ -105,6 +105,39 @@ def test_synthesize_saves_a_release_that_can_be_checked_and_evaluated(digits, tm
     assert 0.0 <= judged["mean_accuracy"] <= 1.0
 
 
+def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, tmp_path):
+    path = digits(('[vary]\n"privacy.target_epsilon" = [5.0, 50.0]', ""),
+                  ("delta = 1e-5", "delta = 0.01\ntarget_epsilon = 5.0"))  # fmt: skip
+    out = tmp_path / "made.npz"
+    lines = run(synthesize, path, "--output", out, "--seed", 3).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("verdict"))
+    assert lines[start].split() == ["verdict", "NOT", "PRIVATE"]
+    assert lines[start + 1].startswith("  fails    secret noise: the noise was drawn from a seed")
+    assert any(line.startswith("  fails    delta: delta = 0.01 is not below") for line in lines)
+    made = json.loads(
+        run(synthesize, path, "--output", out, "--noise", "system", "--format", "json")
+    )
+    assert made["private"] is False
+    said = {check["name"]: check for check in made["checks"]}
+    assert said["delta"]["status"] == "fails"
+    assert said["secret_noise"]["status"] == "holds"
+    assert made["checks"] == json.loads(out.with_suffix(".json").read_text())["checks"]
+
+
+@pytest.mark.parametrize("accepted", [None, 25.0, 60.0])
+def test_a_large_target_is_private_only_if_it_is_accepted(digits, tmp_path, accepted):
+    stated = "" if accepted is None else f"\naccept_epsilon = {accepted}"
+    path = digits(('[vary]\n"privacy.target_epsilon" = [5.0, 50.0]', ""),
+                  ("delta = 1e-5", f"delta = 1e-5\ntarget_epsilon = 50.0{stated}"))  # fmt: skip
+    out = tmp_path / "made.npz"
+    text = run(synthesize, path, "--output", out, "--noise", "system")
+    found = load_manifest(out.with_suffix(".json"))
+    assert found.accept_epsilon == accepted
+    said = [check.status for check in found.checks if check.name == "epsilon"]
+    assert said == ["depends" if accepted == 60.0 else "fails"]
+    assert ("protects almost nobody" in text) is (accepted != 60.0)
+
+
 def test_a_killed_release_goes_on_and_leaves_no_checkpoint(long, tmp_path, monkeypatch):
     monkeypatch.setattr(Checkpoint, "is_due", lambda self: True)
     out = tmp_path / "made.npz"
