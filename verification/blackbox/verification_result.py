@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,13 @@ from rdpkit.verification.blackbox.betting.detectable import DetectableViolation
 from rdpkit.verification.blackbox.betting.lower_bounds import MuLowerBound
 from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
-from rdpkit.verification.estimators.base import Verdict
+from rdpkit.verification.estimators.base import Diagnostic, Stop, Verdict
+
+_WHY = {
+    Stop.REJECTED: "stopped as soon as the answer was clear",
+    Stop.CLEARED: "stopped: no threshold of the scores can show a violation",
+    Stop.EXHAUSTED: "all runs were made, or the time was up",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +38,10 @@ class VerificationResult:
         What was claimed.
     outcome : Verdict
         The verdict of the test, with its diagnostics.
+    checks : tuple of Diagnostic
+        Whether runs depend on each other, and whether a method ``many`` differs from single calls,
+        where that was seen. Each is a false alarm with probability at most 1e-3, and none changes
+        the verdict.
     mistakes : tuple of Mistake
         Mistakes that explain the rejection; empty if the claim was not rejected.
     mu : MuLowerBound
@@ -66,6 +77,7 @@ class VerificationResult:
     target: str
     claim: ClaimUnderTest
     outcome: Verdict
+    checks: tuple[Diagnostic, ...]
     mistakes: tuple[Mistake, ...]
     mu: MuLowerBound
     detectable: DetectableViolation | None
@@ -92,9 +104,65 @@ class VerificationResult:
         return self.rejected
 
     @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Why a wrong claim may have survived, and what was seen of the runs themselves."""
+        return (*self.outcome.diagnostics, *self.checks)
+
+    @property
+    def p_value(self) -> float:
+        """The reciprocal of the largest e-value: at most u with probability at most u.
+
+        That holds if the claim is true, whenever the test stops.
+        """
+        assert self.outcome.log_e_value is not None
+        return min(1.0, math.exp(-self.outcome.log_e_value))
+
+    @property
     def verdict(self) -> str:
         """``rejected`` or ``not rejected``."""
         return "rejected" if self.rejected else "not rejected"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The result in words: headings, and what is said under each."""
+        test = self.outcome
+        assert test.log_e_value is not None
+        bound = test.bound
+        rate = f"{test.false_alarm_rate:g}"
+        return [
+            ("target", self.target),
+            ("claim", test.claim),
+            ("verdict", f"{self.verdict} (false-alarm rate {rate})"),
+            *(("mistake", f"{m.kind.value}: {m.message} {m.advice}") for m in self.mistakes),
+            ("runs", f"{self.runs} in {self.seconds:.1f} s; {_WHY[test.stop]}"),
+            ("score", f"{self.score}, of {len(self.scores)} tested together"),
+            *([("witness", test.witness)] if test.witness else []),
+            (
+                "evidence",
+                f"e-value {math.exp(min(test.log_e_value, 700.0)):.4g}; rejecting takes "
+                f"{1.0 / test.false_alarm_rate:g}; p-value {self.p_value:.2g}",
+            ),
+            *(
+                []
+                if bound is None
+                else [
+                    (
+                        "epsilon",
+                        f"at least {bound.epsilon:.4g} at delta {bound.delta:.4g} (lower bound, "
+                        f"confidence {bound.confidence:g})",
+                    )
+                ]
+            ),
+            (
+                "mu",
+                f"at least {self.mu.mu:.4g} (lower bound on Gaussian DP, confidence "
+                f"{self.mu.confidence:g})",
+            ),
+            *([] if self.detectable is None else [("detectable", self.detectable.describe())]),
+            *(("" if index else "pair", line) for index, line in enumerate(self.pair)),
+            *(("diagnostic", f"{d.kind.value}: {d.message} {d.advice}") for d in self.diagnostics),
+            *(("note", text) for text in self.notes),
+            *([] if self.rejected else [("note", "a claim that is not rejected is not proven")]),
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; the same for the same seed."""
@@ -102,10 +170,11 @@ class VerificationResult:
         return {
             "target": self.target,
             "verdict": self.verdict,
+            "p_value": self.p_value,
             "claim": self.claim.statement,
             "adjacency": self.claim.adjacency.value,
             "mistakes": as_plain(self.mistakes),
-            "diagnostics": found.pop("diagnostics"),
+            "diagnostics": found.pop("diagnostics") + as_plain(self.checks),
             "lower_mu": self.mu.as_dict(),
             "detectable": None if self.detectable is None else self.detectable.as_dict(),
             "notes": list(self.notes),

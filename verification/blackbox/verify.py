@@ -24,6 +24,7 @@ from rdpkit.verification.blackbox.betting.lower_bounds import epsilon_bound, mu_
 from rdpkit.verification.blackbox.betting.pair_test import FIRST_LESSON, PairTest, main_line
 from rdpkit.verification.blackbox.betting.search import Spending, affordable_pairs, search
 from rdpkit.verification.blackbox.betting.steps import Progress
+from rdpkit.verification.blackbox.checks.dependence import dependence
 from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
@@ -39,7 +40,7 @@ from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
 from rdpkit.verification.blackbox.verification_result import VerificationResult
-from rdpkit.verification.estimators.base import OutputScore, Stop, Verdict
+from rdpkit.verification.estimators.base import Diagnostic, OutputScore, Stop, Verdict
 
 # Runs that only show how the mechanism behaves have random generators of their own.
 _PROBE = 0
@@ -130,7 +131,7 @@ def verify(
         log_needed=math.log(1.0 / chosen.false_alarm_rate),
         progress=progress,
     )
-    pairs, notes = _probe(spending, pairs, chosen.pairs)
+    pairs, notes, checks = _probe(spending, pairs, chosen.pairs)
     training = _first_lesson(chosen.training, spending)
     make = functools.partial(
         PairTest,
@@ -148,6 +149,7 @@ def verify(
         target=subject.name,
         claim=tested,
         outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=len(tests)),
+        checks=(*checks, *_dependence(leader)),
         mistakes=_named_mistakes(leader, spending),
         mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate / len(tests)),
         detectable=_detectable(tested, leader, spending),
@@ -198,10 +200,11 @@ def _of_target(
 
 def _probe(
     spending: Spending, pairs: list[Neighbours], most_pairs: int | None
-) -> tuple[list[Neighbours], list[str]]:
+) -> tuple[list[Neighbours], list[str], list[Diagnostic]]:
     """A few runs show that the mechanism works, how long it takes, and whether it repeats.
 
-    Returns the pairs to test, fewer if time is short, and notes for the reader.
+    Returns the pairs to test, fewer if time is short, notes for the reader, and a diagnostic if the
+    mechanism's method ``many`` is not what a single call is.
     """
     runner = spending.runner
     spending.report("probing")
@@ -216,6 +219,7 @@ def _probe(
                 raise
             continue
         break
+    differs = runner.compare_many(pair)
     runner.runs = 0
     notes = []
     if not all(np.array_equal(one, two) for one, two in zip(first, again, strict=True)):
@@ -225,7 +229,7 @@ def _probe(
         )
     if most_pairs is None:
         most_pairs = affordable_pairs(spending, min(len(pairs), MOST_PAIRS))
-    return pairs[:most_pairs], notes
+    return pairs[:most_pairs], notes, [] if differs is None else [differs]
 
 
 def _first_lesson(training: int | None, spending: Spending) -> int:
@@ -259,6 +263,14 @@ def _outcome(
         bound=epsilon_bound(leader.epsilon_events, delta=delta, failure=rate / pairs),
         diagnostics=leader.diagnostics() if stop is Stop.EXHAUSTED else (),
     )
+
+
+def _dependence(leader: PairTest) -> list[Diagnostic]:
+    """A diagnostic if the runs depend on each other."""
+    if leader.leading is None:
+        return []
+    found = dependence(*leader.leading.test.scores)
+    return [] if found is None else [found]
 
 
 def _detectable(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import os
 import shlex
 import sys
@@ -323,30 +322,7 @@ def _words(given: dict[str, Any], left_out: tuple[str, ...]) -> list[str]:
 
 
 def _lines(result: VerificationResult, replay: str) -> list[str]:
-    test = result.outcome
-    assert test.log_e_value is not None
-    needed = math.log(1.0 / test.false_alarm_rate)
-    why = {
-        "rejected": "stopped as soon as the answer was clear",
-        "cleared": "stopped: no threshold of the scores can show a violation",
-        "exhausted": "all runs were made",
-    }[test.stop.value]
-    rows = [
-        ("target", result.target),
-        ("claim", test.claim),
-        ("verdict", f"{result.verdict} (false-alarm rate {test.false_alarm_rate:g})"),
-        *(("mistake", f"{m.kind.value}: {m.message} {m.advice}") for m in result.mistakes),
-        ("runs", f"{result.runs} in {result.seconds:.1f} s; {why}"),
-        ("score", f"{result.score}, of {len(result.scores)} tested together"),
-        *([("witness", test.witness)] if test.witness else []),
-        ("evidence", f"{test.log_e_value:.3f} nats; rejecting takes {needed:.3f}"),
-        *(("" if index else "pair", line) for index, line in enumerate(result.pair)),
-        *(("diagnostic", f"{d.kind.value}: {d.message} {d.advice}") for d in test.diagnostics),
-        *(("note", text) for text in result.notes),
-        *([] if result.rejected else [("note", "a claim that is not rejected is not proven")]),
-        ("seed", str(result.seed)),
-        ("replay", replay),
-    ]
+    rows = [*result.rows(), ("seed", str(result.seed)), ("replay", replay)]
     return [f"{heading:12}{text}" for heading, text in rows]
 
 

@@ -99,6 +99,11 @@ class SequentialTest:
         return self._p.size, self._q.size
 
     @property
+    def scores(self) -> tuple[Array, Array]:
+        """All scores from both sides so far, in the order in which they came."""
+        return self._p.scores, self._q.scores
+
+    @property
     def clarity(self) -> float:
         """How clearly the past scores speak against the claim, for one score of either side.
 

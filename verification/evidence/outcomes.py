@@ -39,7 +39,7 @@ class TargetOutcome:
         """Whether the claim was refuted; a strict reader also wants no doubts about the test."""
         if self.result is None:
             return bool(self.error)
-        return self.result.failed or (strict and bool(self.result.outcome.diagnostics))
+        return self.result.failed or (strict and bool(self.result.diagnostics))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

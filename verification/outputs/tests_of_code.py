@@ -113,16 +113,7 @@ def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView
     elif outcome.failed(strict=strict):
         rule = DOUBTFUL
     details = (
-        f"claim {test.claim}",
-        f"verdict {result.verdict}",
-        f"runs {result.runs}",
-        f"score {result.score}",
-        *([f"witness {test.witness}"] if test.witness else []),
-        f"evidence {test.log_e_value:.3f} nats",
-        *(f"mistake {m.kind.value}: {m.message} {m.advice}" for m in result.mistakes),
-        *(f"pair {text}" for text in result.pair),
-        *(f"diagnostic {d.kind.value}: {d.message} {d.advice}" for d in test.diagnostics),
-        *(f"note {text}" for text in result.notes),
+        *(f"{heading} {text}".strip() for heading, text in result.rows()),
         f"to repeat it: {outcome.replay}",
     )
     return CodeView(

@@ -34,6 +34,10 @@ FIRST_LESSON = 256
 _TAUGHT = 2.0 / 3.0
 # At each choice of scores this part of the capital is spread as if nothing had been seen.
 _SPREAD_AGAIN = 0.1
+# Classifiers are trained on this many outputs for the first time, and again when there are this
+# many times as many.
+_FIRST_FIT = 1024
+_FIT_AGAIN = 4
 # The largest number of values that are kept of the outputs on one data set.
 _MOST_KEPT = 2**25
 # A pair is cleared no earlier, because scores that are chosen later may show more.
@@ -129,6 +133,7 @@ class PairTest:
         self._kept: list[tuple[Array, Array]] = []
         self._kept_rows = 0
         self._taught_rows = 0
+        self._fitted_rows = 0
         self.epsilon_events: list[CountedEvent] = []
         self.mu_events: list[CountedEvent] = []
         self._delta = main_line(claim)[1]
@@ -205,7 +210,14 @@ class PairTest:
             pair=self.pair,
         )
         rng = generator(self._runner.seed, _LEARNING, self.place, len(p))
-        scores = candidate_scores(training, own=self._own, models=self._models, rng=rng)
+        fitted = self._kept_rows >= max(_FIRST_FIT, _FIT_AGAIN * self._fitted_rows)
+        models = self._models if fitted else ()
+        scores = candidate_scores(training, own=self._own, models=models, rng=rng)
+        if fitted:
+            self._fitted_rows = self._kept_rows
+        else:
+            # A classifier is slow to train, and what it learnt from older outputs stays usable.
+            scores += [slot.score for slot in self.slots if slot.score.family == "learned"]
         before = {slot.score.name: slot for slot in self.slots}
         shares = np.array([score.share for score in scores])
         priors = np.log(shares / shares.sum())

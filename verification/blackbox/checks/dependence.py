@@ -54,8 +54,8 @@ def dependence(p_scores: Array, q_scores: Array) -> Diagnostic | None:
     if both < _FEWEST_RUNS:
         return None
     found = [
-        _p_value(_Side(p), "consecutive runs on D"),
-        _p_value(_Side(q), "consecutive runs on D'"),
+        _p_value(_SideOrder(p), "consecutive runs on D"),
+        _p_value(_SideOrder(q), "consecutive runs on D'"),
         _p_value(_Between(p[:both], q[:both]), "runs with the same number on D and on D'"),
     ]
     p_value, where = min(found)
@@ -72,7 +72,7 @@ def dependence(p_scores: Array, q_scores: Array) -> Diagnostic | None:
     )
 
 
-class _Side:
+class _SideOrder:
     """How strongly the runs of one side depend on those shortly before."""
 
     def __init__(self, scores: Array) -> None:
@@ -112,7 +112,7 @@ class _Between:
         return max(float(correlation) * math.sqrt(self.size), float(surprise))
 
 
-def _p_value(statistic: _Side | _Between, where: str) -> tuple[float, str]:
+def _p_value(statistic: _SideOrder | _Between, where: str) -> tuple[float, str]:
     """The p-value of the order that was seen, among random ones."""
     seen = statistic(np.arange(statistic.size))
     rng = np.random.default_rng(_SEED)
