@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 import rdpkit
 from rdpkit import _validate
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, LabelledRecords, VerifyTarget
+from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import balanced_labels, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import EXACT_SIZES
 from rdpkit.mechanisms.releases.release import Release, release, release_without_guarantee
 from rdpkit.mechanisms.releases.streaming import Batch
 
@@ -143,7 +144,9 @@ def synthesize(
     Dong, Zhao and Lyu, Privacy for Free (ICML 2022), Proposition 4.3.
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
-    sizes = data.class_sizes()
+    # Its theorem is for classes of known sizes, and no class may be empty.
+    counts = replace(privacy, counts="public").known_counts(data.class_sizes(), BOUND_BY_CLASS)
+    sizes = counts.sizes
     per_class = _validate.integer("samples_per_class", samples_per_class)
     d = int(np.prod(data.shape))
     shape = (classes, per_class, d)
@@ -175,7 +178,7 @@ def synthesize(
         privacy=privacy,
         mechanism="linear-matching",
         parameters=parameters,
-        notes=(EXACT_SIZES,),
+        counts=counts,
     )
 
 

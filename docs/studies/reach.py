@@ -115,7 +115,7 @@ def rows(
                 classes=len(data.classes),
                 scaling=scaling,
                 options=wanted.build(options),
-                privacy=Privacy(delta=delta, adjacency="replace_one", noise=noise),
+                privacy=Privacy(delta=delta, adjacency="replace_one", noise=noise, counts="public"),
             )
             for name, found in read(release, tested).items():
                 share = float((found == data.test_labels).mean())

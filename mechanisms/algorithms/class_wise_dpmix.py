@@ -15,11 +15,12 @@ from rdpkit.mechanisms.algorithms.dpcda import tuple_of
 from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import target_of_records
+from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records, public_sizes
+from rdpkit.mechanisms.parts.records import Records, left_out
 from rdpkit.mechanisms.parts.sampling import subsets
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
@@ -74,7 +75,6 @@ def synthesize(
     options: ClassWiseDPMixOptions,
     scaling: Scaling,
     privacy: Privacy,
-    class_sizes: Sequence[int] | None = None,
     computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release means of records of one class each, a fresh subset for every release.
@@ -89,14 +89,14 @@ def synthesize(
 
     Assumes
     -------
-    All options were fixed before the data were seen, and the class sizes are public, exactly or as
-    the lower bounds ``class_sizes``.
+    All options were fixed before the data were seen. Public class sizes, where they are given, are
+    lower bounds.
 
     Parameters
     ----------
     features : ndarray, shape (n, ...)
         Private records; after scaling, coordinates are cut to [0, 1].
-    labels, classes, privacy, class_sizes, computation
+    labels, classes, privacy, computation
         As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
     options : ClassWiseDPMixOptions
         How records are mixed, the noise, and the kind of labels.
@@ -120,14 +120,18 @@ def synthesize(
     records = Records(
         features=features, labels=labels, classes=classes, scaling=scaling, box=UNIT_BOX
     )
-    sizes, notes = public_sizes(records, class_sizes)
     scaling.check_accounted("class-wise DPMix")
-    event = _event(options, sizes, records.dimension)
-    soft = batches(records, event=event, noise=privacy.noise, device=computation.device)
+    counts = privacy.known_counts(records.class_sizes, BOUND_BY_CLASS).for_samples_of(
+        options.order_of_mixture
+    )
+    event = _event(options, counts.sizes, records.dimension)
+    drawn_from = left_out(records, counts.left_out)
+    soft = batches(drawn_from, event=event, noise=privacy.noise, device=computation.device)
     hard = ((rows, np.argmax(noisy, axis=1)) for rows, noisy in soft)
     return release_batches(
         hard if options.hard_labels else soft,
         records=records,
+        counts=counts,
         shape=(sum(event.samples), *records.shape),
         soft_labels=not options.hard_labels,
         event=event,
@@ -135,7 +139,6 @@ def synthesize(
         mechanism=SPEC.name,
         parameters={**as_parameters(options), "samples_per_class": event.samples},
         computation=computation,
-        notes=notes,
     )
 
 
@@ -161,6 +164,7 @@ def batches(
         records,
         order_of_mixture=event.order_of_mixture,
         releases=event.samples,
+        at_least=event.class_sizes,
         noise=noise,
         device=device,
     ):
@@ -203,6 +207,7 @@ SPEC = Mechanism(
     event=_event,
     calibrated=("feature_noise",),
     planned="order_of_mixture",
+    counts=BOUND_BY_CLASS,
     verify=verify_target,
 )
 

@@ -96,7 +96,8 @@ def synthesize(
     random noise as initial records.
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
-    data.class_sizes()
+    if min(data.class_sizes()) == 0:
+        raise _validate.fail("labels", f"to hold each of 0, ..., {classes - 1}", data.class_sizes())
     parameters = options.as_parameters(shape=data.shape, seed=seed)
     per_class = options.samples_per_class
     generator = torch.Generator().manual_seed(seed)

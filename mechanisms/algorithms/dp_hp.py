@@ -16,6 +16,7 @@ from rdpkit.mechanisms.algorithms.embedding_release import (
     release_embedding,
 )
 from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import labelled_images
 from rdpkit.mechanisms.parts.mean_embedding import Fit
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -281,6 +282,8 @@ SPEC = Mechanism(
     features="signed",
     event=embedding_event,
     calibrated=("noise_std",),
+    counts=NUMBER_BY_CLASS,
+    own_counts=("public_counts", "count_noise_std"),
     verify=verify_target,
 )
 

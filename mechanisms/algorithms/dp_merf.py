@@ -16,6 +16,7 @@ from rdpkit.mechanisms.algorithms.embedding_release import (
     release_embedding,
 )
 from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import labelled_images
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
@@ -104,7 +105,8 @@ def synthesize(
     One Gaussian mechanism with noise ``noise_std`` on the class-wise sums of features, of
     sensitivity 1 under add-or-remove-one and 2 under replace-one, as derived in
     :mod:`rdpkit.mechanisms.parts.mean_embedding`; composed with one on the counts, of sensitivity 1
-    or sqrt(2), where ``count_noise_std`` is given. The generator is post-processing.
+    or sqrt(2), where ``count_noise_std`` is given. Without it and without ``public_counts``, the
+    guarantee includes what ``privacy.counts`` costs. The generator is post-processing.
 
     The paper states noise relative to the mean embedding's sensitivity 2 / n under replace-one: its
     noise 5, for epsilon 1, is ``noise_std=10`` here.
@@ -182,6 +184,8 @@ SPEC = Mechanism(
     features="signed",
     event=embedding_event,
     calibrated=("noise_std",),
+    counts=NUMBER_BY_CLASS,
+    own_counts=("public_counts", "count_noise_std"),
     verify=verify_target,
 )
 

@@ -18,6 +18,7 @@ from rdpkit.mechanisms.parts.conditional_generator import (
     draw_network,
     generate,
 )
+from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
     LabelledImages,
@@ -28,7 +29,6 @@ from rdpkit.mechanisms.parts.labelled_images import (
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import draw_seed
-from rdpkit.mechanisms.parts.records import EXACT_POPULATION
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
@@ -276,7 +276,6 @@ def synthesize(
     options: DPSinkhornOptions,
     privacy: Privacy,
     seed: int,
-    population_size: int | None = None,
     image_shape: tuple[int, int, int] | None = None,
     computation: Computation = ON_PROCESSOR,
 ) -> Release:
@@ -306,20 +305,19 @@ def synthesize(
 
     Assumes
     -------
-    The number of records n that decides the sampling probability is public, and the manifest states
-    the probability; with ``population_size`` it is truly the same for neighbours.
+    The number n that decides the sampling probability is a public number, or a noisy one that the
+    guarantee pays for; it need not be the right one. Under replace-one the exact number is the same
+    for neighbours.
 
     Parameters
     ----------
     features, labels, classes, privacy, image_shape, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`.
+        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`. Records join a sample with
+        probability ``batch_size`` over the number that ``privacy.counts`` gives.
     options : DPSinkhornOptions
         Samples, noise, transport and generator.
     seed : int
         Public seed of the generator's weights, codes and labels.
-    population_size : int, optional
-        A public number: records join with probability ``batch_size / population_size``. By default
-        it is the data's own number of records, and the manifest notes that.
 
     Returns
     -------
@@ -339,9 +337,10 @@ def synthesize(
     Gaussian of any function: Mironov, Talwar and Zhang (arXiv 1908.10530v1), Theorem 4.
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
-    n = len(data.images)
-    if population_size is not None:
-        n = _validate.integer("population_size", population_size)
+    counts = privacy.known_counts(data.class_sizes(), NUMBER_OF_ALL).for_samples_of(
+        options.batch_size
+    )
+    (n,) = counts.sizes
     if options.batch_size > n:
         condition = f"to be at most {n} (the number of records)"
         raise _validate.fail("batch_size", condition, options.batch_size)
@@ -374,7 +373,7 @@ def synthesize(
         mechanism=SPEC.name,
         tested_as=SPEC.name,
         parameters={**stated, "image_shape": list(data.shape), "seed": seed},
-        notes=() if population_size is not None else (EXACT_POPULATION,),
+        counts=counts,
     )
 
 
@@ -489,6 +488,8 @@ SPEC = Mechanism(
     features="signed",
     event=sinkhorn_event,
     calibrated=("noise_std",),
+    counts=NUMBER_OF_ALL,
+    sample_size="batch_size",
     verify=verify_target,
 )
 

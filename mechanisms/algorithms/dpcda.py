@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from rdpkit import DPCDA
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget, target_of_records
+from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
 from rdpkit.mechanisms.parts.mixing import mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records, public_sizes
+from rdpkit.mechanisms.parts.records import Records, left_out
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
@@ -68,7 +69,6 @@ def synthesize(
     options: DPCDAOptions,
     scaling: Scaling,
     privacy: Privacy,
-    class_sizes: Sequence[int] | None = None,
     computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release means of records of one class each, plus noise.
@@ -85,8 +85,9 @@ def synthesize(
 
     Assumes
     -------
-    ``classes`` and all options were fixed before the data were seen. The class sizes are public,
-    exactly or as the lower bounds ``class_sizes``.
+    ``classes`` and all options were fixed before the data were seen. Public class sizes, where they
+    are given, are lower bounds. Without them, lower bounds are estimated with noise, and nothing is
+    assumed of the sizes: see :doc:`/theory/counts`.
 
     Parameters
     ----------
@@ -101,10 +102,8 @@ def synthesize(
     scaling : Scaling
         Applied before clipping; see :mod:`rdpkit.mechanisms.parts.preprocessing`.
     privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of subsets and noise.
-    class_sizes : sequence of int, optional
-        Public lower bounds on the class sizes, used in the account. By default the data's own
-        counts, which the manifest then shows and notes.
+        Delta and adjacency of the guarantee, the source of subsets and noise, and how the class
+        sizes become known.
     computation : Computation
         Device, type of the features, file and progress.
 
@@ -139,7 +138,9 @@ def synthesize(
     ...         label_noise=0.0,
     ...     ),
     ...     scaling=public_scaling(),
-    ...     privacy=Privacy(delta=1e-5, adjacency="replace_one", noise=NoiseSource.system()),
+    ...     privacy=Privacy(
+    ...         delta=1e-5, adjacency="replace_one", noise=NoiseSource.system(), counts=[50, 50]
+    ...     ),
     ... )
     >>> made.features.shape, made.labels.tolist(), f"{made.guarantee.epsilon:.2f}"
     ((6, 4), [0, 0, 0, 1, 1, 1], '0.90')
@@ -147,20 +148,27 @@ def synthesize(
     records = Records(
         features=features, labels=labels, classes=classes, scaling=scaling, norm=options.clip_norm
     )
-    sizes, notes = public_sizes(records, class_sizes)
-    event = dpcda_event(options, sizes)
+    counts = privacy.known_counts(records.class_sizes, BOUND_BY_CLASS).for_samples_of(
+        options.order_of_mixture
+    )
+    event = dpcda_event(options, counts.sizes)
     if scaling.origin == "exact-z-score":
         event = replace(event, preprocessing="exact-z-score")
     return release_batches(
-        batches(records, event=event, noise=privacy.noise, device=computation.device),
+        batches(
+            left_out(records, counts.left_out),
+            event=event,
+            noise=privacy.noise,
+            device=computation.device,
+        ),
         records=records,
+        counts=counts,
         shape=(sum(event.samples), *records.shape),
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
         parameters={**as_parameters(options), "samples_per_class": event.samples},
         computation=computation,
-        notes=notes,
     )
 
 
@@ -201,6 +209,7 @@ def batches(
         records,
         order_of_mixture=event.order_of_mixture,
         releases=event.samples,
+        at_least=event.class_sizes,
         noise=noise,
         device=device,
     ):
@@ -244,6 +253,7 @@ SPEC = Mechanism(
     calibrated=("feature_noise",),
     fixed={"label_noise": 0.0},
     planned="order_of_mixture",
+    counts=BOUND_BY_CLASS,
     prepare=clipped,
     verify=verify_target,
 )

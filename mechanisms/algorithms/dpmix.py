@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import ClassWiseDPMix, DPMix, _validate
+from rdpkit import ClassWiseDPMix, DPMix
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import target_of_records
+from rdpkit.mechanisms.parts.counts import BOUND_OF_ALL
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import EXACT_POPULATION, Records
+from rdpkit.mechanisms.parts.records import Records, left_out
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
@@ -54,7 +55,6 @@ def synthesize(
     options: DPMixOptions,
     scaling: Scaling,
     privacy: Privacy,
-    population_size: int | None = None,
     computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release means of records drawn from the whole data set, with soft labels.
@@ -66,8 +66,8 @@ def synthesize(
 
     Assumes
     -------
-    All options were fixed before the data were seen, and the number of records is public, exactly
-    or as the lower bound ``population_size``.
+    All options were fixed before the data were seen. A public number of records, where it is given,
+    is a lower bound. Under replace-one the number is the same for neighbours.
 
     Parameters
     ----------
@@ -80,9 +80,6 @@ def synthesize(
         How records are mixed, and the noise.
     scaling : Scaling
         Takes features to [0, 1]; see :mod:`rdpkit.mechanisms.parts.preprocessing`.
-    population_size : int, optional
-        A public lower bound on the number of records, used in the account. By default the exact
-        number, which the manifest then shows and notes.
 
     Returns
     -------
@@ -104,13 +101,15 @@ def synthesize(
         features=features, labels=labels, classes=classes, scaling=scaling, box=UNIT_BOX
     )
     scaling.check_accounted("DPMix")
-    size = len(records)
-    if population_size is not None:
-        size = _lower_bound(population_size, size)
-    event = _event(options, size, records.dimension, records.classes)
+    counts = privacy.known_counts(records.class_sizes, BOUND_OF_ALL).for_samples_of(
+        options.order_of_mixture
+    )
+    event = _event(options, counts.sizes[0], records.dimension, records.classes)
+    drawn_from = left_out(records, range(records.classes) if counts.left_out else ())
     return release_batches(
-        batches(records, event=event, noise=privacy.noise, device=computation.device),
+        batches(drawn_from, event=event, noise=privacy.noise, device=computation.device),
         records=records,
+        counts=counts,
         shape=(event.releases, *records.shape),
         soft_labels=True,
         event=event,
@@ -118,7 +117,6 @@ def synthesize(
         mechanism=SPEC.name,
         parameters=as_parameters(options),
         computation=computation,
-        notes=() if population_size is not None else (EXACT_POPULATION,),
     )
 
 
@@ -142,9 +140,10 @@ def batches(
     check_records(records, event)
     for means, chosen in mixed(
         Mixer(records, device=device),
-        np.arange(len(records)),
+        np.sort(np.concatenate(records.members)),
         order_of_mixture=event.order_of_mixture,
         releases=event.releases,
+        at_least=event.population_size,
         noise=noise,
         dimension=records.dimension,
     ):
@@ -152,7 +151,8 @@ def batches(
         rows = np.repeat(np.arange(len(chosen)), chosen.shape[1])
         # Records are counted first and the counts are divided, because sums of equal shares would
         # be rounded differently for neighbouring data sets.
-        np.add.at(soft, (rows, records.labels[chosen].reshape(-1)), 1.0)
+        there = chosen.reshape(-1) >= 0
+        np.add.at(soft, (rows[there], records.labels[chosen.reshape(-1)[there]]), 1.0)
         soft /= event.order_of_mixture
         noise.add_normal(means, std=event.feature_noise)
         noise.add_normal(soft, std=event.label_noise)
@@ -195,16 +195,6 @@ def _event_of_classes(options: DPMixOptions, class_sizes: Sizes, dimension: int)
     return _event(options, sum(class_sizes), dimension, len(class_sizes))
 
 
-def _lower_bound(public: int, actual: int) -> int:
-    size = int(_validate.integer("population_size", public))
-    if size > actual:
-        raise ValueError(
-            "Expected population_size to be a public lower bound on the number of records, but "
-            "there are fewer."
-        )
-    return size
-
-
 _SMALL = _event(
     DPMixOptions(releases=4, order_of_mixture=3, feature_noise=0.7, label_noise=0.7), 12, 2, 2
 )
@@ -217,6 +207,7 @@ SPEC = Mechanism(
     event=_event_of_classes,
     calibrated=("feature_noise", "label_noise"),
     planned="order_of_mixture",
+    counts=BOUND_OF_ALL,
     verify=verify_target,
 )
 

@@ -16,6 +16,7 @@ from rdpkit.mechanisms.algorithms.verify_target import (
     on_one_thread,
     one_more_record,
 )
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import (
     LabelledImages,
     balanced_labels,
@@ -49,7 +50,8 @@ class EmbeddingOptions:
     public_counts : sequence of int, optional
         Class counts that are public already; the manifest says that they were given.
     count_noise_std : float, optional
-        Noise on each class count. Exactly one of this and ``public_counts`` is given.
+        Gaussian noise on each class count, instead of ``public_counts``. Without both options,
+        class counts become known as ``privacy.counts`` says.
     samples_per_class : int
         Synthetic records per class.
     fit : Fit
@@ -71,7 +73,7 @@ class EmbeddingOptions:
 
 
 def embedding_event(options: EmbeddingOptions, class_sizes: Sizes, dimension: int) -> Event:
-    """The event of the noisy sums, and of the noisy counts where there are any."""
+    """The event of the noisy sums, and of the noisy counts where the options ask for some."""
     return options.counts(len(class_sizes)).event(noise_std=options.noise_std)
 
 
@@ -105,6 +107,9 @@ def release_embedding(
         Device and progress.
     """
     counts = options.counts(data.classes)
+    known = None
+    if counts.public is None and counts.noise_std is None:
+        known = privacy.known_counts(data.class_sizes(), NUMBER_BY_CLASS)
     event = counts.event(noise_std=options.noise_std)
     _validate.integer("seed", seed, minimum=0)
     generator = torch.Generator().manual_seed(seed)
@@ -113,8 +118,9 @@ def release_embedding(
     noisy = noisy_sums(
         data, feature_map, noise_std=options.noise_std, noise=privacy.noise, device=device
     )
+    sizes = counts.draw(data, privacy.noise) if known is None else np.array(known.sizes)
     images = match_means(
-        noisy / counts.draw(data, privacy.noise)[:, None],
+        noisy / sizes[:, None],
         feature_map,
         shape=data.shape,
         fit=options.fit,
@@ -140,6 +146,8 @@ def release_embedding(
             "seed": seed,
         },
         notes=counts.notes(),
+        checks=counts.checks(),
+        counts=known,
     )
 
 

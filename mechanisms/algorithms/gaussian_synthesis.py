@@ -26,10 +26,11 @@ from rdpkit import (
 from rdpkit.mechanisms.algorithms.specification import Mechanism, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records, public_sizes
+from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
@@ -143,8 +144,9 @@ def synthesize(
     """
     records = Records(features=features, labels=labels, classes=classes, scaling=scaling, box=BOX)
     scaling.check_accounted("mean-and-covariance synthesis")
-    sizes, notes = public_sizes(records, None)
-    parts = tuple(options.event(size, records.dimension) for size in sizes)
+    # Any number will do: smaller data sets are filled up, and larger ones are more private.
+    counts = privacy.known_counts(records.class_sizes, NUMBER_BY_CLASS).for_samples_of(2)
+    parts = tuple(options.event(size, records.dimension) for size in counts.sizes)
     event: Event = parts[0] if len(parts) == 1 else Parallel(events=parts)
     regularised = options.added_variance is not None
     return release_batches(
@@ -156,8 +158,9 @@ def synthesize(
         mechanism=SPEC.name,
         parameters=as_parameters(options),
         computation=computation,
-        notes=notes if regularised else (*notes, _CHECKED),
+        notes=() if regularised else (_CHECKED,),
         checks=(_FOR_EVERY_DATA_SET,) if regularised else (),
+        counts=counts,
     )
 
 
@@ -288,6 +291,7 @@ SPEC = Mechanism(
     synthesize=synthesize,
     options=GaussianSynthesisOptions,
     features="signed",
+    counts=NUMBER_BY_CLASS,
     verify=verify_target,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from rdpkit import LDPDC, Adjacency, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import target_of_records
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records, public_sizes
+from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
@@ -68,7 +69,6 @@ def synthesize(
     options: LDPDCOptions,
     scaling: Scaling,
     privacy: Privacy,
-    class_sizes: Sequence[int] | None = None,
     computation: Computation = ON_PROCESSOR,
 ) -> Release:
     """Release, for each synthetic record, a noisy sum over a Poisson sample, divided by its size.
@@ -83,8 +83,8 @@ def synthesize(
     Assumes
     -------
     All options were fixed before the data were seen. The class sizes from which the sampling
-    probabilities are computed are public. With ``class_sizes`` the probabilities are truly the
-    same for neighbours.
+    probabilities are computed are public numbers, or noisy ones that the guarantee pays for. They
+    need not be right: the guarantee holds for data sets of any sizes.
 
     Parameters
     ----------
@@ -92,15 +92,12 @@ def synthesize(
         Private records, of any real type; may be memory-mapped. After scaling, coordinates are cut
         to [-value_bound, value_bound].
     labels, classes, privacy, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
+        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`. Records of a class join with
+        probability ``group_size`` over the number that ``privacy.counts`` gives for the class.
     options : LDPDCOptions
         Samples, noise and bound.
     scaling : Scaling
         Takes features to [-value_bound, value_bound].
-    class_sizes : sequence of int, optional
-        Public lower bounds on the class sizes: records of class c join with probability
-        ``group_size / class_sizes[c]``. By default they are the data's own counts, and the manifest
-        notes that.
 
     Returns
     -------
@@ -122,18 +119,20 @@ def synthesize(
         features=features, labels=labels, classes=classes, scaling=scaling, box=(-bound, bound)
     )
     scaling.check_accounted("LDPDC")
-    sizes, notes = public_sizes(records, class_sizes)
-    event = _event(options, sizes, records.dimension)
+    counts = privacy.known_counts(records.class_sizes, NUMBER_BY_CLASS).for_samples_of(
+        options.group_size
+    )
+    event = _event(options, counts.sizes, records.dimension)
     return release_batches(
         batches(records, event=event, noise=privacy.noise),
         records=records,
+        counts=counts,
         shape=(records.classes * options.samples_per_class, *records.shape),
         event=event,
         privacy=privacy,
         mechanism=SPEC.name,
         parameters=as_parameters(options),
         computation=computation,
-        notes=notes,
     )
 
 
@@ -201,6 +200,7 @@ SPEC = Mechanism(
     event=_event,
     calibrated=("noise_std",),
     planned="group_size",
+    counts=NUMBER_BY_CLASS,
     verify=verify_target,
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from rdpkit.mechanisms.algorithms.verify_target import (
 )
 from rdpkit.mechanisms.models.convnet import ConvNet
 from rdpkit.mechanisms.parts.augmentation import Augmentation, draw_augmentation
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
     LabelledImages,
@@ -31,7 +31,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import CondensationOptions, random_convnet
 from rdpkit.mechanisms.parts.sampling import poisson_sample
-from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch
@@ -190,7 +190,6 @@ def synthesize(
     options: NDPDCOptions,
     privacy: Privacy,
     seed: int,
-    class_sizes: Sequence[int] | None = None,
     image_shape: tuple[int, int, int] | None = None,
     computation: Computation = ON_PROCESSOR,
 ) -> Release:
@@ -212,22 +211,20 @@ def synthesize(
 
     Assumes
     -------
-    The class sizes from which the sampling probabilities are computed are public, and the manifest
-    states them. With ``class_sizes`` the probabilities are truly the same for neighbours.
-    Rounding inside of the extractor moves no sum by more than 1e-4 of ``clip_norm``, the margin
+    The class sizes from which the sampling probabilities are computed are public numbers, or noisy
+    ones that the guarantee pays for; they need not be right. Rounding inside of the extractor moves
+    no sum by more than 1e-4 of ``clip_norm``, the margin
     that is kept free for it.
 
     Parameters
     ----------
     features, labels, classes, privacy, image_shape
-        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`.
+        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`. Records of a class join with
+        probability ``group_size`` over the number that ``privacy.counts`` gives for the class.
     options : NDPDCOptions
         Samples, noise, extractors and steps.
     seed : int
         Public seed of the initial records, extractors and augmentations.
-    class_sizes : sequence of int, optional
-        Public numbers: records of class c join with probability ``group_size / class_sizes[c]``. By
-        default they are the data's own counts, and the manifest notes that.
     computation : Computation
         Device, and progress after each iteration. A checkpoint holds the synthetic records of some
         iteration, which the guarantee covers. With seeded noise an interrupted run ends with the
@@ -253,11 +250,12 @@ def synthesize(
     Zheng and Li, Differentially Private Dataset Condensation (2023), Algorithm 2 and Theorem 3.2.
     """
     data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
-    sizes, notes = data.public_sizes(class_sizes)
-    event = ndpdc_event(options, sizes)
+    known = counts_of_run(data.class_sizes(), NUMBER_BY_CLASS, privacy, computation.checkpoint)
+    counts = known.for_samples_of(options.group_size)
+    event = ndpdc_event(options, counts.sizes)
     parameters = options.as_parameters(shape=data.shape, seed=seed)
     run = _Learning(data, event=event, options=options, noise=privacy.noise, seed=seed)
-    run.iterate(computation, parameters)
+    run.iterate(computation, {**parameters, "counts": counts.as_dict()})
     return release(
         data.as_given(run.pixels()),
         balanced_labels(classes, options.samples_per_class),
@@ -266,7 +264,7 @@ def synthesize(
         mechanism=SPEC.name,
         tested_as=SPEC.name,
         parameters=parameters,
-        notes=notes,
+        counts=counts,
     )
 
 
@@ -426,6 +424,7 @@ SPEC = Mechanism(
     event=ndpdc_event,
     calibrated=("noise_std",),
     planned="group_size",
+    counts=NUMBER_BY_CLASS,
     verify=verify_target,
 )
 

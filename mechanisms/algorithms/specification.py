@@ -15,10 +15,8 @@ import rdpkit
 from rdpkit import _validate
 from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
+from rdpkit.mechanisms.parts.counts import CountsUse, Sizes
 from rdpkit.mechanisms.releases.release import Release
-
-Sizes = tuple[int, ...]
-"""Public numbers of records, one for each class."""
 
 PLAN = "plan"
 """The order of mixture in a file that asks for the order that :func:`rdpkit.plan` finds."""
@@ -116,6 +114,14 @@ class Mechanism:
         calibrated options as parameters. All of them are proportional to it.
     fixed : mapping
         Options that a file cannot set, because the mechanism's name decides them.
+    counts : CountsUse, optional
+        What the mechanism needs numbers of records for, where it needs any.
+    sample_size : str, optional
+        The option that says how many records are drawn, or are drawn on average; by default
+        ``planned``.
+    own_counts : tuple of str
+        Options each of which says how these numbers become known, so that ``Privacy.counts`` does
+        not.
     planned : str, optional
         The option that says how many records a release is made of, where it can be planned.
     prepare : callable, optional
@@ -134,9 +140,16 @@ class Mechanism:
     ratio: Callable[[Mapping[str, Any]], dict[str, float]] | None = None
     factor: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    counts: CountsUse | None = None
+    sample_size: str | None = None
+    own_counts: tuple[str, ...] = ()
     planned: str | None = None
     prepare: Callable[[NDArray[np.float64], Mapping[str, Any]], NDArray[np.float64]] | None = None
     verify: VerifyTarget | None = None
+
+    def __post_init__(self) -> None:
+        if self.sample_size is None:
+            object.__setattr__(self, "sample_size", self.planned)
 
     def arguments(self) -> frozenset[str]:
         """Names of the arguments that ``synthesize`` takes."""
@@ -217,6 +230,11 @@ class Mechanism:
             raise ValueError(
                 f"Expected {both[0]} or target_epsilon, got both: one decides the other."
             )
+
+    def counts_needed(self, values: Mapping[str, Any]) -> CountsUse | None:
+        """What ``Privacy.counts`` has to find out for a mechanism with these options."""
+        own = any(values.get(name) is not None for name in self.own_counts)
+        return None if own else self.counts
 
     def is_planned(self, values: Mapping[str, Any]) -> bool:
         """Whether the order of mixture is to be found by :func:`rdpkit.plan`."""

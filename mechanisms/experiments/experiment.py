@@ -30,6 +30,7 @@ from rdpkit.formats.records import (
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.data.registry import DATASETS
 from rdpkit.mechanisms.models import MODELS
+from rdpkit.mechanisms.parts.counts import SHARE_OF_TARGET, NoisyCounts, PublicCounts
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.training import Training
@@ -61,6 +62,12 @@ class PrivacyTarget:
     noise : {"seeded", "system"}
         "seeded": reproducible from the run's seed, so that the release is *not* private; "system":
         from the operating system, private, and another result every time.
+    counts : "noisy", "public" or tuple of int
+        How the numbers of records become known that a mechanism needs: as for
+        :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
+    counts_epsilon : float or None
+        The most that noisy counts may cost. By default it is a twentieth of the target, or 0.05
+        where there is no target.
     accept_epsilon : float or None
         As for :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
     """
@@ -71,6 +78,18 @@ class PrivacyTarget:
     bound: Literal["best-rdp", "best"]
     noise: Literal["seeded", "system"]
     accept_epsilon: float | None = None
+    counts: str | tuple[int, ...] = "noisy"
+    counts_epsilon: float | None = None
+
+    def counts_policy(self) -> NoisyCounts | PublicCounts:
+        """How counts become known."""
+        if self.counts == "noisy":
+            epsilon = self.counts_epsilon
+            if epsilon is None:
+                share = SHARE_OF_TARGET
+                epsilon = share if self.target_epsilon is None else share * self.target_epsilon
+            return NoisyCounts(epsilon=epsilon)
+        return PublicCounts(sizes=None if isinstance(self.counts, str) else self.counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +153,12 @@ class Cell:
     def _asked_privacy(self) -> dict[str, Any]:
         """The privacy target in a run's name, which is as before where nothing is accepted."""
         found: dict[str, Any] = _plain(asdict(self.privacy))
-        if found["accept_epsilon"] is None:
-            del found["accept_epsilon"]
+        for name in ("accept_epsilon", "counts_epsilon"):
+            if found[name] is None:
+                del found[name]
+        # Before there was a choice, the data's own numbers were taken.
+        if found["counts"] == "public":
+            del found["counts"]
         return found
 
 
@@ -295,6 +318,14 @@ def _ranges(name: str, value: Any) -> Any:
     return value
 
 
+def _counts(name: str, value: Any) -> str | tuple[int, ...]:
+    if value in ("noisy", "public"):
+        return str(value)
+    if not isinstance(value, list):
+        raise refused(name, "to be 'noisy', 'public', or a list of public integers", value)
+    return _validate.integers(name, value)
+
+
 _TOP = {
     "title": Key(string(), default=""),
     "source": Key(string(), default=""),
@@ -324,6 +355,8 @@ _PRIVACY = {
     "bound": Key(choice(_BOUNDS), default=_BOUNDS[0]),
     "noise": Key(choice(("seeded", "system")), needed=True),
     "accept_epsilon": Key(number("to be a finite number > 0", above=0.0)),
+    "counts": Key(ValueKind(_counts, {}), default="noisy"),
+    "counts_epsilon": Key(number("to be a finite number > 0", above=0.0)),
 }
 _MODEL = {
     "name": Key(choice(MODELS), needed=True),

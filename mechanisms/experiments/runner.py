@@ -6,7 +6,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,12 @@ from rdpkit.mechanisms.experiments.preparation import (
 )
 from rdpkit.mechanisms.experiments.rows import Row, Rows, published_for
 from rdpkit.mechanisms.models import build_model
+from rdpkit.mechanisms.parts.counts import KnownCounts, Sizes
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
 from rdpkit.mechanisms.releases.computation import Computation
+from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.mechanisms.releases.release import Release
 
 Report = Callable[[str, int, int], None]
@@ -147,7 +149,7 @@ class Runner:
             "private": release.manifest.private,
             "releases": len(release.features),
             "varied": dict(cell.varied),
-            **self.planned(cell),
+            **_planned(cell, release.manifest),
             "published_accuracy": published_for(experiment, cell),
             "seed": seed,
             **measured,
@@ -183,16 +185,24 @@ class Runner:
         data = scaled.data
         seeded_noise = cell.privacy.noise == "seeded"
         noise = NoiseSource.seeded(seed) if seeded_noise else NoiseSource.system()
-        options = self.options(cell, data)
+        privacy = Privacy(
+            delta=cell.privacy.delta,
+            adjacency=cell.privacy.adjacency,
+            noise=noise,
+            accept_epsilon=cell.privacy.accept_epsilon,
+            counts=cell.privacy.counts_policy(),
+        )
+        known = None
+        if cell.privacy.target_epsilon is not None:
+            needed = mechanism.counts_needed(cell.options)
+            if needed is not None:
+                known = counts_of_run(data.class_sizes, needed, privacy, checkpoint)
+                privacy = replace(privacy, counts=known)
+        options = self.options(cell, data, known)
         given: dict[str, Any] = {
             "scaling": scaling_of(options.pop(SCALING, "public"), scaled.train),
             "options": mechanism.build(options),
-            "privacy": Privacy(
-                delta=cell.privacy.delta,
-                adjacency=cell.privacy.adjacency,
-                noise=noise,
-                accept_epsilon=cell.privacy.accept_epsilon,
-            ),
+            "privacy": privacy,
             "noise": noise,
             "seed": seed,
             "classes": len(data.classes),
@@ -210,32 +220,45 @@ class Runner:
             **{name: value for name, value in given.items() if name in wanted},
         )
 
-    def options(self, cell: Cell, data: Dataset) -> dict[str, Any]:
-        """The mechanism's options, with the noise that meets the cell's target."""
+    def options(self, cell: Cell, data: Dataset, known: KnownCounts | None) -> dict[str, Any]:
+        """The mechanism's options, with the noise that meets the cell's target.
+
+        Parameters
+        ----------
+        cell : Cell
+            The setting.
+        data : Dataset
+            Its data set, of which only public numbers are used.
+        known : KnownCounts or None
+            The numbers of records that the mechanism needs, if it needs any. Noise is calibrated
+            by these, and never by others that were read from the data.
+        """
         target = cell.privacy.target_epsilon
         mechanism = find_mechanism(cell.mechanism)
         options = mechanism.check(cell.options, calibrated=target is not None)
         if target is None:
             return options
-        key = f"{cell.mechanism}{options}{cell.privacy}{cell.dataset}"
+        classes = len(data.classes)
+        epsilon, delta = target, cell.privacy.delta
+        sizes: Sizes = (1,) * classes  # the event of a mechanism that needs none only counts them
+        if known is not None:
+            epsilon, delta = known.remaining(epsilon=epsilon, delta=delta)
+            drawn = options.get(mechanism.sample_size or "")
+            if isinstance(drawn, (int, float)):
+                known = known.for_samples_of(drawn)
+            sizes = known.of_classes(classes)
+        key = f"{cell.mechanism}{options}{cell.privacy}{cell.dataset}{known}"
         if key not in self._options:
             self._options[key] = mechanism.calibrate(
                 options,
-                class_sizes=data.class_sizes,
+                class_sizes=sizes,
                 dimension=data.train_features.shape[1],
-                target_epsilon=target,
-                delta=cell.privacy.delta,
+                target_epsilon=epsilon,
+                delta=delta,
                 adjacency=cell.privacy.adjacency,
                 bound=cell.privacy.bound,
             )
         return dict(self._options[key])
-
-    def planned(self, cell: Cell) -> dict[str, Any]:
-        """The order of mixture that was planned for a cell, under its option's name."""
-        mechanism = find_mechanism(cell.mechanism)
-        if mechanism.planned is None or not mechanism.is_planned(cell.options):
-            return {}
-        return {mechanism.planned: self.options(cell, self.data(cell).data)[mechanism.planned]}
 
     def evaluate(self, cell: Cell, release: Release, seed: int) -> dict[str, Any]:
         """Train the cell's model on a release, and measure its accuracy on real test records."""
@@ -261,6 +284,20 @@ class Runner:
             )
             share = accuracy(model, tested, data.test_labels, device=self.device)
         return {"accuracy": share, "epochs": done.epochs, "best_epoch": done.best_epoch}
+
+
+def _planned(cell: Cell, manifest: Manifest) -> dict[str, Any]:
+    """The order of mixture that was planned for a release, under its option's name."""
+    mechanism = find_mechanism(cell.mechanism)
+    name = mechanism.planned
+    if name is None or not mechanism.is_planned(cell.options):
+        return {}
+    events = [manifest.event] if manifest.event is not None else []
+    for event in events:
+        if hasattr(event, name):
+            return {name: getattr(event, name)}
+        events += [part for _, part in event.parts()]
+    raise RuntimeError(f"The manifest of a planned release does not state {name}.")
 
 
 def _finite(value: float | None) -> float | None:

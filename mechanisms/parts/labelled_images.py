@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
-from rdpkit.mechanisms.parts.records import EXACT_SIZES
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -57,43 +55,9 @@ class LabelledImages:
         return found
 
     def class_sizes(self) -> tuple[int, ...]:
-        """Number of records of each class.
-
-        Raises
-        ------
-        ValueError
-            If a class has no record, because no sampling probability is defined for it.
-        """
+        """Number of records of each class; a class may have none."""
         sizes = np.bincount(self.labels, minlength=self.classes)
-        if (sizes == 0).any():
-            raise _validate.fail(
-                "labels",
-                f"to hold each of 0, ..., {self.classes - 1}",
-                f"no record of class {int(np.argmin(sizes))}",
-            )
         return tuple(int(size) for size in sizes)
-
-    def public_sizes(
-        self, class_sizes: Sequence[int] | None
-    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """Class sizes for sampling probabilities, and what the manifest should note about them.
-
-        Parameters
-        ----------
-        class_sizes : sequence of int, optional
-            A public number for each class. By default the data's own counts.
-
-        Raises
-        ------
-        ValueError
-            If there is not one number for each class, or none is given and a class is empty.
-        """
-        if class_sizes is None:
-            return self.class_sizes(), (EXACT_SIZES,)
-        sizes = _validate.integers("class_sizes", class_sizes)
-        if len(sizes) != self.classes:
-            raise _validate.fail("class_sizes", f"to be {self.classes} integers", class_sizes)
-        return sizes, ()
 
     def as_given(self, synthetic: NDArray[np.floating]) -> Floats:
         """Synthetic images in the shape in which records came, as float32.
@@ -139,10 +103,10 @@ def labelled_images(
     """
     _validate.integer("classes", classes, minimum=2)
     pixels = np.asarray(features)
-    if pixels.dtype.kind not in "fiu" or pixels.ndim < 2 or len(pixels) == 0:
+    if pixels.dtype.kind not in "fiu" or pixels.ndim < 2 or 0 in pixels.shape[1:]:
         raise _validate.fail(
             "features",
-            "to be numbers of shape (n, channels, height, width) or (n, d), n >= 1",
+            "to be numbers of shape (n, channels, height, width) or (n, d)",
             f"{pixels.dtype} of shape {pixels.shape}",
         )
     record_shape = pixels.shape[1:]
@@ -167,7 +131,7 @@ def labelled_images(
             f"to be integers of shape ({len(pixels)},)",
             f"{chosen.dtype} of shape {chosen.shape}",
         )
-    if int(chosen.min()) < 0 or int(chosen.max()) >= classes:
+    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= classes):
         raise _validate.fail(
             "labels",
             f"in 0, ..., {classes - 1}",

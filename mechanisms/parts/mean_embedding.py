@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 import rdpkit
 from rdpkit import _validate
+from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.conditional_generator import draw_codes, draw_network, generate
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
@@ -70,7 +71,8 @@ def class_sums(data: LabelledImages, feature_map: FeatureMap, *, device: str) ->
     """
     total: torch.Tensor | None = None
     with torch.no_grad():
-        for start in range(0, len(data.images), _ROWS):
+        # Without any record, one empty batch gives zeros.
+        for start in range(0, max(1, len(data.images)), _ROWS):
             images = torch.from_numpy(data.images[start : start + _ROWS]).double().to(device)
             labels = torch.from_numpy(data.labels[start : start + _ROWS]).to(device)
             features = feature_map(images)
@@ -84,7 +86,7 @@ def class_sums(data: LabelledImages, feature_map: FeatureMap, *, device: str) ->
                     data.classes, features.shape[1], dtype=torch.float64, device=device
                 )
             total.index_add_(0, labels, features)
-    assert total is not None  # there is at least one record
+    assert total is not None  # there is at least one batch
     found: Embedding = total.cpu().numpy()
     return found
 
@@ -118,16 +120,17 @@ def noisy_sums(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Where class counts come from: they are public, or are released with their own noise.
+    """What a mechanism's own options say of class counts: public, or with noise of their own.
 
-    Exactly one of the two is given. Noisy sums are divided by the counts, which have no other use.
+    At most one of the two is given; without both, ``Privacy.counts`` says how counts become known.
+    Noisy sums are divided by the counts, which have no other use.
 
     Parameters
     ----------
     public : sequence of int, optional
         Class counts that are public already, and the same for both neighbours.
     noise_std : float, optional
-        Standard deviation of the noise on each count.
+        Standard deviation of Gaussian noise on each count.
     """
 
     public: tuple[int, ...] | None
@@ -135,19 +138,21 @@ class Counts:
 
     @classmethod
     def of(cls, public: Sequence[int] | None, noise_std: float | None, *, classes: int) -> Counts:
-        """Make counts of two options, exactly one of which is given.
+        """Make counts of two options, at most one of which is given.
 
         Raises
         ------
         ValueError
-            If both or none are given, or they do not fit the classes.
+            If both are given, or they do not fit the classes.
         """
-        if (public is None) == (noise_std is None):
+        if public is not None and noise_std is not None:
             raise _validate.fail(
                 "public_counts and count_noise_std",
-                "to be one of them and not the other",
+                "to be one of them and not the other, or neither",
                 (public, noise_std),
             )
+        if public is None and noise_std is None:
+            return cls(public=None, noise_std=None)
         if noise_std is not None:
             return cls(public=None, noise_std=_validate.positive("count_noise_std", noise_std))
         counts = _validate.integers("public_counts", public)
@@ -173,8 +178,18 @@ class Counts:
             return ()
         return ("class counts were given as public knowledge and are not accounted for",)
 
+    def checks(self) -> tuple[PrivacyCheck, ...]:
+        """What they contribute to the verdict on a release."""
+        if self.public is not None:
+            sentence = "public, as the user stated: class counts are the numbers that were given"
+        elif self.noise_std is not None:
+            sentence = "class counts were released with noise, which the guarantee pays for"
+        else:
+            return ()
+        return (PrivacyCheck(name="public_parameters", status="holds", sentence=sentence),)
+
     def draw(self, data: LabelledImages, noise: NoiseSource) -> NDArray[np.float64]:
-        """Numbers to divide by, of shape (classes,), each at least 1."""
+        """Numbers to divide by, of shape (classes,), each at least 1; one of both must be given."""
         if self.public is not None:
             return np.array(self.public, dtype=np.float64)
         assert self.noise_std is not None

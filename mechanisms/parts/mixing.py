@@ -234,10 +234,14 @@ def mixed(
     *,
     order_of_mixture: int,
     releases: int,
+    at_least: int,
     noise: NoiseSource,
     dimension: int,
 ) -> Iterator[tuple[Array, Indices]]:
     """Means of fresh subsets of some records, in batches of bounded memory.
+
+    If there are fewer records than ``at_least``, zero vectors stand in for those that are missing.
+    So no data set is refused, however few records it has.
 
     Parameters
     ----------
@@ -249,6 +253,8 @@ def mixed(
         Records drawn without replacement for each mean.
     releases : int
         How many means in all.
+    at_least : int
+        A number of records that does not depend on the data, at least ``order_of_mixture``.
     noise : NoiseSource
         Draws the subsets.
     dimension : int
@@ -259,13 +265,25 @@ def mixed(
     means : ndarray of float64, shape (k, d)
         Means without noise, which must not be released as they are.
     chosen : ndarray of int64, shape (k, l)
-        Numbers of the records in each mean.
+        Numbers of the records in each mean; -1 stands for a record that is missing.
     """
-    _validate.integer("order_of_mixture", order_of_mixture, maximum=len(members))
+    _validate.integer("order_of_mixture", order_of_mixture, maximum=at_least)
+    missing = max(0, at_least - len(members))
+    drawn_from = np.concatenate([members, np.full(missing, -1, dtype=np.int64)])
     for part in in_batches(releases, dimension + order_of_mixture):
         count = part.stop - part.start
-        chosen = members[subsets(len(members), order_of_mixture, count, noise=noise)]
-        yield mixer.means(chosen), chosen
+        chosen = drawn_from[subsets(len(drawn_from), order_of_mixture, count, noise=noise)]
+        yield _means(mixer, chosen, dimension) if missing else mixer.means(chosen), chosen
+
+
+def _means(mixer: Mixer, chosen: Indices, dimension: int) -> Array:
+    """Means of records of which some, numbered -1, are missing and count as zeros."""
+    found = np.zeros((len(chosen), dimension))
+    for i, numbers in enumerate(chosen):
+        there = numbers[numbers >= 0]
+        if there.size:
+            found[i] = mixer.means(there[None, :])[0] * (there.size / numbers.size)
+    return found
 
 
 def mixed_by_class(
@@ -273,6 +291,7 @@ def mixed_by_class(
     *,
     order_of_mixture: int,
     releases: Sequence[int],
+    at_least: Sequence[int],
     noise: NoiseSource,
     device: str | None = None,
 ) -> Iterator[tuple[int, Array]]:
@@ -286,6 +305,8 @@ def mixed_by_class(
         Records drawn without replacement for each mean.
     releases : sequence of int
         How many means of each class.
+    at_least : sequence of int
+        Numbers of records of each class that do not depend on the data; see :func:`mixed`.
     noise : NoiseSource
         Draws the subsets.
     device : str, optional
@@ -305,6 +326,7 @@ def mixed_by_class(
             records.members[label],
             order_of_mixture=order_of_mixture,
             releases=count,
+            at_least=at_least[label],
             noise=noise,
             dimension=records.dimension,
         ):

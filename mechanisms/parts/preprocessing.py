@@ -164,6 +164,8 @@ def exact_z_score(features: NDArray[Any], *, allow_private_statistics: bool = Fa
             "public_scaling and noisy_statistics are the private ways."
         )
     rows = flat_rows(features)
+    if not len(rows):
+        raise _validate.fail("features", "to have at least one record", features.shape)
     # The data are read twice, because the formula for one pass loses digits by cancellation.
     mean = np.zeros(rows.shape[1])
     for part in pieces(rows):
@@ -283,19 +285,19 @@ def clip_rows(rows: Array, norm: float) -> Array:
 
 
 def flat_rows(features: Any) -> NDArray[Any]:
-    """Features of shape (n, ...) as a view of shape (n, d).
+    """Features of shape (n, ...) as a view of shape (n, d). There may be no records.
 
     Raises
     ------
     ValueError
         If they are no array of numbers with at least two axes and a feature.
     """
-    condition = "to be an array of real numbers of shape (n, ...) with n >= 1 and d >= 1 features"
-    if not isinstance(features, np.ndarray) or features.ndim < 2 or features.size == 0:
+    condition = "to be an array of real numbers of shape (n, ...) with d >= 1 features"
+    if not isinstance(features, np.ndarray) or features.ndim < 2 or 0 in features.shape[1:]:
         raise _validate.fail("features", condition, features)
     if features.dtype.kind not in "iuf":
         raise _validate.fail("features", condition, features.dtype)
-    return features.reshape(len(features), -1)
+    return features.reshape(len(features), math.prod(features.shape[1:]))
 
 
 def in_batches(count: int, width: int) -> Iterator[slice]:

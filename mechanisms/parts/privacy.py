@@ -1,16 +1,26 @@
-"""The privacy parameters that every mechanism takes: delta, adjacency and the source of noise."""
+"""The privacy parameters of every mechanism: delta, adjacency, the noise and the counts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rdpkit import Adjacency, _validate
+from rdpkit.mechanisms.parts.counts import (
+    CountsUse,
+    KnownCounts,
+    NoisyCounts,
+    PublicCounts,
+    Sizes,
+    counts_policy,
+    known_counts,
+)
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Privacy:
-    """Delta and adjacency of the guarantee in a manifest, and the source of the release's noise.
+    """Delta and adjacency of the guarantee in a manifest, the source of noise, and the counts.
 
     Parameters
     ----------
@@ -23,6 +33,12 @@ class Privacy:
     accept_epsilon : float, optional
         The largest epsilon that you accept for a release that calls itself private. Without it, no
         release with an epsilon above 20 does. The manifest states that you accepted it.
+    counts : {"noisy", "public"}, sequence of int, NoisyCounts or PublicCounts
+        How the numbers of records become known that a mechanism needs. "noisy": they are estimated
+        with noise, and the guarantee pays for it. A sequence: these public numbers, one for each
+        class (or one for all records), which do not come from the data; for samples of a fixed
+        size they are lower bounds. "public": the data's own numbers are public, as you say; then
+        the manifest shows them, and says that the release is not private.
 
     Raises
     ------
@@ -39,6 +55,7 @@ class Privacy:
     adjacency: Adjacency | str
     noise: NoiseSource
     accept_epsilon: float | None = None
+    counts: str | int | Sequence[int] | NoisyCounts | PublicCounts | KnownCounts = "noisy"
 
     def __post_init__(self) -> None:
         _validate.open_probability("delta", self.delta)
@@ -46,6 +63,31 @@ class Privacy:
         _validate.one_of_a_kind("noise", self.noise, NoiseSource)
         if self.accept_epsilon is not None:
             _validate.positive("accept_epsilon", self.accept_epsilon)
+        object.__setattr__(self, "counts", counts_policy(self.counts))
+
+    def known_counts(self, actual: Sizes, use: CountsUse) -> KnownCounts:
+        """Find out how many records there are, as ``counts`` says.
+
+        Parameters
+        ----------
+        actual : tuple of int
+            The data's own class sizes.
+        use : CountsUse
+            What the mechanism needs them for.
+
+        Raises
+        ------
+        ValueError
+            If public numbers do not fit the classes.
+        """
+        return known_counts(
+            counts_policy(self.counts),
+            actual,
+            use,
+            delta=self.delta,
+            adjacency=Adjacency.parse(self.adjacency),
+            noise=self.noise,
+        )
 
 
 __all__ = ["Privacy"]

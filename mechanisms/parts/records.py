@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class Records:
         ):
             condition = f"to be an array of integers of shape ({len(flat)},)"
             raise _validate.fail("labels", condition, labels)
-        if labels.min() < 0 or labels.max() >= classes:
+        if labels.size and (labels.min() < 0 or labels.max() >= classes):
             raise _validate.fail("labels", f"in [0, {classes}), as classes says", labels)
         order = np.argsort(labels, kind="stable").astype(np.int64)
         ends = np.cumsum(np.bincount(labels, minlength=classes))[:-1]
@@ -137,7 +137,7 @@ class Records:
             if self.box is not None:
                 np.clip(scaled, *self.box, out=scaled)
             parts.append(clip_factors(scaled, self.norm))
-        return np.concatenate(parts)
+        return np.concatenate([np.empty(0), *parts])
 
     def smallest_factor(self) -> float:
         """A lower bound, from public numbers alone, on the clipping factors of records of bytes."""
@@ -148,49 +148,17 @@ class Records:
         return min(1.0, self.norm / max(float(np.linalg.norm(farthest)), 1e-300))
 
 
-EXACT_SIZES = (
-    "class sizes are the data's exact counts, taken as public: the guarantee does not cover the "
-    "counts themselves, which the manifest shows"
-)
-EXACT_POPULATION = (
-    "the number of records is the data's exact one, taken as public: the guarantee does not cover "
-    "the number itself, which the manifest shows"
-)
+def left_out(records: Records, classes: Sequence[int]) -> Records:
+    """The same records as if some classes had none, which is how nothing is released of them."""
+    if not classes:
+        return records
+    found = replace(records)
+    none = np.empty(0, dtype=np.int64)
+    members = tuple(
+        none if label in classes else indices for label, indices in enumerate(records.members)
+    )
+    object.__setattr__(found, "members", members)
+    return found
 
 
-def public_sizes(
-    records: Records, class_sizes: Sequence[int] | None
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Class sizes for the event, and the notes about them for the manifest.
-
-    Parameters
-    ----------
-    records : Records
-        The private records.
-    class_sizes : sequence of int, optional
-        Public lower bounds on the sizes of the classes. By default the data's own counts.
-
-    Raises
-    ------
-    ValueError
-        If a class has fewer records than the public size says, or none.
-    """
-    actual = records.class_sizes
-    if class_sizes is None:
-        if min(actual) == 0:
-            raise ValueError(f"Expected every class to have a record, got class sizes {actual}.")
-        return actual, (EXACT_SIZES,)
-    sizes = _validate.integers("class_sizes", class_sizes)
-    if len(sizes) != records.classes:
-        raise _validate.fail(
-            "class_sizes", f"to be as many integers as classes ({records.classes})", class_sizes
-        )
-    if any(size > have for size, have in zip(sizes, actual, strict=True)):
-        raise ValueError(
-            "Expected class_sizes to be public lower bounds on the sizes of the classes, but a "
-            "class has fewer records than its bound says."
-        )
-    return sizes, ()
-
-
-__all__ = ["EXACT_POPULATION", "EXACT_SIZES", "Records", "public_sizes"]
+__all__ = ["Records", "left_out"]

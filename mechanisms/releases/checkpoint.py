@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from rdpkit import _validate
+from rdpkit import Adjacency, _validate
+from rdpkit.mechanisms.parts.counts import CountsUse, KnownCounts, NoisyCounts, Sizes
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.arrays import AnyArray, write_arrays
 
 _IDENTITY = "identity"
@@ -65,18 +67,42 @@ class Checkpoint:
             If the file is of another run, or no checkpoint.
         """
         self._identity = json.dumps({"run": self._run, **parameters}, sort_keys=True)
+        saved = self._read()
+        if saved is None:
+            return None
+        found, identity = saved
+        if identity != self._identity:
+            raise self.wrong("is of a run with other parameters")
+        return found
+
+    def parameter(self, name: str) -> Any:
+        """A parameter of the run that is saved; None if nothing is saved, or not of this run.
+
+        Raises
+        ------
+        ValueError
+            If the file is no checkpoint.
+        """
+        saved = self._read()
+        if saved is None:
+            return None
+        try:
+            identity = json.loads(saved[1])
+            return identity.get(name) if identity["run"] == self._run else None
+        except (ValueError, KeyError, AttributeError) as error:
+            raise self.wrong(f"cannot be read ({error})") from None
+
+    def _read(self) -> tuple[dict[str, AnyArray], str] | None:
+        """The arrays and the identity of what is saved; None if there is no file."""
         try:
             # numpy does not close a damaged file that it has opened itself.
             with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 found = {name: archive[name] for name in archive.files}
-            identity = found.pop(_IDENTITY).tobytes().decode()
+            return found, found.pop(_IDENTITY).tobytes().decode()
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise self.wrong(f"cannot be read ({error})") from None
-        if identity != self._identity:
-            raise self.wrong("is of a run with other parameters")
-        return found
 
     def wrong(self, why: str) -> ValueError:
         """The error about a file from which a run cannot be continued."""
@@ -104,4 +130,42 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-__all__ = ["Checkpoint"]
+def counts_of_run(
+    actual: Sizes, use: CountsUse, privacy: Privacy, checkpoint: Checkpoint | None
+) -> KnownCounts:
+    """The numbers of records of a run; noisy ones are those with which it began.
+
+    Counts that were drawn again would be a second release, which nothing pays for. Seeded noise is
+    drawn again all the same: the numbers are the same, and the run goes on in the same stream.
+
+    Parameters
+    ----------
+    actual : tuple of int
+        The data's own class sizes.
+    use : CountsUse
+        What the mechanism needs.
+    privacy : Privacy
+        Says how counts become known.
+    checkpoint : Checkpoint or None
+        From which the run may continue.
+
+    Raises
+    ------
+    ValueError
+        If public numbers do not fit the classes, or the checkpoint cannot be read.
+    """
+    if (
+        checkpoint is not None
+        and isinstance(privacy.counts, NoisyCounts)
+        and not privacy.noise.reproducible
+    ):
+        stored = checkpoint.parameter("counts")
+        if stored is not None:
+            try:
+                return KnownCounts.from_dict(stored, use, Adjacency.parse(privacy.adjacency))
+            except ValueError as error:
+                raise checkpoint.wrong(f"cannot be read ({error})") from None
+    return privacy.known_counts(actual, use)
+
+
+__all__ = ["Checkpoint", "counts_of_run"]

@@ -17,6 +17,7 @@ import rdpkit
 from rdpkit import Adjacency, Event, Guarantee, _validate
 from rdpkit.formats.files import write_whole
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.arrays import (
@@ -136,6 +137,7 @@ def release(
     notes: tuple[str, ...] = (),
     checks: tuple[PrivacyCheck, ...] = (),
     tested_as: str | None = None,
+    counts: KnownCounts | None = None,
 ) -> Release:
     """Put arrays together with the guarantee of the event that produced them.
 
@@ -166,6 +168,9 @@ def release(
         theorem assumes (``preconditions``), or of a public number of records (``delta``).
     tested_as : str, optional
         What ``rdpkit verify`` takes to test the code that made the arrays.
+    counts : KnownCounts, optional
+        The numbers of records that the event was made with. The release of noisy counts is composed
+        with the event, and the guarantee includes what it cost.
 
     Returns
     -------
@@ -179,7 +184,15 @@ def release(
     """
     _validate.one_of_a_kind("privacy", privacy, Privacy)
     _validate.one_of_a_kind("event", event, Event)
-    guarantee = _guarantee(event, privacy.delta, Adjacency.parse(privacy.adjacency))
+    adjacency = Adjacency.parse(privacy.adjacency)
+    if counts is None:
+        guarantee = _guarantee(event, privacy.delta, adjacency)
+    else:
+        own = _guarantee(event, counts.delta_left(privacy.delta), adjacency)
+        guarantee = counts.paid(own, delta=privacy.delta)
+        event = counts.before(event)
+        parameters = {**parameters, "counts": counts.as_dict()}
+        notes, checks = (*counts.notes(), *notes), (*counts.checks(), *checks)
     facts: dict[str, Any] = {
         "event": event,
         "guarantee": guarantee,

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from rdpkit import Event, _validate
 from rdpkit.formats.files import whole_file
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import Computation
@@ -33,6 +34,7 @@ def release_batches(
     computation: Computation,
     notes: tuple[str, ...] = (),
     checks: tuple[PrivacyCheck, ...] = (),
+    counts: KnownCounts | None = None,
     soft_labels: bool = False,
 ) -> Release:
     """Put batches one after the other, and add the manifest that says what they guarantee.
@@ -60,6 +62,8 @@ def release_batches(
     checks : tuple of PrivacyCheck
         What the mechanism says of its parameters and of what it assumes; the scaling's check is
         added.
+    counts : KnownCounts, optional
+        The numbers of records that the event was made with, where the mechanism needs some.
     soft_labels : bool
         Whether labels are rows with a number for each class, or integers.
 
@@ -87,6 +91,7 @@ def release_batches(
         notes=(*notes, *records.scaling.notes()),
         checks=(*checks, *records.scaling.checks()),
         tested_as=mechanism,
+        counts=counts,
     )
 
 

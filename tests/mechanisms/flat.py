@@ -6,7 +6,7 @@ from rdpkit.mechanisms.algorithms.specification import option_defaults, options_
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import Computation
 
-_PRIVACY = ("delta", "adjacency", "noise")
+_PRIVACY = ("delta", "adjacency", "noise", "counts")
 _COMPUTATION = ("device", "checkpoint", "progress", "dtype", "out")
 
 

@@ -104,7 +104,7 @@ def test_one_record_moves_a_mean_by_at_most_the_sensitivity(n, seed, corners):
         ({"initial": np.zeros((2, 4, 5))}, "initial to be finite numbers of shape"),
         ({"initial": np.full((2, 4, 6), np.nan)}, "initial to be finite numbers"),
         ({"samples_per_class": 0}, "samples_per_class"),
-        ({"classes": 3}, "labels to hold each"),
+        ({"classes": 3}, "every class to have a record"),
         ({"delta": None}, "delta"),
     ],
 )

@@ -154,7 +154,7 @@ def test_code_does_not_run_unless_it_is_allowed(run, pytester):
 def test_code_is_held_against_its_claim(run, pytester, monkeypatch, std, outcome):
     """Seeded; the honest mechanism is rejected at the rate 0.001 over seeds."""
     monkeypatch.setattr(
-        "rdpkit.verification.blackbox.repeated_noise.find_repeated_noise", lambda *_, **__: None
+        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
     )
     name = f"mechanism_{outcome}"
     pytester.makepyfile(**{name: MECHANISM.format(std=std)})

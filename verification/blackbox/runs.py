@@ -29,7 +29,7 @@ from rdpkit.verification.blackbox.encoding import (
     structure_of_release,
 )
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.release_parts import MechanismError, ReleasePart
+from rdpkit.verification.blackbox.release_parts import MechanismError, ReleasePart, digest
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind
@@ -166,6 +166,23 @@ def structures_of(part: Part) -> list[ReleaseStructure]:
         for _, count, parts in _batches(part):
             of_one = [replace(one, values=one.values[0]) for one in parts]
             found += [structure_of_release(of_one)] * count
+    return found
+
+
+def digests_of(part: Part) -> list[tuple[str, ...]]:
+    """Make some runs, and return hashes of each release: of the whole, and of each of its parts.
+
+    Raises
+    ------
+    MechanismError
+        If a run fails.
+    """
+    found = []
+    with _PRINTS_REDIRECTED:
+        for _, count, parts in _batches(part):
+            for place in range(count):
+                of_one = [replace(one, values=one.values[place]) for one in parts]
+                found.append((digest(of_one), *(digest([one]) for one in of_one if len(parts) > 1)))
     return found
 
 
@@ -510,6 +527,7 @@ __all__ = [
     "MechanismError",
     "MechanismRunner",
     "Part",
+    "digests_of",
     "generator",
     "run_part",
     "structures_of",

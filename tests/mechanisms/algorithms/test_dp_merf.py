@@ -137,7 +137,7 @@ def test_enough_steps_make_digits_of_it(digits):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"public_counts": None}, "one of them and not the other"),
+        ({"count_noise_std": 1.0}, "one of them and not the other"),
         ({"features_size": 201}, "features_size to be even"),
         ({"squared_length_scale": 0.0}, "squared_length_scale"),
         ({"noise_std": -1.0}, "noise_std"),

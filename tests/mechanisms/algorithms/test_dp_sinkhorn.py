@@ -208,9 +208,9 @@ def test_the_manifest_holds_the_event_and_its_guarantee():
 
 
 def test_a_public_population_size_decides_the_probability():
-    found = _synthesize(population_size=100, iterations=1)
+    found = _synthesize(counts=100, iterations=1)
     assert found.manifest.event.event.sampling_probability == 0.08
-    assert found.manifest.notes == ()
+    assert "public, as the user stated" in found.manifest.notes[0]
     assert "number of records" in _synthesize(iterations=1).manifest.notes[0]
 
 

@@ -33,6 +33,7 @@ def made(**changes):
         "delta": 1e-5,
         "adjacency": "replace_one",
         "noise": NoiseSource.seeded(1),
+        "counts": "public",
         **changes,
     }
     return synthesize(dpcda, features, labels, **given_all)
@@ -56,11 +57,11 @@ def test_the_guarantee_is_that_of_the_event():
         "factor": 1 / 255,
         "shift": 0.0,
     }
-    assert "class sizes are the data's exact counts" in one.manifest.notes[0]
+    assert "public, as the user stated, and read from the data" in one.manifest.notes[0]
 
 
 def test_shapes_labels_and_files(tmp_path):
-    one = made(noise=NoiseSource.system())
+    one = made(noise=NoiseSource.system(), counts=[20, 20, 20])
     assert one.features.shape == (15, 4, 4)
     assert one.features.dtype == np.float32
     assert one.labels.tolist() == [0] * 5 + [1] * 5 + [2] * 5
@@ -116,6 +117,7 @@ def test_the_noise_has_the_stated_size():
         delta=1e-5,
         adjacency="replace_one",
         noise=NoiseSource.seeded(4),
+        counts=[10],
         dtype=np.float64,
     )
     # The variance of n squares is 2/n: five standard errors.
@@ -166,9 +168,9 @@ def test_noisy_statistics_are_composed():
 
 
 def test_public_class_sizes_are_used_in_the_account():
-    one = made(class_sizes=[10, 15, 20])
+    one = made(counts=[10, 15, 20])
     assert one.manifest.event.class_sizes == (10, 15, 20)
-    assert one.manifest.notes == ()
+    assert "lower bounds on class sizes" in one.manifest.notes[0]
     assert one.guarantee >= made().guarantee
 
 

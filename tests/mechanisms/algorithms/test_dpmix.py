@@ -24,6 +24,7 @@ COMMON = {
     "scaling": BYTES,
     "delta": 1e-5,
     "adjacency": "replace_one",
+    "counts": "public",
 }
 
 
@@ -133,12 +134,12 @@ def test_values_outside_of_the_range_are_cut():
 
 
 def test_a_public_lower_bound_on_the_number_of_records():
-    one = made(population_size=40)
+    one = made(counts=40)
     assert one.manifest.event.population_size == 40
-    assert one.manifest.notes == ()
-    assert "number of records is the data's exact one" in made().manifest.notes[0]
-    with pytest.raises(ValueError, match="there are fewer"):
-        made(population_size=61)
+    assert one.manifest.event == made(counts=[10, 10, 20]).manifest.event
+    assert "same for neighbours under replace-one" in made().manifest.notes[0]
+    # A bound that is too large is not refused: whether it is says something about the data.
+    assert made(counts=61).manifest.event.population_size == 61
 
 
 @pytest.mark.parametrize("form", [made, class_wise])

@@ -33,6 +33,7 @@ def made(rows=None, labels=None, **changes):
         "delta": 1e-5,
         "adjacency": "replace_one",
         "noise": NoiseSource.seeded(1),
+        "counts": "public",
         **changes,
     }
     if "min_eigenvalue" not in given:
@@ -43,7 +44,7 @@ def made(rows=None, labels=None, **changes):
 
 
 def test_the_guarantee_holds_for_every_data_set():
-    one = made(noise=NoiseSource.system())
+    one = made(noise=NoiseSource.system(), counts=[1000, 1000])
     part = rdpkit.RegularisedSynthesis(records=1000, outputs=3, dimension=2, added_variance=0.09)
     event = rdpkit.Parallel(events=(part, part))
     assert one.manifest.event == event
@@ -140,6 +141,7 @@ def test_a_table_without_classes():
         delta=1e-5,
         adjacency="add_or_remove_one",
         noise=NoiseSource.seeded(1),
+        counts="public",
     )
     assert isinstance(one.manifest.event, rdpkit.RegularisedSynthesis)
 

@@ -30,6 +30,7 @@ def made(**changes):
         "delta": 1e-5,
         "adjacency": "add_or_remove_one",
         "noise": NoiseSource.seeded(1),
+        "counts": "public",
         **changes,
     }
     return synthesize(ldpdc, features, labels, **given)
@@ -104,9 +105,9 @@ def test_coordinates_are_cut_to_the_bound():
 
 
 def test_public_class_sizes_make_the_sampling_probability():
-    one = made(class_sizes=[10, 10, 10])
+    one = made(counts=[10, 10, 10])
     assert one.manifest.event.class_sizes == (10, 10, 10)
-    assert one.manifest.notes == ()
+    assert "public, as the user stated" in one.manifest.notes[0]
     # Each record joins with probability 5/10, of 20: twice the expected size.
     sums = released(records(np.ones((20, 1))), releases=2000, class_sizes=(10,))
     assert abs(sums.mean() * 5.0 - 10.0) < 5 * math.sqrt(5.0 / 2000)

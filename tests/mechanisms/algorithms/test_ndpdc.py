@@ -45,6 +45,7 @@ def _synthesize(features, labels, **changes):
         "delta": 1e-5,
         "adjacency": rdpkit.Adjacency.ADD_OR_REMOVE_ONE,
         "noise": NoiseSource.seeded(1),
+        "counts": "public",
         "seed": 2,
         "samples_per_class": 5,
         "extractor_width": 4,
@@ -153,15 +154,15 @@ def test_public_class_sizes_decide_the_probabilities_and_may_not_be_those_of_the
 
     monkeypatch.setattr(ndpdc, "noisy_sum", watched)
     features, labels = _data(40, classes=2)
-    found = _synthesize(features, labels, class_sizes=[4, 8, 16], iterations=20)
+    found = _synthesize(features, labels, counts=[4, 8, 16], iterations=20)
     # Class 0 joins surely, class 1 with 1/2, and class 2 has no records at all.
     assert set(seen[0::3]) == {20}
     assert abs(sum(seen[1::3]) - 200) < 5 * 10
     assert set(seen[2::3]) == {0}
     assert found.manifest.event.class_sizes == (4, 8, 16)
-    assert found.manifest.notes == ()
-    with pytest.raises(ValueError, match="class_sizes to be 3 integers"):
-        _synthesize(features, labels, class_sizes=[4, 8])
+    assert "public, as the user stated" in found.manifest.notes[0]
+    with pytest.raises(ValueError, match="counts to be as many integers as classes"):
+        _synthesize(features, labels, counts=[4, 8])
 
 
 def test_the_manifest_holds_the_event_and_its_guarantee():
@@ -180,7 +181,7 @@ def test_the_manifest_holds_the_event_and_its_guarantee():
     assert found.labels.tolist() == [0] * 5 + [1] * 5 + [2] * 5
     secret = {"noise": NoiseSource.system(), "iterations": 1}
     assert not _synthesize(features, labels, **secret).manifest.private  # exact class counts
-    assert _synthesize(features, labels, **secret, class_sizes=[10] * 3).manifest.private
+    assert _synthesize(features, labels, **secret, counts=[10] * 3).manifest.private
 
 
 def test_seeds_decide_everything_and_the_global_generator_is_left_alone():
@@ -255,6 +256,29 @@ def test_secret_noise_is_drawn_afresh_and_never_kept(tmp_path):
     hashes = {release.manifest.arrays["features"]["sha256"] for release in made}
     assert len(hashes) == 4
     assert not any(release.manifest.reproducible_noise for release in made)
+
+
+def test_a_run_goes_on_with_the_noisy_counts_with_which_it_began(tmp_path, monkeypatch):
+    """Counts that were drawn again would be a second release of them, which nothing pays for."""
+    features, labels = _data()
+    path = tmp_path / "state.npz"
+    secret = {"counts": "noisy", "iterations": 3}
+    with pytest.raises(KillError):
+        _synthesize(
+            features, labels, **secret, noise=NoiseSource.system(), checkpoint=_every_time(path),
+            progress=_kill_at(2),
+        )  # fmt: skip
+    begun = _every_time(path).parameter("counts")
+
+    def drawn_again(*arguments, **named):
+        raise AssertionError
+
+    monkeypatch.setattr("rdpkit.mechanisms.parts.counts.with_noise", drawn_again)
+    made = _synthesize(
+        features, labels, **secret, noise=NoiseSource.system(), checkpoint=_every_time(path)
+    )
+    assert made.manifest.parameters["counts"] == begun
+    assert made.manifest.private
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
@@ -353,7 +377,7 @@ def test_synthetic_records_come_to_look_like_their_class():
         ({"learning_rate": -1.0}, "learning_rate"),
         ({"operations": ("sharpen",)}, "operations to be one of"),
         ({"seed": -1}, "seed to be an integer >= 0"),
-        ({"classes": 4}, "labels to hold each of"),
+        ({"classes": 4}, "every class to have a record"),
     ],
 )
 def test_arguments_out_of_range_are_errors(changes, message):

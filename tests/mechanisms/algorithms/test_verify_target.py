@@ -87,7 +87,7 @@ def test_the_command_rejects_the_listing(options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # They take a second each, and have tests of their own.
     monkeypatch.setattr(
-        "rdpkit.verification.blackbox.repeated_noise.find_repeated_noise", lambda *_, **__: None
+        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
     )
     (tmp_path / "event.toml").write_text(as_listed.event_file())
     # Nothing but what is learnt: no single release shows what the sum of 64 shows.

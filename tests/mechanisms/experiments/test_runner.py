@@ -17,6 +17,8 @@ NOISELESS = (
     ("order_of_mixture = 16", "order_of_mixture = 8"),
 )
 
+PUBLIC = (('noise = "seeded"', 'noise = "seeded"\ncounts = "public"'),)
+
 
 def test_every_seed_is_a_row_at_once_and_a_killed_run_goes_on(digits, tmp_path, monkeypatch):
     experiment = load_experiment(digits(*NOISELESS))
@@ -148,7 +150,7 @@ def test_damaged_rows_are_errors_that_name_the_file(digits, tmp_path):
 def test_the_noise_is_what_calibrate_finds_and_the_release_says_so(digits):
     import rdpkit
 
-    cell = load_experiment(digits()).cells[0]
+    cell = load_experiment(digits(*PUBLIC)).cells[0]
     runner = Runner()
     release = runner.synthesize(cell, 0)
     data = runner.data(cell).data
@@ -170,14 +172,19 @@ def test_the_noise_is_what_calibrate_finds_and_the_release_says_so(digits):
     )
     assert release.manifest.parameters["feature_noise"] == found.value
     assert release.guarantee.epsilon <= 5.0
-    secret = replace(cell, privacy=replace(cell.privacy, noise="system"))
-    assert runner.synthesize(secret, 0).manifest.private is True
+    secret = replace(cell.privacy, noise="system")
+    assert runner.synthesize(replace(cell, privacy=secret), 0).manifest.private is False
+    stated = replace(secret, counts=data.class_sizes)
+    made = runner.synthesize(replace(cell, privacy=stated), 0).manifest
+    assert made.private is True
+    assert made.event == release.manifest.event
 
 
 def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, tmp_path):
     import rdpkit
 
-    path = digits(("order_of_mixture = 16", 'order_of_mixture = "plan"'), ("[5.0, 50.0]", "[5.0]"))
+    planned = ("order_of_mixture = 16", 'order_of_mixture = "plan"')
+    path = digits(planned, ("[5.0, 50.0]", "[5.0]"), *PUBLIC)
     experiment = load_experiment(path)
     (cell,) = experiment.cells
     runner = Runner()

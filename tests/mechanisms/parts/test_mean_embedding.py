@@ -121,7 +121,6 @@ def test_noisy_counts_have_the_stated_noise_and_are_at_least_one():
 @pytest.mark.parametrize(
     ("public", "noise_std", "message"),
     [
-        (None, None, "one of them and not the other"),
         ([1, 2, 3], 1.0, "one of them and not the other"),
         ([1, 2], None, "public_counts to be 3 integers"),
         ([1, 2, 0], None, r"public_counts\[2\]"),

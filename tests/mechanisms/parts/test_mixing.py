@@ -164,6 +164,7 @@ def test_memory_does_not_depend_on_the_number_of_releases():
             np.arange(700),
             order_of_mixture=4,
             releases=releases,
+            at_least=700,
             noise=noise,
             dimension=64,
         ):
@@ -178,16 +179,20 @@ def test_memory_does_not_depend_on_the_number_of_releases():
     assert peak(180_000) < 1.1 * peak(65_000)
 
 
-def test_too_few_records_are_refused():
+def test_zeros_stand_in_for_records_that_are_missing():
     data = records(count=3)
+    made = {
+        "order_of_mixture": 4,
+        "releases": 30,
+        "noise": NoiseSource.seeded(0),
+        "dimension": 16,
+    }
+    ((means, chosen),) = mixed(Mixer(data), np.arange(3), at_least=5, **made)
+    assert set(np.sum(chosen < 0, axis=1)) == {1, 2}  # of five places, four are drawn
+    for mean, numbers in zip(means, chosen, strict=True):
+        there = data.rows(numbers[numbers >= 0])
+        np.testing.assert_allclose(mean, there.sum(axis=0) / 4, atol=1e-12)
+    ((means, _),) = mixed(Mixer(data), np.arange(0), at_least=4, **made)
+    assert not means.any()
     with pytest.raises(ValueError, match="Expected order_of_mixture to be an integer in"):
-        list(
-            mixed(
-                Mixer(data),
-                np.arange(3),
-                order_of_mixture=4,
-                releases=1,
-                noise=NoiseSource.seeded(0),
-                dimension=16,
-            )
-        )
+        list(mixed(Mixer(data), np.arange(3), at_least=3, **made))

@@ -19,7 +19,7 @@ from rdpkit.mechanisms.parts.preprocessing import (
     noisy_statistics,
     public_scaling,
 )
-from rdpkit.mechanisms.parts.records import Records, public_sizes
+from rdpkit.mechanisms.parts.records import Records, left_out
 
 numbers = st.floats(-1e300, 1e300, allow_subnormal=True)
 
@@ -165,15 +165,9 @@ def test_data_that_do_not_fit_are_refused(features, labels, changes, message):
         records(features, labels, **changes)
 
 
-def test_public_sizes_are_lower_bounds_and_exact_counts_are_noted():
+def test_classes_can_be_left_out_and_there_may_be_no_record():
     made = records(np.zeros((5, 1)), np.array([0, 0, 0, 1, 1]))
-    sizes, notes = public_sizes(made, None)
-    assert sizes == (3, 2)
-    assert "does not cover the counts" in notes[0]
-    assert public_sizes(made, [2, 2]) == ((2, 2), ())
-    with pytest.raises(ValueError, match="fewer records"):
-        public_sizes(made, [2, 3])
-    with pytest.raises(ValueError, match="as many integers as classes"):
-        public_sizes(made, [2])
-    with pytest.raises(ValueError, match="every class to have a record"):
-        public_sizes(records(np.zeros((1, 1)), np.array([0])), None)
+    assert left_out(made, ()) is made
+    assert left_out(made, (0,)).class_sizes == (0, 2)
+    assert made.class_sizes == (3, 2)
+    assert records(np.zeros((0, 3)), np.zeros(0, dtype=int)).class_sizes == (0, 0)

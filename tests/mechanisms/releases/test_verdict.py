@@ -12,7 +12,6 @@ import rdpkit
 from rdpkit.mechanisms.parts.checks import CHECK_NAMES, PrivacyCheck
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import EXACT_POPULATION, EXACT_SIZES
 from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.mechanisms.releases.release import release, release_without_guarantee
 from rdpkit.mechanisms.releases.verdict import (
@@ -23,6 +22,10 @@ from rdpkit.mechanisms.releases.verdict import (
     stated_records,
     verdict_lines,
 )
+
+# What version 0.2 noted of counts.
+EXACT_SIZES = "class sizes are the data's exact counts, taken as public"
+EXACT_POPULATION = "the number of records is the data's exact one, taken as public"
 
 MIXED = rdpkit.DPMix(
     population_size=1000,

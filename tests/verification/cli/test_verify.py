@@ -97,7 +97,7 @@ def folder(tmp_path, monkeypatch):
 def one_process(monkeypatch):
     """No fresh processes: they take a second each, and have tests of their own."""
     monkeypatch.setattr(
-        "rdpkit.verification.blackbox.repeated_noise.find_repeated_noise", lambda *_, **__: None
+        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
     )
 
 

@@ -52,7 +52,7 @@ def module(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(
-        "rdpkit.verification.blackbox.repeated_noise.find_repeated_noise", lambda *_, **__: None
+        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
     )
     return name
 

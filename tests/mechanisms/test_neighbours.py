@@ -1,0 +1,188 @@
+"""No manifest says private where two neighbouring data sets can be told apart with certainty.
+
+Every mechanism of the registry is run on neighbouring data sets under both relations. Noise is
+random, and nothing but noise may differ: the manifest (apart from the hashes of the arrays), the
+keys and the shapes, and whether there is a release at all, with the words of the refusal. Noisy
+counts are noise as well, so both neighbours get the same noisy counts, which is possible for both.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rdpkit import Adjacency
+from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
+from rdpkit.mechanisms.parts import counts as counts_module
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
+
+CLASSES = 3
+SHAPE = (1, 4, 4)
+
+# Options with which every mechanism is fast and has an epsilon that may be called private.
+OPTIONS = {
+    "original": {},
+    "noiseless-mixing": {"samples_per_class": 2, "order_of_mixture": 2},
+    "distribution-matching": {"iterations": 1, "samples_per_class": 1, "extractor_width": 4,
+                              "extractor_depth": 1},
+    "dpcda": {"samples_per_class": 2, "order_of_mixture": 3, "clip_norm": 1.0,
+              "feature_noise": 4.0},
+    "dpcda-algorithm-1": {"samples_per_class": 2, "order_of_mixture": 3, "clip_norm": 1.0,
+                          "feature_noise": 4.0, "label_noise": 1.0},
+    "class-wise-dpmix": {"samples_per_class": 2, "order_of_mixture": 3, "feature_noise": 9.0,
+                         "label_noise": 0.0},
+    "dpmix": {"releases": 4, "order_of_mixture": 3, "feature_noise": 9.0, "label_noise": 9.0},
+    "ldpdc": {"samples_per_class": 2, "group_size": 2.5, "noise_std": 20.0, "value_bound": 1.0},
+    "ndpdc": {"samples_per_class": 1, "group_size": 2.5, "iterations": 1, "noise_std": 4.0,
+              "clip_norm": 1.0, "extractor_width": 4, "extractor_depth": 1},
+    "gaussian-synthesis": {"outputs_per_class": 2, "added_variance": 60.0},
+    "local-perturbation": {"clip_norm": 1.0, "feature_noise": 4.0, "label_noise": 4.0},
+    "random-projection": {"clip_norm": 1.0, "feature_noise": 4.0, "label_noise": 4.0,
+                          "dimension": 3, "projection_seed": 0},
+    "dp-merf": {"noise_std": 4.0, "features_size": 10, "iterations": 1, "samples_per_class": 1},
+    "dp-hp": {"noise_std": 4.0, "iterations": 1, "samples_per_class": 1, "products": 1},
+    "dp-sinkhorn": {"batch_size": 2.5, "iterations": 1, "noise_std": 4.0, "clip_norm": 0.5,
+                    "generated": 4, "samples_per_class": 1},
+}  # fmt: skip
+
+BASELINES = ("original", "noiseless-mixing", "distribution-matching")
+# Algorithm 1 scales with exact statistics, which nothing bounds. The last two release a row for
+# every record and so refuse add-or-remove-one.
+NEVER = (*BASELINES, "dpcda-algorithm-1")
+ONLY_REPLACE = ("local-perturbation", "random-projection")
+# These take longer, and are tried with fewer pairs in the fast suite.
+TRAINED = ("ndpdc", "dp-merf", "dp-hp", "dp-sinkhorn", "distribution-matching")
+FOR_TRAINED = ("the only record of a class is removed", "a record moves to an empty class")
+ALL_TELL = ("noisy, too few", "stated")
+
+ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
+
+# Labels of two neighbours; the first has one record more, or one that is replaced by the last of
+# the second. Samples are of three records.
+PAIRS = {
+    "a record of a large class is removed": (ADD, [0] * 9 + [2] * 9, [0] * 9 + [2] * 8),
+    "the only record of a class is removed": (ADD, [0] * 9 + [1], [0] * 9),
+    "a class gets too small for a sample": (ADD, [0] * 9 + [2] * 3, [0] * 9 + [2] * 2),
+    "the only record of all is removed": (ADD, [0], []),
+    "a record changes, its class does not": (REPLACE, [0] * 9 + [2] * 9, [0] * 9 + [2] * 9),
+    "a record moves to an empty class": (REPLACE, [0] * 9 + [2] * 9, [0] * 9 + [2] * 8 + [1]),
+    "a class gets empty": (REPLACE, [0] * 9 + [1], [0] * 9 + [2]),
+    "classes get too small and large enough": (REPLACE, [0] * 3 + [2] * 2, [0] * 2 + [2] * 3),
+    "the only record of all is replaced": (REPLACE, [0], [2]),
+}
+
+COUNTS = {
+    "noisy, enough": ("noisy", 400),
+    "noisy, too few": ("noisy", -5),
+    "public": ("public", None),
+    "stated": ([9, 9, 9], None),
+    "stated, not enough": ([1, 1, 1], None),
+}
+
+
+def data_of(labels):
+    """Records in [-1, 1] that do not depend on later ones; the last one is as far as it may be."""
+    rows = np.random.default_rng(0).uniform(-1.0, 1.0, (len(labels), *SHAPE))
+    if len(labels):
+        rows[-1] = 1.0 if labels[-1] else -1.0
+    return rows, np.array(labels, dtype=np.int64)
+
+
+def outcome(name, labels, adjacency, counts):
+    """All that is no noise of what a mechanism does with these data, and whether it is private."""
+    mechanism = find_mechanism(name)
+    features, labels = data_of(labels)
+    try:
+        scaling = public_scaling()
+        if name == "dpcda-algorithm-1":
+            scaling = exact_z_score(features, allow_private_statistics=True)
+        noise = NoiseSource.system()
+        given = {
+            "classes": CLASSES,
+            "options": mechanism.build(OPTIONS[name]),
+            "privacy": Privacy(delta=1e-5, adjacency=adjacency, noise=noise, counts=counts),
+            "noise": noise,
+            "scaling": scaling,
+            "seed": 0,
+        }
+        wanted = mechanism.arguments()
+        made = mechanism.synthesize(
+            features, labels, **{key: value for key, value in given.items() if key in wanted}
+        )
+    except (ValueError, ArithmeticError) as error:
+        return None, f"{type(error).__name__}: {error}"
+    stated = made.manifest.as_dict()
+    for array in stated["arrays"].values():
+        del array["sha256"]
+    return made.manifest.private, json.dumps(stated, sort_keys=True)
+
+
+def neighbours(monkeypatch, name, pair, counts):
+    adjacency, first, second = PAIRS[pair]
+    policy, noisy = COUNTS[counts]
+    monkeypatch.setattr(
+        counts_module, "with_noise", lambda sizes, **given: tuple(noisy for _ in sizes)
+    )
+    return [outcome(name, labels, adjacency, policy) for labels in (first, second)]
+
+
+def _cases():
+    """Every mechanism, pair and policy that it heeds; some only in the slow suite."""
+    for name in OPTIONS:
+        heeds = find_mechanism(name).counts is not None
+        for pair in PAIRS:
+            for counts in COUNTS if heeds else list(COUNTS)[:1]:
+                quick = name not in TRAINED or (pair in FOR_TRAINED and counts in ALL_TELL)
+                yield pytest.param(
+                    name, pair, counts, marks=() if quick else pytest.mark.slow,
+                    id=f"{name}: {pair}: counts {counts}",
+                )  # fmt: skip
+
+
+def expected(name, pair, counts):
+    """Whether a release is private: None for a refusal, "either" where it depends on more."""
+    only_pair = pair == "the only record of all is replaced"
+    if name in NEVER:
+        return "never"
+    if name in ONLY_REPLACE and PAIRS[pair][0] is ADD:
+        return None
+    if name in ("dpmix", "dp-sinkhorn") and only_pair and not counts.startswith("stated"):
+        return None  # one record, as is known under replace-one, is too few for a sample of three
+    return True if counts.startswith("noisy") else "either"
+
+
+def test_every_mechanism_is_tried():
+    own = {name for name in mechanism_names() if not name.startswith("test")}
+    assert own == set(OPTIONS)
+
+
+@pytest.mark.parametrize(("name", "pair", "counts"), list(_cases()))
+def test_neighbours_are_not_told_apart_by_what_is_no_noise(monkeypatch, name, pair, counts):
+    one, other = neighbours(monkeypatch, name, pair, counts)
+    if one[0] or other[0]:
+        assert one == other
+    # By default all are private on all data sets, even if a class has no records, or not enough
+    # for a sample. So there is something to compare.
+    wanted = expected(name, pair, counts)
+    if wanted == "never":
+        assert not one[0]
+        assert not other[0]
+    elif wanted != "either":
+        assert (one[0], other[0]) == (wanted, wanted)
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if find_mechanism(name).counts])
+def test_exact_counts_are_not_called_private(monkeypatch, name):
+    by_class = find_mechanism(name).counts.by_class
+    for pair in ("a record of a large class is removed", "a record moves to an empty class"):
+        one, other = neighbours(monkeypatch, name, pair, "public")
+        if by_class or PAIRS[pair][0] is ADD:
+            assert not one[0]
+            assert not other[0]
+        else:
+            assert one == other
+            assert one[0]

@@ -1,0 +1,178 @@
+"""Releases of new processes: real ones, and what is concluded from them."""
+
+import os
+import time
+
+import numpy as np
+import pytest
+
+from rdpkit.verification.blackbox import fresh_processes
+from rdpkit.verification.blackbox.fresh_processes import evidence_of, fresh_evidence
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.runs import MechanismError
+from rdpkit.verification.blackbox.targets import TargetReference, target
+from rdpkit.verification.estimators.privacy_claims import DpClaim
+
+PAIR = Neighbours(
+    first=LabelledData(features=[[1.0, 0.0], [0.0, 0.0]]),
+    second=LabelledData(features=[[0.0, 0.0]]),
+    adjacency="add_or_remove_one",
+)
+CLAIM = DpClaim(epsilon=1.0, delta=1e-5)
+MODULE = """
+import os
+import random
+import sys
+import time
+
+import numpy as np
+
+SEEDED = np.random.default_rng(7)
+
+
+def seeded_at_import(dataset, rng):
+    return dataset.features.sum(axis=0) + SEEDED.normal(0.0, 2.0, 2)
+
+
+def correct(dataset, rng):
+    print("this is no answer")
+    assert sys.stdin.read() == ""
+    return dataset.features.sum(axis=0) + rng.normal(0.0, 2.0, 2)
+
+
+def old_generators(dataset, rng):
+    return dataset.features.sum(axis=0) + np.random.normal(0.0, 2.0, 2) + random.gauss(0.0, 2.0)
+
+
+def constant(dataset, rng):
+    return np.array([1.5, 2.5])
+
+
+def fails(dataset, rng):
+    raise ArithmeticError("no such number")
+
+
+def ends(dataset, rng):
+    os._exit(3)
+
+
+def waits(dataset, rng):
+    with open("waiting.txt", "a") as file:
+        file.write(f"{os.getpid()}\\n")
+    time.sleep(600.0)
+"""
+
+
+@pytest.fixture
+def evidence(tmp_path, monkeypatch):
+    (tmp_path / "fresh_targets.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+
+    def make(name, *, count=20, seconds=120.0):
+        reference = TargetReference(name=f"fresh_targets:{name}", directory=str(tmp_path))
+        deadline = time.perf_counter() + seconds
+        return fresh_evidence(reference, PAIR, CLAIM, seed=3, count=count, deadline=deadline)
+
+    return make
+
+
+def test_a_generator_that_is_seeded_at_import(evidence):
+    found = evidence("seeded_at_import")
+    assert found.log_e_value > np.log(200.0)
+    assert found.runs == 44
+    assert found.message.startswith("19 of 19 further new processes on D gave the first release on")
+    assert "new processes on D and on D' began with the same release" in found.note
+    assert "seeded when a module is imported" in found.advice
+
+
+@pytest.mark.parametrize("name", ["correct", "old_generators", "constant"])
+def test_code_that_is_correct(evidence, name):
+    found = evidence(name)
+    assert found.log_e_value <= 0.0
+    assert found.note == ""
+    # Nothing is to be expected of more runs than these.
+    assert found.runs == 14
+
+
+def test_it_repeats_exactly(evidence):
+    one, other = (evidence("seeded_at_import", count=4) for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fails", r"In a new process, fresh_targets:fails, run 0 on D, seed 3, raised Arithmetic"),
+        ("ends", r"In a new process, it ended with status 3"),
+        ("nothing", r"In a new process, .*has no 'nothing'"),
+    ],
+)
+def test_code_that_fails(evidence, name, message):
+    with pytest.raises(MechanismError, match=message):
+        evidence(name)
+
+
+def ended(pid):
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_the_deadline_ends_all_processes(evidence, tmp_path):
+    assert evidence("waits", seconds=4.0) is None
+    written = tmp_path / "waiting.txt"
+    if not written.exists():
+        pytest.skip("the machine is too slow to begin a run in four seconds")
+    for pid in map(int, written.read_text().split()):
+        assert ended(pid)
+    assert evidence("correct", seconds=0.0) is None
+
+
+def test_without_fork_every_release_has_a_process_of_its_own(evidence, monkeypatch, tmp_path):
+    monkeypatch.setattr(fresh_processes, "can_fork", lambda: False)
+    # The new processes import this before anything else.
+    (tmp_path / "sitecustomize.py").write_text("import os\n\ndel os.fork\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = evidence("seeded_at_import", count=2)
+    assert found.runs == 8
+    assert found.message.startswith("1 of 1 further new processes")
+
+
+def test_a_process_that_does_not_start(evidence, monkeypatch, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n\nprint('no such luck', file=sys.stderr)\nos._exit(1)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(MechanismError, match=r"failed in a new process: no such luck"):
+        evidence("correct")
+
+
+def test_a_callable_without_a_name_says_nothing():
+    found = fresh_evidence(
+        target(lambda dataset, rng: 1.0), PAIR, CLAIM, seed=1, count=5, deadline=np.inf
+    )
+    assert found is None
+
+
+def test_a_suspicion_is_no_evidence():
+    # A random choice that hardly ever falls on the second answer, under a claim that allows it.
+    def releases(side, number, count):
+        return [("same",)] if count == 1 else [("same",), ("second",), ("third",)]
+
+    found = evidence_of(releases, CLAIM, count=20)
+    assert found.log_e_value <= 0.0
+    assert found.note.startswith("all 5 new processes on D and on D' began with the same release")
+    # A release that never varies raises none.
+    assert evidence_of(lambda side, number, count: [("x",)] * count, CLAIM, count=9).note == ""
+
+
+def test_time_ends_between_two_runs():
+    def releases(side, number, count):
+        return None if (side, number) == (1, 3) else [(str(side),)] * count
+
+    assert evidence_of(releases, CLAIM, count=20).message.startswith("2 of 2 further")
+    assert evidence_of(lambda *_: None, CLAIM, count=20) is None

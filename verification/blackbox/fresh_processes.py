@@ -1,0 +1,412 @@
+"""Releases of new processes, as evidence against a claim.
+
+Within one process, a generator that is seeded when a module is imported looks like any other. So
+some releases are made in processes of their own, each of which imports the module of the target
+anew. They are outputs like others, and bets are placed on them
+(:mod:`rdpkit.verification.blackbox.checks.repeats`).
+
+``python -m rdpkit.verification.blackbox.fresh_processes`` reads requests, one JSON object a line,
+and answers them. Where the system has ``fork``, it imports everything but the target once, and each
+request has a child of it. Elsewhere it answers one request and ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import random
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from rdpkit.verification.blackbox.checks.repeats import Digests, RepeatBets
+from rdpkit.verification.blackbox.encoding import ReleaseLayout, points_of
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.runs import MechanismError, Part, digests_of
+from rdpkit.verification.blackbox.targets import TargetReference
+from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
+
+# The key of runs in new processes, far from those of other runs.
+_KEY = 2**16 + 2
+# The first process on each side makes this many releases, which shows whether they vary within it.
+_WITHIN = 3
+# Fewer new processes than this raise no suspicion when all of them repeat a release.
+_SUSPICIOUS = 5
+_SECONDS_BETWEEN_LOOKS = 0.2
+_THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+_ADVICE = (
+    "Draw the noise from the generator that is passed to the mechanism; look for one that is "
+    "seeded when a module is imported."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshEvidence:
+    """What releases of new processes say about a claim.
+
+    Guarantee
+    ---------
+    If the claim is true, exp(``log_e_value``) is at most 1 in expectation: it is the capital of a
+    bettor who began with 1, and who stopped by a rule that did not look ahead.
+
+    Parameters
+    ----------
+    log_e_value : float
+        The logarithm of the evidence against the claim.
+    runs : int
+        Releases that were bet on or looked at, on both data sets.
+    message : str
+        What was seen.
+    advice : str
+        What to do if that refutes the claim.
+    note : str
+        A suspicion that is no evidence against the claim, if there is one.
+    """
+
+    log_e_value: float
+    runs: int
+    message: str
+    advice: str
+    note: str = ""
+
+
+Releases = Callable[[int, int, int], list[Digests] | None]
+"""Of the side, the number of the process and how many releases it makes; None at the deadline."""
+
+
+def fresh_evidence(
+    target: TargetReference,
+    pair: Neighbours,
+    claim: PrivacyClaim,
+    *,
+    seed: int,
+    count: int,
+    deadline: float,
+) -> FreshEvidence | None:
+    """Make releases in new processes on both data sets, and bet on them.
+
+    Parameters
+    ----------
+    target : TargetReference
+        A target with a name; nothing can be said of others.
+    pair : Neighbours
+        The data sets.
+    claim : PrivacyClaim
+        What is claimed.
+    seed : int
+        The generators that are passed to the mechanism are made from it.
+    count : int
+        The most new processes on each data set. Fewer are made if nothing repeats.
+    deadline : float
+        When to stop, on the clock of ``time.perf_counter``.
+
+    Returns
+    -------
+    FreshEvidence or None
+        None if the target has no name, or there was no time for two processes on each data set.
+
+    Raises
+    ------
+    MechanismError
+        If the mechanism fails in a new process.
+    """
+    if not target.has_name:
+        return None
+    with _NewProcesses(target, pair, seed=seed, deadline=deadline) as processes:
+        return evidence_of(processes.releases, claim, count=count)
+
+
+def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> FreshEvidence | None:
+    """Bet on releases of new processes, one on each data set at a time.
+
+    Parameters
+    ----------
+    releases : callable
+        Makes them.
+    claim : PrivacyClaim
+        What is claimed.
+    count : int
+        The most new processes on each data set.
+    """
+    bets = RepeatBets(claim)
+    varies = [False, False]
+    while bets.pairs < count and not bets.done:
+        both = []
+        for side in (0, 1):
+            found = releases(side, bets.pairs, 1 if bets.pairs else _WITHIN)
+            if found is None:
+                break
+            if not bets.pairs:
+                varies[side] = len(set(found)) == _WITHIN
+            both.append(found[0])
+        if len(both) < 2:
+            break
+        bets.update(*both)
+    if bets.pairs < 2:
+        return None
+    repeated = [
+        name
+        for side, name in enumerate(("D", "D'"))
+        if varies[side] and bets.pairs >= _SUSPICIOUS and bets.always_repeated(side)
+    ]
+    return FreshEvidence(
+        log_e_value=bets.log_e_value,
+        runs=2 * bets.pairs + 2 * (_WITHIN - 1),
+        message=bets.describe(),
+        advice=_ADVICE,
+        note=f"all {bets.pairs} new processes on {' and on '.join(repeated)} began with the same "
+        "release, although releases vary within a process: the noise of every new process may be "
+        f"the same. {_ADVICE}"
+        if repeated
+        else "",
+    )
+
+
+class _NewProcesses:
+    """Processes that import the target anew for each release.
+
+    Parameters
+    ----------
+    target : TargetReference
+        A target with a name.
+    pair : Neighbours
+        The data sets.
+    seed : int
+        The generators that are passed to the mechanism are made from it.
+    deadline : float
+        When to stop, on the clock of ``time.perf_counter``.
+    """
+
+    def __init__(
+        self, target: TargetReference, pair: Neighbours, *, seed: int, deadline: float
+    ) -> None:
+        self._target = target
+        self._deadline = deadline
+        self._process: subprocess.Popen[str] | None = None
+        self._answers: queue.Queue[str] = queue.Queue()
+        self._folder = tempfile.TemporaryDirectory()
+        folder = Path(self._folder.name)
+        self._errors = folder / "errors.txt"
+        np.savez(
+            folder / "data.npz",
+            points=np.array(points_of(pair)),
+            features_0=pair.first.features,
+            features_1=pair.second.features,
+            labels_0=pair.first.labels,
+            labels_1=pair.second.labels,
+        )
+        self._common = {
+            "name": target.name,
+            "directory": target.directory,
+            "data": str(folder / "data.npz"),
+            "seed": seed,
+        }
+
+    def __enter__(self) -> _NewProcesses:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+        self._folder.cleanup()
+
+    def releases(self, side: int, number: int, count: int) -> list[Digests] | None:
+        """The first releases of a new process; None if the deadline comes before them.
+
+        Raises
+        ------
+        MechanismError
+            If the mechanism, or the process, fails.
+        """
+        if time.perf_counter() >= self._deadline:
+            return None
+        process = self._process or self._start()
+        assert process.stdin is not None
+        request = {**self._common, "side": side, "number": number, "count": count}
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+        except OSError:
+            raise self._failed() from None
+        answer = self._answer()
+        if not can_fork():
+            self._stop()
+        if answer is None:
+            return None
+        found = json.loads(answer)
+        if "error" in found:
+            raise MechanismError(f"In a new process, {found['error']}")
+        return [tuple(one) for one in found["digests"]]
+
+    def _answer(self) -> str | None:
+        left = self._deadline - time.perf_counter()
+        try:
+            answer = self._answers.get(timeout=max(0.0, min(left, threading.TIMEOUT_MAX)))
+        except queue.Empty:
+            return None
+        if not answer:
+            raise self._failed()
+        return answer
+
+    def _failed(self) -> MechanismError:
+        self._stop()
+        last = self._errors.read_text(errors="replace").strip().splitlines()[-1:]
+        return MechanismError(f"{self._target.name} failed in a new process: {' '.join(last)}")
+
+    def _start(self) -> subprocess.Popen[str]:
+        answers: queue.Queue[str] = queue.Queue()
+        with open(self._errors, "w", encoding="utf-8") as errors:
+            # Python itself, this module, and later the target that the user asked to run.
+            process = subprocess.Popen(
+                [sys.executable, "-m", "rdpkit.verification.blackbox.fresh_processes"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=os.environ
+                | _THREADS
+                | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                # Its children end with it.
+                start_new_session=True,
+            )
+
+        def listen() -> None:
+            assert process.stdout is not None
+            with process.stdout:
+                for line in process.stdout:
+                    answers.put(line)
+            answers.put("")
+
+        threading.Thread(target=listen, daemon=True).start()
+        self._process, self._answers = process, answers
+        return process
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+        if process.stdin is not None:
+            with suppress(OSError):
+                process.stdin.close()
+
+
+def can_fork() -> bool:
+    """Whether a process can be copied."""
+    return hasattr(os, "fork")
+
+
+def answer_of(request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request: hashes of releases, or an error."""
+    # Each process has these seeds from the system; a copy would share them with its siblings.
+    np.random.seed(None)  # noqa: NPY002 - the mechanism may use the old global generator
+    random.seed()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.seed()
+    try:
+        with np.load(request["data"], allow_pickle=False) as file:
+            side = request["side"]
+            dataset = LabelledData(features=file[f"features_{side}"], labels=file[f"labels_{side}"])
+            points = tuple(tuple(float(value) for value in row) for row in file["points"])
+        part = Part(
+            target=TargetReference(name=request["name"], directory=request["directory"]),
+            dataset=dataset,
+            side=side,
+            seed=request["seed"],
+            # A process and its number are the purpose of its runs.
+            key=(_KEY, request["number"]),
+            start=0,
+            count=request["count"],
+            layout=ReleaseLayout(fields=(), points=points),
+            at_once=False,
+            scores=None,
+        )
+        return {"digests": digests_of(part)}
+    except Exception as error:
+        return {"error": str(error) or type(error).__name__}
+
+
+def main() -> None:
+    """Answer requests until there are no more, each in a process of its own."""
+    parent = os.getppid()
+    # What the mechanism prints must not be taken for an answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if not can_fork():
+            found: str | None = json.dumps(answer_of(request))
+        else:
+            found = _in_a_copy(request, parent)
+        if found is None:
+            return
+        answers.write(found + "\n")
+        answers.flush()
+        if not can_fork():
+            return
+
+
+def _in_a_copy(request: dict[str, Any], parent: int) -> str | None:
+    """The answer of a copy of this process; None if the parent of this process has ended."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        # The mechanism must not read the requests.
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - until it ends
+        status = 1
+        try:
+            with os.fdopen(writing, "w", encoding="utf-8") as answer:
+                answer.write(json.dumps(answer_of(request)))
+            status = 0
+        finally:
+            # Nothing that this process inherited, such as the input, is cleaned up twice.
+            os._exit(status)
+    os.close(writing)
+    parts = []
+    with os.fdopen(reading, "rb") as answer:
+        while True:
+            ready = select.select([answer], [], [], _SECONDS_BETWEEN_LOOKS)[0]
+            if ready:
+                part = os.read(answer.fileno(), 2**16)
+                if not part:
+                    break
+                parts.append(part)
+            elif os.getppid() != parent:
+                os.kill(child, signal.SIGKILL)
+                return None
+    status = os.waitpid(child, 0)[1]
+    if not parts:
+        return json.dumps({"error": f"it ended with status {os.waitstatus_to_exitcode(status)}."})
+    return b"".join(parts).decode()
+
+
+if __name__ == "__main__":
+    main()
+
+__all__ = ["FreshEvidence", "evidence_of", "fresh_evidence", "main"]
