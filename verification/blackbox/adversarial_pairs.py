@@ -168,7 +168,7 @@ _RECIPES = (
     _Recipe(changed="three", scale=OFF_GRID),
     _Recipe(changed="alternating", scale=10.0, rest="ball", replacement="origin"),
     _Recipe(changed="tens", rest="whole", replacement="origin", labels="in turn"),
-    _Recipe(changed="random", scale=OFF_GRID, rest="duplicates", records=2),
+    _Recipe(scale=1000.0 * OFF_GRID, rest="duplicates", records=2),
     _Recipe(changed="random", rest="ball", replacement="same", labels="balanced, other class"),
     _Recipe(changed="random", rest="ball", replacement="another", records=_MANY_RECORDS),
     _Recipe(changed="ones", rest="bits", replacement="origin", labels="in turn"),
@@ -456,7 +456,8 @@ def _unit(name: str, d: int, steps: int, rng: np.random.Generator) -> Array:
         return np.asarray(places == rng.integers(d), dtype=np.float64)
     vector = {
         "dense": np.ones(d),
-        "alternating": np.where(places % 2 == 0, 1.0, -1.0),
+        # The coordinates sum to 0, if there are at least two: the last of an odd number is 0.
+        "alternating": np.where(places < max(1, d - d % 2), 1.0 - 2.0 * (places % 2), 0.0),
         "three": places < 3,
         "half-steps": places < steps,
         "first": places == 0,

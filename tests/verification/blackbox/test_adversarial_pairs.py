@@ -209,6 +209,16 @@ def test_a_mean_that_is_clipped_instead_of_the_records(dimension, adjacency):
     assert max(steps) > 3.0 * allowed(adjacency)
 
 
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+def test_a_sum_that_overflows(adjacency):
+    """Numbers in [0, 100] are added in eight bits; one of them may move the sum by 100."""
+
+    def total(data):
+        return np.clip(data.features[:, 0], 0, 100).astype(np.int8).sum(dtype=np.int8).astype(float)
+
+    assert largest_step(total, adjacency, 5) > 100.0
+
+
 def test_a_class_with_one_record():
     """A mean of a class is moved by 2 C, and not by 2 C over an equal share of all records."""
     moved = max(
