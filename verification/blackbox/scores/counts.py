@@ -83,6 +83,8 @@ def _computed(summary: OutputSummary, values: Array) -> Array:
             raise ValueError(f"Expected a known kind of summary, got {summary.kind!r}.")
 
 
+# Only these say how much is released; the others say how large it is.
+_SIZES = ("zeros", "rows that are not zero", "different values")
 _EVERY = ("zeros", "negative values", "smallest value", "largest value", "range", "largest size")
 
 
@@ -108,7 +110,7 @@ def count_scores(training: TrainingOutputs) -> list[NamedScore]:
             score=summary,
             family="counts",
             share=_SHARE,
-            explanation=_explained(name, summary, some),
+            explanation=_explained(name, summary, some) if summary.kind in _SIZES else None,
         )
         for clear, name, summary in sorted(found, key=lambda entry: -entry[0])
         if clear > -np.inf

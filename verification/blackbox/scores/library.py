@@ -62,8 +62,10 @@ _MOST_SCREENED = 2**22
 # A score enters if its clearness is at least this.
 _LEAST_CLEAR = 1.5
 # A score explains a rejection only if it is this much clearer than those that see any shift of the
-# mean, which would otherwise reject as well and mean another mistake.
+# mean, which would otherwise reject as well and mean another mistake, and if it is at least half as
+# clear as the clearest.
 _CLEARER, _BY = 1.2, 1.0
+_OF_CLEAREST = 0.5
 _PLAIN = ("given", "linear", "difference", "rows", "learned")
 _EXACT = ("noiseless", "grid")
 # The order of scores is compared on this many outputs of each side.
@@ -151,19 +153,19 @@ def _screened(
 def _explained(scores: list[NamedScore], training: TrainingOutputs) -> list[NamedScore]:
     """The scores without the explanations of those that may only see a shift of the mean."""
     test = training.half(1).within(_MOST_SCREENED)
-    if not test.runs:
+    if not test.runs or not scores:
         return scores
-
-    def clear(one: NamedScore) -> float:
-        return clearness(one.of(test.p), one.of(test.q))
-
     # A grid explains what the last bits show as well.
     on_grid = any(one.family == "grid" for one in scores)
-    plain = max([0.0, *(clear(one) for one in scores if one.family in _PLAIN)])
+    clear = [clearness(one.of(test.p), one.of(test.q)) for one in scores]
+    plain = max(
+        [0.0, *(seen for one, seen in zip(scores, clear, strict=True) if one.family in _PLAIN)]
+    )
+    least = max(_CLEARER * plain + _BY, _OF_CLEAREST * max(clear))
     kept = []
-    for one in scores:
+    for one, seen in zip(scores, clear, strict=True):
         explains = one.family in _EXACT or (
-            clear(one) > _CLEARER * plain + _BY and not (on_grid and one.family == "last-bits")
+            seen >= least and not (on_grid and one.family == "last-bits")
         )
         kept.append(one if explains else dataclasses.replace(one, explanation=None))
     return kept

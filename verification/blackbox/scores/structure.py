@@ -31,6 +31,7 @@ _SHARE = 0.98
 _NEAR = 0.1
 # Structure is looked for in at most this many outputs of each side.
 _MOST_ROWS = 2000
+_LARGEST = 1e100
 # With fewer outputs than this, no structure is reported.
 _FEWEST = 20
 
@@ -220,7 +221,10 @@ def _grid_of_column(values: Array, others: Array) -> tuple[float, float, float] 
 
 
 def _distance(values: Array, origin: float, step: float) -> Array:
-    steps = (values - origin) / step
+    with np.errstate(over="ignore"):
+        steps = (values - origin) / step
+    # A number that is so much larger than a step is on the grid.
+    steps = np.where(np.isfinite(steps), steps, 0.0)
     return np.asarray(np.abs(steps - np.round(steps)))
 
 
@@ -232,11 +236,13 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
     training : TrainingOutputs
         The outputs to learn from.
     """
-    columns = np.flatnonzero(training.is_number)
+    some = training.thinned(_MOST_ROWS)
+    largest = np.maximum(np.abs(some.p).max(axis=0), np.abs(some.q).max(axis=0))
+    # The squares of larger numbers are no doubles.
+    columns = np.flatnonzero(training.is_number & (largest < _LARGEST))
     if not len(columns):
         return []
-    some = training.thinned(_MOST_ROWS)
-    structure = structure_of(*some.only_numbers())
+    structure = structure_of(some.p[:, columns], some.q[:, columns])
     scores = []
     if structure.noiseless is not None:
         noiseless = _with_columns(structure.noiseless, columns)

@@ -3,8 +3,12 @@
 import pickle
 
 import numpy as np
+import pytest
 
+from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.scores import NamedScore, TrainingOutputs, candidate_scores
+from rdpkit.verification.blackbox.scores.library import MOST_SCORES
 
 
 def noise(seed, *shape):
@@ -52,3 +56,141 @@ def test_scores_reach_other_processes():
     p, q = noise(1, 400, 3) + 0.3, noise(2, 400, 3)
     for one in scores_of(p, q, models=("boosting",)):
         assert pickle.loads(pickle.dumps(one)).of(p).tolist() == one.of(p).tolist()
+
+
+def test_shares_sum_to_one_and_there_are_few_scores():
+    # Columns of several kinds, all of which differ.
+    p, q = noise(1, 600, 40) * 1.3 + 0.2, noise(2, 600, 40)
+    p[:, :10], q[:, :10] = np.round(p[:, :10]), np.round(q[:, :10])
+    found = scores_of(p, q, models=("logistic", "boosting"), shapes=((20, 2),))
+    assert sum(one.share for one in found) == pytest.approx(1.0, rel=1e-12)
+    assert 5 < len(found) <= MOST_SCORES
+    assert len({one.name for one in found}) == len(found)
+
+
+def test_the_same_outputs_and_generator_give_the_same_scores():
+    p, q = noise(1, 400, 8) * 1.2 + 0.1, noise(2, 400, 8)
+    first, again = (scores_of(p, q, models=("boosting",)) for _ in range(2))
+    for one, two in zip(first, again, strict=True):
+        assert one.name == two.name
+        assert one.share == two.share
+        assert one.of(q).tolist() == two.of(q).tolist()
+
+
+def test_scores_that_order_outputs_alike_are_dropped():
+    p, q = noise(1, 400, 1) + 1.0, noise(2, 400, 1)
+    own = NamedScore(name="cubed and turned around", score=lambda outputs: -(outputs[:, 0] ** 3))
+    assert "linear" not in [one.family for one in scores_of(p, q, own=own)]
+    coarse = NamedScore(name="rounded", score=lambda outputs: np.round(outputs[:, 0]))
+    assert "linear" in [one.family for one in scores_of(p, q, own=coarse)]
+
+
+def test_where_nothing_is_to_be_seen_only_few_scores_are_tested():
+    counts = []
+    for seed in range(10):
+        p, q = noise(2 * seed, 1000, 20), noise(2 * seed + 1, 1000, 20)
+        counts.append(len(scores_of(p, q)))
+    assert np.mean(counts) <= 4.0
+
+
+def odd_outputs(kind, runs=120):
+    rng = np.random.default_rng(5)
+    match kind:
+        case "huge":
+            return rng.normal(size=(runs, 6)) * 1e299
+        case "tiny":
+            return rng.normal(size=(runs, 6)) * 1e-300
+        case "smallest":
+            return rng.integers(4, size=(runs, 6)) * 5e-324
+        case "constant":
+            return np.full((runs, 6), 0.1)
+        case "mixed":
+            return rng.normal(size=(runs, 6)) * [1e300, 1e-300, 1.0, 0.0, 1e-160, 1e160]
+        case "wide":
+            return rng.normal(size=(runs, 400))
+        case "one column":
+            return rng.normal(size=(runs, 1))
+        case "heavy":
+            return rng.standard_cauchy(size=(runs, 6)) ** 9
+        case "zeros":
+            return np.where(rng.random((runs, 6)) < 0.1, rng.normal(size=(runs, 6)), 0.0)
+        case "rare":
+            rows = np.zeros((runs, 6))
+            rows[::40, 2] = 1e300
+            return rows
+        case _:
+            raise ValueError(kind)
+
+
+ODD = [
+    *("huge", "tiny", "smallest", "constant", "mixed", "wide"),
+    *("one column", "heavy", "zeros", "rare"),
+]
+
+
+@pytest.mark.parametrize("runs", [2, 5, 120])
+@pytest.mark.parametrize("kind", ODD)
+def test_scores_are_finite_for_any_outputs(kind, runs):
+    rows = odd_outputs(kind, runs=max(runs, 40))
+    p, q = rows[:runs], rows[::-1][:runs] * 0.5
+    width = rows.shape[1]
+    record = LabelledData(features=[np.linspace(-1.0, 2.0, width)])
+    pair = Neighbours(
+        first=record,
+        second=LabelledData(features=np.zeros((0, width))),
+        adjacency="add_or_remove_one",
+    )
+    shapes = ((width,),) if width % 3 else ((width // 3, 3),)
+    for categories in (False, True):
+        is_number = np.ones(width, dtype=bool)
+        is_number[:: 2 if categories else width + 1] = not categories
+        found = scores_of(p, q, pair=pair, shapes=shapes, is_number=is_number)
+        extremes = np.full((1, width), 1e300)
+        for one in found:
+            for outputs in (p, q, extremes, -extremes, 0.0 * extremes, extremes * 1e-308):
+                assert np.isfinite(one.of(outputs)).all(), one.name
+
+
+def test_codes_of_categories_are_only_compared():
+    # The codes are large and random; what is said of them must not depend on their values.
+    rng = np.random.default_rng(1)
+    codes = rng.normal(size=5) * 1e15
+    p = codes[rng.choice(5, size=(500, 1), p=[0.4, 0.15, 0.15, 0.15, 0.15])]
+    q = codes[rng.choice(5, size=(500, 1), p=[0.15, 0.4, 0.15, 0.15, 0.15])]
+    found = scores_of(p, q, is_number=np.array([False]))
+    assert {one.family for one in found} == {"atoms"}
+    others = dict(zip(codes.tolist(), [3.0, -1.0, 0.0, 2.0, 7.0], strict=True))
+    renamed = [np.vectorize(others.get)(side) for side in (p, q)]
+    again = scores_of(*renamed, is_number=np.array([False]))
+    assert again[0].of(renamed[0]).tolist() == found[0].of(p).tolist()
+
+
+def test_without_numbers_and_atoms_there_is_still_a_score():
+    found = scores_of(np.zeros((30, 1)), np.zeros((30, 1)), is_number=np.array([False]))
+    assert len(found) == 1
+    assert found[0].of(np.ones((4, 1))).tolist() == [0.0] * 4
+
+
+def test_a_shift_of_the_mean_is_explained_by_no_other_mistake():
+    # Every summary moves with it, but what is wrong is only that there is too little noise.
+    for seed in range(5):
+        p, q = noise(seed, 2000, 10) + 0.5, noise(seed + 100, 2000, 10)
+        assert [one.name for one in scores_of(p, q) if one.explanation is not None] == []
+
+
+def test_what_only_one_family_sees_is_explained():
+    p, q = noise(1, 2000, 10), noise(2, 2000, 10)
+    p[:, 4] = np.abs(p[:, 4]) * np.sign(p[:, 3])
+    kinds = {one.explanation.kind for one in scores_of(p, q) if one.explanation is not None}
+    assert kinds == {MistakeKind.COVARIANCE_OF_THE_DATA}
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("sums", [(0.0, 1.0), (0.1, 1.1), (-1.0, 1.0), (1e4, 1e4 + 1.0)])
+def test_the_rounding_of_sums_is_no_leak_of_the_last_bits(scale, sums):
+    rng = np.random.default_rng(1)
+    for draw in (rng.normal, rng.laplace):
+        p, q = (one + scale * draw(size=(2000, 5)) for one in sums)
+        for divisor in (1.0, 7.0):
+            found = scores_of(p / divisor, q / divisor)
+            assert "last-bits" not in {one.family for one in found}
