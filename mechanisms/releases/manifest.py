@@ -144,6 +144,12 @@ class Manifest:
         object.__setattr__(self, "checks", found)
 
     @property
+    def has_noisy_counts(self) -> bool:
+        """Whether noisy counts of records are part of the release, and of its guarantee."""
+        counts = self.parameters.get("counts")
+        return isinstance(counts, Mapping) and counts.get("origin") == "noisy"
+
+    @property
     def epsilon(self) -> float:
         """The guarantee's epsilon, an upper bound; inf where there is none."""
         return math.inf if self.guarantee is None else self.guarantee.epsilon

@@ -33,8 +33,10 @@ from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
 from rdpkit.mechanisms.releases.verdict import (
     complete,
     computed_checks,
+    delta_check,
     exact_count_checks,
     is_private,
+    stated_records,
     unstated_checks,
 )
 
@@ -193,6 +195,8 @@ def release(
         event = counts.before(event)
         parameters = {**parameters, "counts": counts.as_dict()}
         notes, checks = (*counts.notes(), *notes), (*counts.checks(), *checks)
+        if stated_records(event) is None:
+            checks = (*checks, delta_check(privacy.delta, sum(counts.sizes)))
     facts: dict[str, Any] = {
         "event": event,
         "guarantee": guarantee,

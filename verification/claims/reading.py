@@ -159,6 +159,10 @@ def claim_of_release(path: Path) -> Claim:
     if manifest.event is None or guarantee is None or math.isinf(guarantee.epsilon):
         raise ValueError(f"{path}: the manifest of {manifest.mechanism!r} guarantees nothing.")
     by_loss = guarantee.bound == "pld-upper"
+    bound: str | None = guarantee.bound if by_loss else "best-rdp"
+    if manifest.has_noisy_counts:
+        # What noisy counts cost is added to the epsilon of a bound, so no bound gives the sum.
+        bound = None
     return Claim(
         id=path.stem,
         source=str(path),
@@ -167,8 +171,8 @@ def claim_of_release(path: Path) -> Claim:
         epsilon=Decimal(rounded_up(guarantee.epsilon, digits=8)),
         delta=guarantee.delta,
         order=None,
-        bound=guarantee.bound if by_loss else "best-rdp",
-        conversion=None if by_loss else guarantee.conversion,
+        bound=bound,
+        conversion=None if by_loss or bound is None else guarantee.conversion,
         event=manifest.event,
         notes=manifest.notes,
         origin=str(path),

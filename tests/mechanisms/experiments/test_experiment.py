@@ -1,8 +1,10 @@
 import pytest
 
 from rdpkit import Adjacency
+from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.experiments import shipped
 from rdpkit.mechanisms.experiments.experiment import load_experiment
+from rdpkit.mechanisms.parts.counts import NoisyCounts
 
 
 def test_a_file_becomes_cells_and_runs(digits):
@@ -25,9 +27,12 @@ def test_keys_change_with_everything_that_a_result_depends_on(digits):
         ('inputs = "standardised"', 'inputs = "as-released"'),
         ("[5.0, 50.0]", "[6.0, 50.0]"),
         ('noise = "seeded"', 'noise = "system"'),
+        ('noise = "seeded"', 'noise = "seeded"\ncounts = "public"'),
+        ('noise = "seeded"', 'noise = "seeded"\ncounts = [9, 9, 9, 9, 9, 9, 9, 9, 9, 9]'),
+        ('noise = "seeded"', 'noise = "seeded"\ncounts_epsilon = 0.1'),
     ):
         keys.add(load_experiment(digits(change)).cells[0].key(0))
-    assert len(keys) == 8
+    assert len(keys) == 11
     # What is not part of the run does not make it run again.
     assert load_experiment(digits(("Small", "Other"))).cells[0].key(0) == cell.key(0)
 
@@ -58,6 +63,15 @@ def test_tables_of_keys_vary_together(digits):
         (("delta = 1e-5", ""), r"\[privacy\]: expected the key delta, which is missing"),
         (('adjacency = "replace_one"', ""), "expected the key adjacency, which is missing"),
         (('noise = "seeded"', 'noise = "weak"'), "expected noise to be one of 'seeded', 'system'"),
+        (
+            ('noise = "seeded"', 'noise = "seeded"\ncounts = "exact"'),
+            r"\[privacy\]: expected counts to be 'noisy', 'public', or a list of public integers",
+        ),
+        (('noise = "seeded"', 'noise = "seeded"\ncounts = [0]'), r"\[privacy\]: .*counts\[0\]"),
+        (
+            ('noise = "seeded"', 'noise = "seeded"\ncounts_epsilon = 0.0'),
+            "expected counts_epsilon to be a finite number > 0",
+        ),
         (('name = "mlp"', 'name = "mpl"'), r"\[model\]: expected name to be one of 'dpcda-cnn'"),
         (("epochs = 5", "epochs = 0"), r"\[training\]: Expected epochs to be an integer >= 1"),
         (("epochs = 5", "epoch = 5"), r"unknown key 'epoch'; accepted are .*Did you mean 'epochs'"),
@@ -100,6 +114,23 @@ def test_every_experiment_of_the_package_is_accepted(name):
     assert found.title
     assert found.source
     assert len({cell.key(0) for cell in found.cells}) == len(found.cells)
+
+
+def test_what_noisy_counts_may_cost_is_a_share_of_the_target(digits):
+    cells = load_experiment(digits()).cells
+    assert [cell.privacy.counts_policy() for cell in cells] == [
+        NoisyCounts(epsilon=0.25), NoisyCounts(epsilon=2.5),
+    ]  # fmt: skip
+    said = digits(('noise = "seeded"', 'noise = "seeded"\ncounts_epsilon = 0.1'))
+    assert load_experiment(said).cells[0].privacy.counts_policy() == NoisyCounts(epsilon=0.1)
+
+
+@pytest.mark.parametrize("name", shipped.names())
+def test_experiments_of_the_package_take_the_sizes_of_public_data_as_public(name):
+    """So that their numbers are those that were published before counts could be noisy."""
+    for cell in shipped.find_experiment(name).cells:
+        if find_mechanism(cell.mechanism).counts_needed(cell.options) is not None:
+            assert cell.privacy.counts == "public"
 
 
 def test_what_is_no_experiment_is_an_error(tmp_path):

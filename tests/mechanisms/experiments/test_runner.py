@@ -8,6 +8,7 @@ from rdpkit.mechanisms.algorithms import mechanism_names
 from rdpkit.mechanisms.experiments import rows
 from rdpkit.mechanisms.experiments.experiment import load_experiment
 from rdpkit.mechanisms.experiments.runner import Runner
+from rdpkit.mechanisms.parts import counts
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
 
 # Without calibration, which takes most of the time.
@@ -178,6 +179,26 @@ def test_the_noise_is_what_calibrate_finds_and_the_release_says_so(digits):
     made = runner.synthesize(replace(cell, privacy=stated), 0).manifest
     assert made.private is True
     assert made.event == release.manifest.event
+
+
+def test_noise_is_calibrated_by_noisy_counts_and_never_by_the_exact_ones(digits, monkeypatch):
+    """Two data sets that get the same noisy counts get the same noise."""
+    path = digits(("[5.0, 50.0]", "[5.0]"), ('name = "dpcda"', 'name = "class-wise-dpmix"'),
+                  ("clip_norm = 1.0", "label_noise = 0.0"))  # fmt: skip
+    (cell,) = load_experiment(path).cells
+    monkeypatch.setattr(counts, "with_noise", lambda sizes, **given: (120,) * len(sizes))
+    made = []
+    for records in (1400, 1399):
+        fewer = replace(cell, dataset={**cell.dataset, "train_records": records})
+        made.append(Runner().synthesize(fewer, 0).manifest)
+    assert made[0].as_dict().keys() == made[1].as_dict().keys()
+    for one in made:
+        assert one.guarantee.epsilon <= 5.0
+        assert one.parameters["counts"]["noisy"] == [120] * 10
+        assert one.parameters["counts"]["epsilon"] == pytest.approx(0.25)
+        assert max(one.event.events[1].class_sizes) < 120
+    assert made[0].parameters == made[1].parameters
+    assert made[0].guarantee == made[1].guarantee
 
 
 def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, tmp_path):

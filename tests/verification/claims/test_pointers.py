@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rdpkit import Adjacency, CustomRdp, Gaussian, GaussianSynthesis
+from rdpkit import Adjacency, Composed, CustomRdp, Gaussian, GaussianSynthesis, epsilon
 from rdpkit.verification.auditing.driver import findings_about, with_release
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.verdict import audit_one
@@ -19,6 +19,7 @@ from tests.verification.claim_files import text
 
 pytest.importorskip("cryptography", reason="releases draw their noise with it")
 
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import release, release_without_guarantee
@@ -117,6 +118,28 @@ def test_a_manifest_whose_guarantee_is_one_of_renyi_divergences(tmp_path):
     assert claim.bound == "best-rdp"
     finding = audit_one(claim)
     assert (finding.reproduction, finding.soundness) == (Reproduction.EXACT, Soundness.SOUND)
+
+
+def test_a_manifest_with_noisy_counts_names_no_formula_and_is_sound(tmp_path):
+    """Its epsilon is that of a bound and what the counts cost, so no bound gives it."""
+    privacy = Privacy(delta=1e-5, adjacency="add_or_remove_one", noise=NoiseSource.system())
+    counts = privacy.known_counts((90, 80), NUMBER_BY_CLASS)
+    made = release(
+        np.zeros((3, 2)),
+        np.zeros(3, dtype=np.int64),
+        event=EVENT,
+        privacy=privacy,
+        parameters={},
+        counts=counts,
+    )
+    made.save(tmp_path / "out.npz")
+    assert made.manifest.private
+    assert made.guarantee > epsilon(EVENT, delta=1e-5, adjacency="add_or_remove_one")
+    (claim,) = load_files([tmp_path / "out.json"])
+    assert claim.bound is None
+    assert isinstance(claim.event, Composed)
+    (finding,) = findings_about([claim])
+    assert (finding.reproduction, finding.soundness) == (Reproduction.UNNAMED, Soundness.SOUND)
 
 
 def test_a_manifest_that_says_too_little_is_refuted(tmp_path):
