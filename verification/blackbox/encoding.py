@@ -5,12 +5,12 @@ of a pair, which are then not tested on, so it is a fixed function of a release 
 
 If all of those releases have the same structure, a row holds their values and nothing else. A later
 release with another structure becomes a row of numbers far outside of all others, which depend on
-its structure alone.
+its structure and on the values that such releases did not have.
 
 If their structures vary, as those of a histogram that publishes only large bins do, the layout is
 the union of what was seen. Parts that were sometimes missing have a column that says whether they
-are there, and axes of varying length have one for the length. Three more columns hold the number of
-values outside of the layout, the number of all values, and a hash of the structure.
+are there, and axes of varying length have one for the length. Four more columns hold the number of
+values outside of the layout, a hash of them, the number of all values, and a hash of the structure.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from rdpkit.verification.blackbox.release_parts import (
     PartShape,
     ReleasePart,
     code_of,
+    digest,
     take_apart,
 )
 from rdpkit.verification.estimators.base import Array
@@ -42,7 +43,12 @@ _OUTSIDE = 2.0**40
 _MOST_FIELDS = 512
 # On how many other records of a pair a model is asked, besides those in which the pair differs.
 _OTHER_POINTS = 6
-_VARYING_COLUMNS = ("values outside of the layout", "number of values", "structure")
+_VARYING_COLUMNS = (
+    "number of values outside of the layout",
+    "values outside of the layout",
+    "number of values",
+    "structure",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +137,7 @@ class ReleaseLayout:
     @property
     def size(self) -> int:
         """How many columns a row has."""
-        return sum(one.columns for one in self.fields) + 3 * self.varying
+        return sum(one.columns for one in self.fields) + len(_VARYING_COLUMNS) * self.varying
 
     @property
     def parts(self) -> tuple[tuple[int, ...], ...]:
@@ -145,7 +151,7 @@ class ReleaseLayout:
         for one in self.fields:
             found += [False] * one.optional + [True] * len(one.varying_axes)
             found += [one.is_number] * math.prod(one.shape)
-        return np.array(found + [True, True, False] * self.varying, dtype=bool)
+        return np.array(found + [True, False, True, False] * self.varying, dtype=bool)
 
     def name(self, column: int) -> str:
         """The name of a column, such as ``weights[3]`` or ``['age']``."""
@@ -198,7 +204,7 @@ class ReleaseLayout:
         if self.varying:
             return self._varying_row(parts)
         if not self.fits(parts):
-            code = structure_code(parts)
+            code = code_of(f"{structure_code(parts)} {digest(self._outside(parts))}")
             return np.where(self.is_number, _OUTSIDE * (1.0 + code / 2.0**53), code)
         if len(parts) == 1:
             return np.array(parts[0].values.ravel())
@@ -228,25 +234,47 @@ class ReleaseLayout:
 
     def _varying_row(self, parts: Sequence[ReleasePart]) -> Array:
         row = np.zeros(self.size)
-        outside = total = 0
         for part in parts:
-            total += part.values.size
-            start, one = self._starts.get((part.path, part.is_number, part.values.ndim), (0, None))
+            start, one = self._place(part)
             if one is None:
-                outside += max(1, part.values.size)
                 continue
             if one.optional:
                 row[start] = 1.0
             lengths = start + int(one.optional)
             row[lengths : start + one.extra] = [part.values.shape[a] for a in one.varying_axes]
-            kept = tuple(
-                slice(min(pair)) for pair in zip(one.shape, part.values.shape, strict=True)
-            )
             values = row[start + one.extra : start + one.columns].reshape(one.shape)
+            kept = _common(one.shape, part.values.shape)
             values[kept] = part.values[kept]
-            outside += part.values.size - values[kept].size
-        row[-3:] = outside, total, structure_code(parts)
+        outside = self._outside(parts)
+        row[-4:] = (
+            sum(max(1, part.values.size) for part in outside),
+            code_of(digest(outside)) if outside else 0.0,
+            sum(part.values.size for part in parts),
+            structure_code(parts),
+        )
         return row
+
+    def _place(self, part: ReleasePart) -> tuple[int, LayoutField | None]:
+        key = (part.path, part.is_number, part.values.ndim)
+        return self._starts.get(key, (0, None))
+
+    def _outside(self, parts: Sequence[ReleasePart]) -> list[ReleasePart]:
+        """What has no column in the layout."""
+        found = []
+        for part in parts:
+            one = self._place(part)[1]
+            if one is None:
+                found.append(part)
+            elif any(np.greater(part.values.shape, one.shape)):
+                beyond = np.ones(part.values.shape, dtype=np.bool_)
+                beyond[_common(one.shape, part.values.shape)] = False
+                found.append(replace(part, values=part.values[beyond]))
+        return found
+
+
+def _common(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[slice, ...]:
+    """The cells that arrays of both shapes have."""
+    return tuple(slice(min(lengths)) for lengths in zip(one, two, strict=True))
 
 
 def structure_code(parts: Sequence[ReleasePart]) -> float:
