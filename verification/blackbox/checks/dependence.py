@@ -56,7 +56,7 @@ def dependence(p_scores: Array, q_scores: Array) -> Diagnostic | None:
     found = [
         _p_value(_SideOrder(p), "consecutive runs on D"),
         _p_value(_SideOrder(q), "consecutive runs on D'"),
-        _p_value(_Between(p[:both], q[:both]), "runs with the same number on D and on D'"),
+        _p_value(_BetweenSides(p[:both], q[:both]), "runs with the same number on D and on D'"),
     ]
     p_value, where = min(found)
     if p_value > FALSE_ALARM_RATE / _COMPARISONS:
@@ -93,7 +93,7 @@ class _SideOrder:
         return max(float(max(found)) * math.sqrt(self.size), float(surprise))
 
 
-class _Between:
+class _BetweenSides:
     """How strongly runs with the same number on both sides depend on each other."""
 
     def __init__(self, p: Array, q: Array) -> None:
@@ -112,7 +112,7 @@ class _Between:
         return max(float(correlation) * math.sqrt(self.size), float(surprise))
 
 
-def _p_value(statistic: _SideOrder | _Between, where: str) -> tuple[float, str]:
+def _p_value(statistic: _SideOrder | _BetweenSides, where: str) -> tuple[float, str]:
     """The p-value of the order that was seen, among random ones."""
     seen = statistic(np.arange(statistic.size))
     rng = np.random.default_rng(_SEED)
