@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from rdpkit.verification.auditing.findings import Finding
     from rdpkit.verification.auditing.rules import FailOn
     from rdpkit.verification.claims.claim import Claim
+    from rdpkit.verification.evidence.accumulation import EvidenceOptions
 
 SUFFIX = ".claims.toml"
 _FAIL_ON = "claims_fail_on"
+_EVIDENCE = "claims_evidence"
 _MARKERS = (
     "claim: a privacy claim, from a *.claims.toml file",
     "statistical: a test that fails by chance, at a stated rate",
@@ -42,6 +44,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the code that claims point at; without it such tests are skipped.",
     )
     group.addoption("--no-claims", action="store_true", help="do not collect claims files.")
+    group.addoption(
+        "--claims-evidence",
+        metavar="FILE",
+        help="keep the evidence of tests of code in this file: tests of the same code add up, and "
+        "one error rate holds for all claims and all time.",
+    )
+    parser.addini(_EVIDENCE, "as --claims-evidence, relative to this file", default="")
     parser.addini(_FAIL_ON, "as --claims-fail-on, which overrules it", type="args", default=[])
 
 
@@ -167,10 +176,24 @@ class CodeItem(ClaimItem):
         from rdpkit.verification.outputs.view import report_of_code  # noqa: PLC0415 - as in collect
 
         try:
-            outcome = code_outcome(self.claim)
+            outcome = code_outcome(self.claim, evidence=self._evidence())
         except (ValueError, ArithmeticError, OSError) as error:
             raise ClaimFailedError(str(error)) from None
         self.user_properties += [("code", outcome.summary), ("replay", outcome.replay)]
-        problems = (*outcome.problems, outcome.repeat)
+        problems = (*outcome.problems, *outcome.repeat)
         if outcome.problems and Rule.REFUTED in self.fail_on.rules:
             raise ClaimFailedError("\n".join(report_of_code(self.claim, problems)))
+
+    def _evidence(self) -> EvidenceOptions | None:
+        """The file of evidence that an option or a setting names."""
+        from rdpkit.verification.evidence.accumulation import EvidenceOptions  # noqa: PLC0415
+
+        given, setting = self.config.getoption("--claims-evidence"), self.config.getini(_EVIDENCE)
+        if given:
+            return EvidenceOptions(path=Path(self.config.invocation_params.dir, given))
+        if setting:
+            folder = (
+                self.config.rootpath if self.config.inipath is None else self.config.inipath.parent
+            )
+            return EvidenceOptions(path=Path(folder, setting))
+        return None

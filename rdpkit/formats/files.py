@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
 @contextmanager
@@ -63,6 +64,45 @@ def write_whole(path: Path, content: bytes | str) -> None:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+@contextmanager
+def locked_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to read and to add to, which no other process has open in this way meanwhile.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is made if it is not there.
+
+    Yields
+    ------
+    file
+        Whatever is written is added to its end, one write at a time.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened.
+    """
+    with open(path, "a+b", buffering=0) as file:
+        _lock(file.fileno())
+        # Closing the file ends the lock, also where the process is killed.
+        yield file
+
+
+def _lock(descriptor: int) -> None:
+    """Wait until no other process has the file locked, and lock it."""
+    if os.name == "nt":
+        import msvcrt  # noqa: PLC0415 - of Windows alone
+
+        # Beyond the end of any file: what is locked there cannot even be read by others.
+        os.lseek(descriptor, 2**40, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+        return
+    import fcntl  # noqa: PLC0415 - of Unix alone
+
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
 def _flush_folder(folder: Path) -> None:
     # The new name is an entry of the folder, which is written to the disk apart from the file.
     # Windows cannot open folders.
@@ -75,4 +115,4 @@ def _flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-__all__ = ["whole_file", "write_whole"]
+__all__ = ["locked_file", "whole_file", "write_whole"]

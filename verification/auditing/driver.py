@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.auditing.tested_code import CodeOutcome
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
+    from rdpkit.verification.evidence.accumulation import EvidenceOptions
 
 NOT_RUN = "the code {!r} was not run: allow it with --allow-code"
 
@@ -38,6 +39,7 @@ def findings_about(
     jobs: int | None = 1,
     cache: AuditCache | str | Path | None = None,
     allow_code: bool = False,
+    evidence: EvidenceOptions | None = None,
     on_step: Callable[[Claim, VerificationStep], None] | None = None,
 ) -> Iterator[Finding]:
     """Audit claims together with the releases and the code that they point at, in their order.
@@ -55,6 +57,9 @@ def findings_about(
     allow_code : bool
         Whether the code that claims point at may be imported and run. If not, a note says that it
         was not.
+    evidence : EvidenceOptions, optional
+        Where the evidence of tests of code is kept. By default each test stands alone, at the rate
+        that its claim states.
     on_step : callable, optional
         Called with a claim and with the progress of the test of its code.
 
@@ -75,7 +80,9 @@ def findings_about(
         with named(finding.claim):
             found = with_release(finding)
         if finding.claim.code is not None:
-            found = _with_code(found, allow_code=allow_code, jobs=jobs, on_step=on_step)
+            found = _with_code(
+                found, allow_code=allow_code, jobs=jobs, evidence=evidence, on_step=on_step
+            )
         yield found
 
 
@@ -83,6 +90,7 @@ def code_outcome(
     claim: Claim,
     *,
     jobs: int | None = None,
+    evidence: EvidenceOptions | None = None,
     on_step: Callable[[Claim, VerificationStep], None] | None = None,
 ) -> CodeOutcome:
     """Run the code that a claim points at, as :func:`findings_about` does where it is allowed.
@@ -90,7 +98,7 @@ def code_outcome(
     Guarantee
     ---------
     If the code is what the claim says, there are problems with at most the probability
-    ``false_alarm_rate`` of its test.
+    ``false_alarm_rate`` of its test; with evidence that is kept, the rate is that of its file.
 
     Parameters
     ----------
@@ -98,7 +106,7 @@ def code_outcome(
         With code.
     jobs : int, optional
         Processes for the runs of the code.
-    on_step : callable, optional
+    evidence, on_step : optional
         As for :func:`findings_about`.
 
     Raises
@@ -115,7 +123,7 @@ def code_outcome(
             on_step(claim, step)
 
     with named(claim):
-        return run_code(claim, jobs=jobs, progress=progress)
+        return run_code(claim, jobs=jobs, evidence=evidence, progress=progress)
 
 
 def _with_code(
@@ -123,16 +131,17 @@ def _with_code(
     *,
     allow_code: bool,
     jobs: int | None,
+    evidence: EvidenceOptions | None,
     on_step: Callable[[Claim, VerificationStep], None] | None,
 ) -> Finding:
     """The finding, refuted if the code that the claim points at leaks more than it may."""
     assert finding.claim.code is not None
     if not allow_code:
         return with_notes(finding, NOT_RUN.format(finding.claim.code.callable))
-    outcome = code_outcome(finding.claim, jobs=jobs, on_step=on_step)
+    outcome = code_outcome(finding.claim, jobs=jobs, evidence=evidence, on_step=on_step)
     if outcome.problems:
-        return with_notes(refuted_by(finding, outcome.problems), outcome.repeat)
-    return with_notes(finding, outcome.summary, outcome.repeat)
+        return with_notes(refuted_by(finding, outcome.problems), *outcome.repeat)
+    return with_notes(finding, outcome.summary, *outcome.repeat)
 
 
 def with_release(finding: Finding) -> Finding:

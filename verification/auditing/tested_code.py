@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 from rdpkit.verification.auditing.findings import REPEAT
 from rdpkit.verification.blackbox.betting.steps import VerificationStep
+from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.evidence.accumulation import EvidenceOptions, accumulated_test
 from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequest
 
 
@@ -27,7 +29,7 @@ class CodeOutcome:
     summary : str
         What was tested, and how, with the seed that repeats it.
     replay : str
-        The command line that gives the identical result again.
+        The command line that gives the identical result again; empty if the code was not run.
     """
 
     problems: tuple[str, ...]
@@ -35,15 +37,16 @@ class CodeOutcome:
     replay: str
 
     @property
-    def repeat(self) -> str:
-        """How to repeat the test, as a note."""
-        return f"{REPEAT}{self.replay}"
+    def repeat(self) -> tuple[str, ...]:
+        """How to repeat the test, as a note; none if the code was not run."""
+        return (f"{REPEAT}{self.replay}",) if self.replay else ()
 
 
 def run_code(
     claim: Claim,
     *,
     jobs: int | None = None,
+    evidence: EvidenceOptions | None = None,
     progress: Callable[[VerificationStep], None] | None = None,
 ) -> CodeOutcome:
     """Run the code that a claim points at: see the driver's ``code_outcome``.
@@ -51,7 +54,22 @@ def run_code(
     ``jobs`` and ``progress`` are those of :func:`rdpkit.verification.blackbox.verify.verify`.
     """
     request = requested(claim)
-    result = request.run(jobs=jobs, progress=progress)
+    if evidence is None:
+        return _outcome(request, request.run(jobs=jobs, progress=progress))
+    found = accumulated_test(request, evidence, jobs=jobs, progress=progress)
+    made = CodeOutcome(problems=(), summary=f"code {request.target}: {found.skipped}", replay="")
+    if found.result is not None:
+        made = _outcome(found.request, found.result)
+    rate = f"{found.position.error_control.value} {found.position.false_alarm_rate:g}"
+    total = f"evidence on record: {found.position.describe()}; {rate} over all claims and time"
+    if found.position.rejected:
+        verdict = f"code {request.target}: rejected by the evidence on record"
+        problems = (*(made.problems or (made.summary,)), f"{verdict}: {total}")
+        return dataclasses.replace(made, problems=problems)
+    return dataclasses.replace(made, summary=f"{made.summary}; {total}")
+
+
+def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOutcome:
     tested, rate = result.claim.describe(), result.outcome.false_alarm_rate
     summary = (
         f"code {request.target}: {result.verdict}, tested as {tested}, in {result.runs} "

@@ -13,6 +13,7 @@ from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Bounds, Finding
 from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
@@ -55,15 +56,25 @@ _OPTIONS = (
 
 def audit_options(command: Command) -> Command:
     """Give a command the argument and the options of an audit."""
+    command = evidence_options(command)
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def audited(
-    claims: Sequence[Claim], *, bounds: str, jobs: int, cache: Path | None, allow_code: bool
+    claims: Sequence[Claim],
+    *,
+    bounds: str,
+    jobs: int,
+    cache: Path | None,
+    allow_code: bool,
+    **others: Any,
 ) -> list[Finding]:
     """Audit claims with progress on a terminal; what is damaged in the cache is a warning."""
+    evidence = read_evidence_options(others, None)
+    if evidence is not None and not allow_code:
+        raise ValueError("Expected --allow-code with --evidence, which is about tests of code.")
     # Imported here so that --help does not wait for the accountants.
     from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
 
@@ -82,7 +93,13 @@ def audited(
             work.show("auditing", len(findings), len(claims), note)
 
         for finding in findings_about(
-            claims, bounds=bounds, jobs=jobs, cache=kept, allow_code=allow_code, on_step=on_step
+            claims,
+            bounds=bounds,
+            jobs=jobs,
+            cache=kept,
+            allow_code=allow_code,
+            evidence=evidence,
+            on_step=on_step,
         ):
             findings.append(finding)
             work.show("auditing", len(findings), len(claims), finding.claim.id)

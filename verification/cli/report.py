@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -57,6 +57,7 @@ def report(
     cache: Path | None,
     allow_code: bool,
     output_format: str,
+    **others: Any,
 ) -> None:
     """Audit claims, and write one page of HTML about them that needs no network.
 
@@ -83,7 +84,9 @@ def report(
         )
         for path in read
     ]
-    findings = audited(claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code)
+    findings = audited(
+        claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code, **others
+    )
     drawn = _drawn(findings, jobs) if with_curves else [None] * len(findings)
     content = page(findings, drawn, _provenance(title, bounds, sources)).encode()
     write_whole(output, content)

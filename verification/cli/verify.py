@@ -27,12 +27,14 @@ from rdpkit.verification.blackbox.options import (
     VerificationOptions,
     read_options,
 )
+from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
 from rdpkit.verification.outputs import CODE_OUTPUTS
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
     from rdpkit.verification.blackbox.detection_rates import DetectionRate
     from rdpkit.verification.blackbox.verification_result import VerificationResult
+    from rdpkit.verification.evidence.accumulation import EvidenceOptions
     from rdpkit.verification.evidence.outcomes import TargetOutcome
     from rdpkit.verification.evidence.requests import VerificationRequest
     from rdpkit.verification.outputs.tests_of_code import CodeView
@@ -132,6 +134,7 @@ def _default_of(option: Option) -> str:
     help="Exit with status 1 also if diagnostics doubt that the test could notice a violation.",
 )
 @_output_options
+@evidence_options
 @format_option
 @one_line_errors
 def verify(
@@ -157,7 +160,8 @@ def verify(
     attributes event and adjacency: it needs no other option.
 
     Several targets are tested one after the other, each at an equal part of the false-alarm rate,
-    so that the rate holds for all of them together.
+    so that the rate holds for all of them together. With --evidence the rate (--alpha) is that of
+    the file.
 
     Exit status: 0 not rejected, 1 rejected or a mistake was named, 2 bad usage or bad input, which
     includes a mechanism that raises or returns NaN.
@@ -171,14 +175,22 @@ def verify(
     if list_them:
         _list(output_format)
         return
+    evidence = read_evidence_options(given, given["false_alarm_rate"])
+    if evidence is not None and zoo:
+        raise ValueError("Expected no --evidence with --zoo: it measures how often claims fall.")
     options = read_options(given, by_flag=True)
     with _in_backend(backend):
         if zoo:
             views = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
         else:
-            requests = _requests(targets, given, options)
-            alone = len(targets) == 1 and not to_write
-            views = _verify_targets(requests, jobs, output_format, strict=strict, alone=alone)
+            asked = _Asked(
+                requests=_requests(targets, given, options),
+                evidence=evidence,
+                jobs=jobs,
+                strict=strict,
+                alone=len(targets) == 1 and not to_write,
+            )
+            views = _verify_targets(asked, output_format)
     for path, content in to_write:
         write_whole(path, content(views))
     errors = [view for view in views if view.verdict == "error"]
@@ -206,14 +218,18 @@ def _to_write(given: dict[str, Any]) -> list[tuple[Path, Callable[[Sequence[Code
     return found
 
 
-def _verify_targets(
-    requests: list[VerificationRequest],
-    jobs: int,
-    output_format: str,
-    *,
-    strict: bool,
-    alone: bool,
-) -> list[CodeView]:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked for: tests, and whether one that cannot be made ends the command."""
+
+    requests: list[VerificationRequest]
+    evidence: EvidenceOptions | None
+    jobs: int
+    strict: bool
+    alone: bool
+
+
+def _verify_targets(asked: _Asked, output_format: str) -> list[CodeView]:
     """Test every target, print what comes out, and return it in words for files."""
     # Imported where it is needed, so that help is printed at once.
     from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415
@@ -221,42 +237,64 @@ def _verify_targets(
         view_of_outcome,
     )
 
-    several = len(requests) > 1
+    several = len(asked.requests) > 1
     outcomes = []
-    for request in requests:
-        outcome = _outcome(request, jobs, alone=alone)
+    for request in asked.requests:
+        outcome = _outcome(request, asked)
         outcomes.append(outcome)
-        if output_format != "json" and outcome.result is not None:
-            lines = [*_lines(outcome.result, outcome.replay), *([""] if several else [])]
+        if output_format != "json" and not outcome.error:
+            lines = [*_lines_of(outcome), *([""] if several else [])]
             click.echo("\n".join(map(printable, lines)))
-    views = [view_of_outcome(outcome, strict=strict) for outcome in outcomes]
+    views = [view_of_outcome(outcome, strict=asked.strict) for outcome in outcomes]
     if output_format == "json":
         entries = [outcome.as_dict() for outcome in outcomes]
         click.echo(as_json({"targets": entries} if several else entries[0]))
     elif several:
-        rate = sum(request.options.false_alarm_rate for request in requests)
-        counts = f"{len(requests)} targets: {counted_verdicts(views)}"
-        click.echo(f"{counts} (false-alarm rate {rate:g} for all together)")
+        rate = sum(request.options.false_alarm_rate for request in asked.requests)
+        of_all = f" (false-alarm rate {rate:g} for all together)"
+        counts = f"{len(asked.requests)} targets: {counted_verdicts(views)}"
+        click.echo(counts + (of_all if asked.evidence is None else ""))
     return views
 
 
-def _outcome(request: VerificationRequest, jobs: int, *, alone: bool) -> TargetOutcome:
+def _outcome(request: VerificationRequest, asked: _Asked) -> TargetOutcome:
     """Test one target; among several, one that cannot be tested does not end the others."""
-    from rdpkit.verification.blackbox.targets import target  # noqa: PLC0415 - as above
-    from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of  # noqa: PLC0415
+    from rdpkit.verification.evidence.outcomes import TargetOutcome  # noqa: PLC0415 - as above
 
     try:
-        subject = target(request.target)
-        result = _verify_one(request, jobs)
+        return _tested(request, asked)
     except (ValueError, ArithmeticError, OSError) as error:
-        if alone:
+        if asked.alone:
             raise
         return TargetOutcome(target=request.target, error=str(error))
+
+
+def _tested(request: VerificationRequest, asked: _Asked) -> TargetOutcome:
+    from rdpkit.verification.blackbox.targets import target  # noqa: PLC0415 - as above
+    from rdpkit.verification.evidence.accumulation import accumulated_test  # noqa: PLC0415
+    from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of  # noqa: PLC0415
+
+    position, skipped = None, ""
+    result: VerificationResult | None
+    with work_shown() as work:
+
+        def show(step: VerificationStep) -> None:
+            so_far = f"evidence {step.log_e_value:+.2f} of {step.needed:.2f}"
+            work.show(request.target, step.runs, step.of, f"{step.stage}, {so_far}")
+
+        if asked.evidence is None:
+            result = request.run(jobs=asked.jobs, progress=show)
+        else:
+            found = accumulated_test(request, asked.evidence, jobs=asked.jobs, progress=show)
+            request, result = found.request, found.result
+            position, skipped = found.position, found.skipped
     return TargetOutcome(
         target=request.target,
         result=result,
-        replay=request.replay(result),
-        place=place_of(subject.mechanism()),
+        replay="" if result is None else request.replay(result),
+        place=place_of(target(request.target).mechanism()),
+        position=position,
+        skipped=skipped,
     )
 
 
@@ -285,16 +323,6 @@ def _requests(
     return [VerificationRequest(target=target, claim=claim, options=shared) for target in targets]
 
 
-def _verify_one(request: VerificationRequest, jobs: int) -> VerificationResult:
-    with work_shown() as work:
-
-        def show(step: VerificationStep) -> None:
-            evidence = f"evidence {step.log_e_value:+.2f} of {step.needed:.2f}"
-            work.show(request.target, step.runs, step.of, f"{step.stage}, {evidence}")
-
-        return request.run(jobs=jobs, progress=show)
-
-
 @contextlib.contextmanager
 def _in_backend(name: str | None) -> Iterator[None]:
     if name is None:
@@ -319,6 +347,26 @@ def _words(given: dict[str, Any], left_out: tuple[str, ...]) -> list[str]:
             values = given[name] if isinstance(given[name], tuple) else (given[name],)
             words += [word for value in values for word in (flag, str(value))]
     return words
+
+
+def _lines_of(outcome: TargetOutcome) -> list[str]:
+    """What came of one target, for people."""
+    if outcome.result is not None:
+        lines = _lines(outcome.result, outcome.replay)
+    else:
+        lines = [f"{'target':12}{outcome.target}", f"{'not tested':12}{outcome.skipped}"]
+    if outcome.position is None:
+        return lines
+    position = outcome.position
+    rate = f"{position.error_control.value} {position.false_alarm_rate:g} over all claims and time"
+    verdict = "rejected" if position.rejected else "not rejected"
+    known = ["this test was on record already, so it adds nothing"] * position.on_record
+    rows = [
+        *(("note", text) for text in known),
+        ("on record", position.describe()),
+        ("in all", f"{verdict} ({rate})"),
+    ]
+    return [*lines, *(f"{heading:12}{text}" for heading, text in rows)]
 
 
 def _lines(result: VerificationResult, replay: str) -> list[str]:

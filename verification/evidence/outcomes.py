@@ -9,6 +9,7 @@ from typing import Any
 
 from rdpkit.verification.blackbox.targets import Mechanism
 from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.evidence.store import Position
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,10 @@ class TargetOutcome:
         Why the test could not be finished.
     place : tuple of str and int, or None
         The file and the line of the code, if it lies in the current directory.
+    position : Position or None
+        Where the claim stands by all the evidence on record, if there is such a record.
+    skipped : str
+        Why no test was made; empty if one was.
     """
 
     target: str
@@ -34,18 +39,29 @@ class TargetOutcome:
     replay: str = ""
     error: str = ""
     place: tuple[str, int] | None = None
+    position: Position | None = None
+    skipped: str = ""
 
     def failed(self, *, strict: bool) -> bool:
         """Whether the claim was refuted; a strict reader also wants no doubts about the test."""
+        if self.position is not None and self.position.rejected:
+            return True
         if self.result is None:
             return bool(self.error)
         return self.result.failed or (strict and bool(self.result.diagnostics))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        if self.result is None:
-            return {"target": self.target, "error": self.error}
-        return {**self.result.as_dict(), "replay": self.replay}
+        found: dict[str, Any] = {"target": self.target}
+        if self.error:
+            found["error"] = self.error
+        if self.skipped:
+            found["skipped"] = self.skipped
+        if self.result is not None:
+            found = {**self.result.as_dict(), "replay": self.replay}
+        if self.position is not None:
+            found["evidence"] = self.position.as_dict()
+        return found
 
 
 def place_of(mechanism: Mechanism) -> tuple[str, int] | None:

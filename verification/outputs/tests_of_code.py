@@ -79,6 +79,8 @@ class CodeView:
         How long it took.
     data : dict
         Plain values for programs.
+    skipped : str
+        Why it was not tested now; empty if it was, or if that is no reason to pass.
     """
 
     name: str
@@ -89,11 +91,14 @@ class CodeView:
     place: tuple[str, int] | None
     seconds: float | None
     data: dict[str, Any]
+    skipped: str = ""
 
 
 def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView:
     """A test of one target in words; with ``strict``, doubts about the test are a broken rule."""
     result = outcome.result
+    if outcome.skipped:
+        return _skipped(outcome)
     if result is None:
         return CodeView(
             name=outcome.target,
@@ -108,24 +113,50 @@ def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView
     test = result.outcome
     claim = f"{test.claim} at the false-alarm rate {test.false_alarm_rate:g}"
     rule = ""
-    if result.failed:
+    if result.failed or _is_rejected(outcome):
         rule = REJECTED
     elif outcome.failed(strict=strict):
         rule = DOUBTFUL
     details = (
         *(f"{heading} {text}".strip() for heading, text in result.rows()),
         f"to repeat it: {outcome.replay}",
+        *_evidence(outcome),
     )
+    verdict = "rejected" if rule == REJECTED else result.verdict
     return CodeView(
         name=outcome.target,
-        verdict=result.verdict,
+        verdict=verdict,
         rule=rule,
-        headline=f"{outcome.target} is {result.verdict}: {claim}",
+        headline=f"{outcome.target} is {verdict}: {claim}",
         details=details,
         place=outcome.place,
         seconds=result.seconds,
         data=outcome.as_dict(),
     )
+
+
+def _skipped(outcome: TargetOutcome) -> CodeView:
+    verdict = "rejected" if _is_rejected(outcome) else "not rejected"
+    return CodeView(
+        name=outcome.target,
+        verdict=verdict,
+        rule=REJECTED if _is_rejected(outcome) else "",
+        headline=f"{outcome.target} is {verdict}: {outcome.skipped}",
+        details=_evidence(outcome),
+        place=outcome.place,
+        seconds=None,
+        data=outcome.as_dict(),
+        skipped="" if _is_rejected(outcome) else outcome.skipped,
+    )
+
+
+def _is_rejected(outcome: TargetOutcome) -> bool:
+    """Whether all the evidence on record rejects the claim."""
+    return outcome.position is not None and outcome.position.rejected
+
+
+def _evidence(outcome: TargetOutcome) -> tuple[str, ...]:
+    return () if outcome.position is None else (f"on record {outcome.position.describe()}",)
 
 
 def view_of_rate(rate: DetectionRate) -> CodeView:
@@ -172,6 +203,7 @@ def _case(view: CodeView) -> JUnitCase:
         problem=problem,
         output="\n".join([view.headline, *view.details]),
         seconds=view.seconds,
+        skipped=view.skipped,
     )
 
 

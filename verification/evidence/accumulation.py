@@ -1,0 +1,165 @@
+"""Tests of code whose evidence adds up over pull requests."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from rdpkit.formats.tables import event_to_table
+from rdpkit.verification.blackbox.betting.steps import Progress
+from rdpkit.verification.blackbox.options import VIEWS
+from rdpkit.verification.blackbox.targets import TargetReference, target
+from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.evidence.code_digest import code_digest
+from rdpkit.verification.evidence.requests import VerificationRequest
+from rdpkit.verification.evidence.store import EvidenceStore, Position
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceOptions:
+    """How tests of code use a file of evidence.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    rate : float or None
+        The rate of the file; None for the file's own, or 0.05 for a new one.
+    control : str or None
+        "fwer" or "fdr", what it is a rate of; None for the file's own, or "fwer" for a new one.
+    again : bool
+        Whether a claim that is rejected already, for this very code, is tested again.
+    skip_unchanged : bool
+        Whether a claim is left out if this very code has been tested before.
+    """
+
+    path: Path
+    rate: float | None = None
+    control: str | None = None
+    again: bool = False
+    skip_unchanged: bool = False
+
+    def store(self) -> EvidenceStore:
+        """The file, opened.
+
+        Raises
+        ------
+        ValueError
+            If it is something else or damaged, or was begun with another rate or error control.
+        """
+        return EvidenceStore(self.path, rate=self.rate, control=self.control)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AccumulatedTest:
+    """A test of code together with the evidence of those before.
+
+    Parameters
+    ----------
+    request : VerificationRequest
+        The test as it was made, at the rate that the evidence before left to it.
+    result : VerificationResult or None
+        Its result; None if it was left out.
+    position : Position
+        Where the claim stands now.
+    skipped : str
+        Why it was left out; empty if it was made.
+    """
+
+    request: VerificationRequest
+    result: VerificationResult | None
+    position: Position
+    skipped: str
+
+
+def accumulated_test(
+    request: VerificationRequest,
+    options: EvidenceOptions,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> AccumulatedTest:
+    """Test code, and add what it shows to the evidence of earlier tests.
+
+    The test stops as soon as its capital, multiplied with the product of the e-values of earlier
+    tests of the same code, is large enough to reject the claim. What is carried on is the capital
+    at the end, and not the largest: the largest capital is no e-value.
+
+    Guarantee
+    ---------
+    That of :class:`rdpkit.verification.evidence.store.EvidenceStore`.
+
+    Parameters
+    ----------
+    request : VerificationRequest
+        The test; its false-alarm rate is replaced by what the file leaves to it.
+    options : EvidenceOptions
+        The file, and what to leave out.
+    jobs, progress
+        As for :meth:`rdpkit.verification.evidence.requests.VerificationRequest.run`.
+
+    Raises
+    ------
+    ValueError
+        If the test cannot be made, or the file is damaged or was begun with another error rate.
+    """
+    store = options.store()
+    subject = target(request.target)
+    claim = identity(request, subject)
+    code = code_digest(subject).digest
+    seeded = request.options.seeded()
+    assert seeded.seed is not None
+    before = store.begin(claim, code, seed=seeded.seed)
+    skipped = _why_not(before, options)
+    if skipped:
+        return AccumulatedTest(request=request, result=None, position=before, skipped=skipped)
+    made = dataclasses.replace(
+        request,
+        options=dataclasses.replace(seeded, false_alarm_rate=before.rate_of_next_test),
+    )
+    result = made.run(jobs=jobs, progress=progress)
+    assert result.outcome.log_e_value is not None
+    after = store.record(
+        claim,
+        code,
+        seed=result.seed,
+        runs=result.runs,
+        log_e_value=result.final_log_e_value,
+        highest=result.outcome.log_e_value,
+        rejections=before.rejections,
+    )
+    return AccumulatedTest(request=made, result=result, position=after, skipped="")
+
+
+def identity(request: VerificationRequest, subject: TargetReference) -> dict[str, Any]:
+    """What is claimed of which target, as plain values: two requests with the same are one claim.
+
+    On which data sets, with which scores and for how long it is tested makes no difference, because
+    the claim is about all of them.
+    """
+    claim = request.claim.completed(subject.own)
+    assert claim.adjacency is not None
+    found: dict[str, Any] = {"target": subject.name, "adjacency": claim.adjacency.value}
+    if claim.event is not None:
+        found["event"] = event_to_table(claim.event)
+        if claim.epsilon is None and claim.delta is None:
+            found["view"] = claim.view or VIEWS[0]
+    found |= {
+        name: value
+        for name, value in (("epsilon", claim.epsilon), ("delta", claim.delta))
+        if value is not None
+    }
+    return found
+
+
+def _why_not(position: Position, options: EvidenceOptions) -> str:
+    """Why no test is made; empty if it is."""
+    if position.rejected and not options.again:
+        return "rejected before, and the code has not changed since; --again tests it again"
+    if position.tests and options.skip_unchanged:
+        return "the code has not changed since it was tested"
+    return ""
+
+
+__all__ = ["AccumulatedTest", "EvidenceOptions", "accumulated_test", "identity"]
