@@ -140,6 +140,25 @@ class PairTest:
         self.first_lesson = first_lesson
         self._next_lesson: float = first_lesson
 
+    def on(self, pair: Neighbours, place: int) -> PairTest:
+        """The same test on another pair, of which no runs have been made."""
+        return PairTest(
+            pair,
+            place,
+            runner=self._runner,
+            claim=self._claim,
+            own=self._own,
+            models=self._models,
+            first_lesson=self.first_lesson,
+        )
+
+    def noise(self) -> Array | None:
+        """The kept outputs, less their means on either data set; None if they are no numbers."""
+        if not self._kept or not self._runner.layout_for(self.pair).is_number.all():
+            return None
+        p, q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
+        return np.concatenate([p - p.mean(axis=0), q - q.mean(axis=0)])
+
     @property
     def promise(self) -> float:
         """How clearly the clearest score speaks against the claim, for one run on either side."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from rdpkit.verification.blackbox.betting.pair_test import PairTest
 from rdpkit.verification.blackbox.betting.steps import Progress, VerificationStep
+from rdpkit.verification.blackbox.quiet_pairs import quiet_pairs
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.estimators.base import Stop
 
@@ -171,6 +172,8 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
                 continue
             if spending.stop is None:
                 test.learn()
+        if stage == 0:
+            alive = alive + _where_noise_is_least(alive, spending, runs=runs, place=len(tests))
         # Ties are decided by the order in which the pairs were given.
         alive = sorted(alive, key=lambda test: -test.promise)
         if stage == 0:
@@ -198,6 +201,31 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
             key=lambda test: test.promise - _CAUTION / math.sqrt(test.runs),
         )
     return leader, errors
+
+
+def _where_noise_is_least(
+    tests: list[PairTest], spending: Spending, *, runs: int, place: int
+) -> list[PairTest]:
+    """Tests of pairs whose changed record lies where the outputs so far have the least noise."""
+    rows = [noise for noise in (test.noise() for test in tests) if noise is not None]
+    if spending.stop is not None or len({noise.shape[1] for noise in rows}) != 1:
+        return []
+    # Noise that depends on the data would otherwise count where there is most of it.
+    scale = [float(np.median(noise.std(axis=0))) for noise in rows]
+    even = [noise / size for noise, size in zip(rows, scale, strict=True) if size > 0.0]
+    if not even:
+        return []
+    found = []
+    for index, pair in enumerate(quiet_pairs(np.concatenate(even), like=tests[0].pair)):
+        test = tests[0].on(pair, place + index)
+        try:
+            spending.portion(test, runs, "searching")
+        except MechanismError:
+            continue
+        if spending.stop is None:
+            test.learn()
+        found.append(test)
+    return found
 
 
 def _interest(test: PairTest) -> float:
