@@ -235,7 +235,7 @@ def _of_frame(release: Any, _: Array | None, path: str) -> Iterator[ReleasePart]
     """The columns of a table, and its index if it says more than the numbers of the rows."""
     index = getattr(release, "index", None)
     if index is not None and type(index).__name__ != "RangeIndex":
-        yield _column(f"{path}.index", index)
+        yield _column(_attribute(path, "index"), index)
     for place, name in enumerate(release.columns):
         at = getattr(release, "iloc", None)
         # Two columns may have the same name, so they are found by their places.
@@ -314,15 +314,15 @@ def _of_model(release: Any, points: Array | None, path: str) -> Iterator[Release
     """The parameters of a model, and its outputs on the points."""
     found = []
     if callable(getattr(release, "state_dict", None)):
-        state = take_apart(release.state_dict(), None, f"{path}.parameters")
+        state = take_apart(release.state_dict(), None, _attribute(path, "parameters"))
         found += [dataclasses.replace(part, loose=False) for part in state]
     elif callable(getattr(release, "get_weights", None)):
-        found += take_apart(tuple(release.get_weights()), None, f"{path}.parameters")
+        found += take_apart(tuple(release.get_weights()), None, _attribute(path, "parameters"))
     else:
         found += _fitted(release, path)
     if points is not None:
         try:
-            found += take_apart(_answers(release, points), None, f"{path}.outputs")
+            found += take_apart(_answers(release, points), None, _attribute(path, "outputs"))
         except MechanismError:
             raise
         except Exception as error:
@@ -344,7 +344,7 @@ def _fitted(model: Any, path: str) -> Iterator[ReleasePart]:
             # Trees, nested models and the like are seen through the outputs.
             with_values = isinstance(value, np.ndarray | _REAL | str)
             if with_values and getattr(value, "dtype", np.dtype(float)).kind in "biufUS":
-                yield from take_apart(value, None, f"{path}.{name}")
+                yield from take_apart(value, None, _attribute(path, name))
 
 
 def _answers(model: Any, points: Array) -> Any:

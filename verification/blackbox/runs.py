@@ -41,7 +41,7 @@ _WORTH_SHARING = 1.0
 # The largest number of values of all outputs that are kept at once.
 _MOST_KEPT = 2**27
 # Runs on each side that show the structure of a release, and how many more if it may vary.
-_PROBES, _MORE_PROBES = 4, 60
+_PROBES, _MORE_PROBES = 4, 28
 # The keys of runs that are made here, far from those that callers use.
 _LAYOUT_KEY, _COMPARISON_KEY = 2**16, 2**16 + 1
 # Runs on each side that are compared with single calls.

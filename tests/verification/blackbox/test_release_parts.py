@@ -168,21 +168,21 @@ def test_state_dicts_and_modules():
     assert not any(part.loose for part in take_apart(model.state_dict()))
     points = np.array([[1.0, 2.0], [0.0, 1.0]])
     parts = found(model, points)
-    assert parts[".parameters['0.bias']"] == model[0].bias.tolist()
+    assert parts["parameters['0.bias']"] == model[0].bias.tolist()
     model.train()
     again = found(model, points)
     # It is asked as it would be used, so that one record does not change another's answer.
-    assert again[".outputs"] == parts[".outputs"]
+    assert again["outputs"] == parts["outputs"]
     assert model.training
     model.eval()
     expected = model(torch.tensor(points, dtype=torch.float32)).tolist()
-    assert again[".outputs"] == expected
+    assert again["outputs"] == expected
 
 
 def test_a_module_that_cannot_be_asked_has_its_parameters():
     torch = pytest.importorskip("torch")
     parts = found(torch.nn.Conv2d(1, 1, 3), np.zeros((2, 5)))
-    assert list(parts) == [".parameters['bias']", ".parameters['weight']"]
+    assert list(parts) == ["parameters['bias']", "parameters['weight']"]
 
 
 def test_scikit_learn():
@@ -191,12 +191,12 @@ def test_scikit_learn():
     x, y = np.array([[0.0], [1.0], [2.0]]), np.array(["a", "b", "b"])
     model = linear_model.LogisticRegression().fit(x, y)
     parts = found(model, x)
-    assert parts[".coef_"] == model.coef_.tolist()
-    assert parts[".outputs"] == model.decision_function(x).tolist()
+    assert parts["coef_"] == model.coef_.tolist()
+    assert parts["outputs"] == model.decision_function(x).tolist()
     other = tree.DecisionTreeClassifier(random_state=1).fit(x, y)
-    assert found(other, x)[".outputs"] == other.predict_proba(x).tolist()
+    assert found(other, x)["outputs"] == other.predict_proba(x).tolist()
     regression = linear_model.LinearRegression().fit(x, [1.0, 2.0, 3.0])
-    assert found(regression, x)[".outputs"] == pytest.approx([1.0, 2.0, 3.0])
+    assert found(regression, x)["outputs"] == pytest.approx([1.0, 2.0, 3.0])
 
 
 def test_models_of_other_libraries():
@@ -212,13 +212,13 @@ def test_models_of_other_libraries():
             return points @ np.ones(2)
 
     points = np.array([[1.0, 2.0]])
-    assert found(Own(), points) == {".outputs": [3.0]}
+    assert found(Own(), points) == {"outputs": [3.0]}
     assert found(Keras(), points) == {
-        ".parameters[0]": [1.0, 1.0],
-        ".parameters[1]": [0.0],
-        ".outputs": [3.0],
+        "parameters[0]": [1.0, 1.0],
+        "parameters[1]": [0.0],
+        "outputs": [3.0],
     }
-    assert found(lambda points: points[:, 0], points) == {".outputs": [1.0]}
+    assert found(lambda points: points[:, 0], points) == {"outputs": [1.0]}
 
     class Broken:
         def predict(self, points):
@@ -279,7 +279,7 @@ def test_pandas():
     assert found(pandas.Series(["a", "a", "b"]).value_counts()) == {"['a']": 2.0, "['b']": 1.0}
     assert found(pandas.Series([1.0, 2.0])) == {"": [1.0, 2.0]}
     twice = pandas.DataFrame([[1.0, 2.0]], columns=["x", "x"], index=["row"])
-    assert [part.path for part in take_apart(twice)] == [".index", "['x']", "['x']"]
+    assert [part.path for part in take_apart(twice)] == ["index", "['x']", "['x']"]
 
 
 def test_nothing_is_imported_for_releases_of_plain_kinds():
