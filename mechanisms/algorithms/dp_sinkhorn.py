@@ -372,6 +372,7 @@ def synthesize(
         privacy=privacy,
         mechanism=SPEC.name,
         tested_as=SPEC.name,
+        device=computation.device,
         parameters={**stated, "image_shape": list(data.shape), "seed": seed},
         counts=counts,
     )

@@ -139,6 +139,7 @@ def release_embedding(
         privacy=privacy,
         mechanism=mechanism,
         tested_as=mechanism,
+        device=computation.device,
         parameters={
             **parameters,
             "public_counts": None if counts.public is None else list(counts.public),

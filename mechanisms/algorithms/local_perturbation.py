@@ -22,6 +22,7 @@ from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.verdict import delta_check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +182,8 @@ def release_noisy_records(
         mechanism=mechanism,
         parameters=as_parameters(options),
         computation=computation,
+        # Under replace-one, neighbours have as many records, and as many rows are released.
+        checks=(delta_check(privacy.delta, len(records)),) if len(records) else (),
     )
 
 

@@ -263,6 +263,7 @@ def synthesize(
         privacy=privacy,
         mechanism=SPEC.name,
         tested_as=SPEC.name,
+        device=computation.device,
         parameters=parameters,
         counts=counts,
     )

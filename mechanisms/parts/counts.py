@@ -289,8 +289,8 @@ class KnownCounts:
     def _sentence(self) -> str:
         what = "class sizes" if self.use.by_class else "the number of records"
         if self.origin == "noisy":
-            said = f"{what} estimated with noise, which the guarantee pays for"
-            return said if self.use.by_class else f"{what} was {said.split(' ', 3)[-1]}"
+            were = "were" if self.use.by_class else "was"
+            return f"{what} {were} estimated with noise, which the guarantee pays for"
         if self.origin == "relation":
             return f"{what} is the same for neighbours under replace-one"
         if self.origin == "stated":

@@ -36,7 +36,6 @@ from rdpkit.mechanisms.releases.verdict import (
     delta_check,
     exact_count_checks,
     is_private,
-    stated_records,
     unstated_checks,
 )
 
@@ -139,6 +138,7 @@ def release(
     notes: tuple[str, ...] = (),
     checks: tuple[PrivacyCheck, ...] = (),
     tested_as: str | None = None,
+    device: str | None = None,
     counts: KnownCounts | None = None,
 ) -> Release:
     """Put arrays together with the guarantee of the event that produced them.
@@ -170,6 +170,8 @@ def release(
         theorem assumes (``preconditions``), or of a public number of records (``delta``).
     tested_as : str, optional
         What ``rdpkit verify`` takes to test the code that made the arrays.
+    device : str, optional
+        The device on which the arrays were computed, if it is not the processor.
     counts : KnownCounts, optional
         The numbers of records that the event was made with. The release of noisy counts is composed
         with the event, and the guarantee includes what it cost.
@@ -194,9 +196,11 @@ def release(
         guarantee = counts.paid(own, delta=privacy.delta)
         event = counts.before(event)
         parameters = {**parameters, "counts": counts.as_dict()}
-        notes, checks = (*counts.notes(), *notes), (*counts.checks(), *checks)
-        if stated_records(event) is None:
-            checks = (*checks, delta_check(privacy.delta, sum(counts.sizes)))
+        notes = (*counts.notes(), *notes)
+        # Lower bounds on the counts may be far below them, so delta is compared with the estimates.
+        known = counts.sizes if counts.noisy is None else counts.noisy
+        number = max(1, sum(max(0, count) for count in known))
+        checks = (*counts.checks(), delta_check(privacy.delta, number), *checks)
     facts: dict[str, Any] = {
         "event": event,
         "guarantee": guarantee,
@@ -205,7 +209,8 @@ def release(
     }
     checks = (*checks, *exact_count_checks(notes, guarantee.adjacency))
     found = complete(
-        [*checks, *unstated_checks(checks, guarantee, tested_as)], computed_checks(**facts)
+        [*checks, *unstated_checks(checks, guarantee, tested_as=tested_as, device=device)],
+        computed_checks(**facts),
     )
     return _described(
         features,

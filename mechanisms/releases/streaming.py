@@ -91,6 +91,7 @@ def release_batches(
         notes=(*notes, *records.scaling.notes()),
         checks=(*checks, *records.scaling.checks()),
         tested_as=mechanism,
+        device=computation.device,
         counts=counts,
     )
 

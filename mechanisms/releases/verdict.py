@@ -81,11 +81,15 @@ def delta_check(delta: float, records: int | None) -> PrivacyCheck:
     if delta * records >= 1.0:
         return found(
             "fails",
-            f"delta = {delta:g} is not below 1/n, with n = {records} public records: a mechanism "
-            f"that releases {delta * records:.3g} records outright, on average, would have this "
-            "guarantee",
+            f"delta = {delta:g} is not below 1/n, where the public or noisy number of records is "
+            f"{records}: a mechanism that releases {delta * records:.3g} records outright, on "
+            "average, would have this guarantee",
         )
-    return found("holds", f"delta = {delta:g} is below 1/n, with n = {records} as the public size")
+    return found(
+        "holds",
+        f"delta = {delta:g} is below 1/n for fewer than {math.ceil(1.0 / delta)} records, and the "
+        f"public or noisy number of them is {records}",
+    )
 
 
 def epsilon_check(guarantee: Guarantee | None, accepted: float | None) -> PrivacyCheck:
@@ -224,7 +228,11 @@ def computed_checks(
 
 
 def unstated_checks(
-    stated: Sequence[PrivacyCheck], guarantee: Guarantee, tested_as: str | None
+    stated: Sequence[PrivacyCheck],
+    guarantee: Guarantee,
+    *,
+    tested_as: str | None,
+    device: str | None,
 ) -> Iterator[PrivacyCheck]:
     """What a new release says of the names that its mechanism says nothing about.
 
@@ -236,6 +244,8 @@ def unstated_checks(
         Of the release.
     tested_as : str or None
         What ``rdpkit verify`` takes to test the mechanism's code.
+    device : str or None
+        The device on which the arrays were computed, if it is not the processor.
     """
     names = {check.name for check in stated}
     if "public_parameters" not in names:
@@ -251,6 +261,8 @@ def unstated_checks(
             if tested_as is None
             else f"`rdpkit verify {tested_as}` tests the code that made it, with small parameters"
         )
+        if device not in (None, "cpu"):
+            tested += f", on the processor, while the release was computed on {device}"
         yield PrivacyCheck(
             name="code_path",
             status="depends",
@@ -264,14 +276,14 @@ def complete(
 ) -> tuple[PrivacyCheck, ...]:
     """All checks, stated, computed and unknown, in the order of their names, the worst first.
 
-    A statement of the mechanism about its preconditions takes the place of a computed "depends",
-    which only repeats what the theorem assumes. No statement takes the place of a computed failure.
+    A statement of the mechanism takes the place of a computed check of the same name, which knows
+    less. No statement takes the place of a computed failure.
     """
     given = tuple(stated)
     found = list(given)
     for check in computed:
         said = [one for one in given if one.name == check.name]
-        if check in found or (check.status == "depends" and said):
+        if check in found or (check.status != "fails" and said):
             continue
         found.append(check)
     for name in CHECK_NAMES:

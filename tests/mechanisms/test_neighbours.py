@@ -175,6 +175,34 @@ def test_neighbours_are_not_told_apart_by_what_is_no_noise(monkeypatch, name, pa
         assert (one[0], other[0]) == (wanted, wanted)
 
 
+# What the last record of the second data set is; the first has an ordinary one.
+WILD = {"outside of the limits": 7.0, "overflowing": 1.7e308, "below them": -1e200, "zero": 0.0}
+
+
+@pytest.mark.parametrize("wild", WILD)
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in NEVER])
+def test_no_record_makes_a_release_be_refused(monkeypatch, name, wild):
+    """Far away or all zeros, also where it is alone in its class, so that its variance is 0."""
+    pair = "a record changes, its class does not"
+    changed = []
+
+    ordinary = data_of
+
+    def with_wild(labels):
+        rows, labels = ordinary(labels)
+        if changed:
+            rows[-1] = WILD[wild]
+        changed.append(True)
+        return rows, labels
+
+    monkeypatch.setitem(globals(), "data_of", with_wild)
+    monkeypatch.setitem(PAIRS, pair, (REPLACE, [0] * 9 + [2], [0] * 9 + [2]))
+    one, other = neighbours(monkeypatch, name, pair, "noisy, enough")
+    assert len(changed) == 2
+    assert one == other
+    assert one[0] is True
+
+
 @pytest.mark.parametrize("name", [name for name in OPTIONS if find_mechanism(name).counts])
 def test_exact_counts_are_not_called_private(monkeypatch, name):
     by_class = find_mechanism(name).counts.by_class

@@ -116,6 +116,18 @@ def test_delta_is_compared_with_a_public_number_of_records():
     assert delta_check(0.05, None).status == "depends"
 
 
+def test_the_code_path_names_what_tests_it_and_where_it_ran():
+    given = {"event": rdpkit.Gaussian(noise_std=4.0, record_norm=1.0), "parameters": {}}
+    given["privacy"] = Privacy(delta=1e-5, adjacency="replace_one", noise=NoiseSource.system())
+    rows = np.zeros((3, 2)), np.zeros(3, dtype=np.int64)
+    tested = release(*rows, **given, tested_as="dpcda", device="cuda").manifest
+    assert "`rdpkit verify dpcda` tests the code" in sentence(tested, "code_path")
+    assert "the release was computed on cuda" in sentence(tested, "code_path")
+    for device in (None, "cpu"):
+        there = release(*rows, **given, device=device).manifest
+        assert "was computed on" not in sentence(there, "code_path")
+
+
 def test_exact_counts_depend_on_having_been_public_where_neighbours_have_as_many():
     manifest = made(notes=(EXACT_SIZES,), adjacency="replace_one")
     assert status(manifest, "public_parameters") == ["depends"]

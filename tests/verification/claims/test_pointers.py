@@ -19,8 +19,10 @@ from tests.verification.claim_files import text
 
 pytest.importorskip("cryptography", reason="releases draw their noise with it")
 
+from rdpkit.mechanisms.algorithms import dpcda
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import release, release_without_guarantee
 
@@ -148,6 +150,30 @@ def test_a_manifest_that_says_too_little_is_refuted(tmp_path):
     assert "refuted" in done.stdout
     (finding,) = findings_about(load_files([tmp_path / "out.json"]))
     assert "says that it is private, and its guarantee is refuted" in finding.refutation[-1]
+
+
+def test_a_release_with_noisy_counts_is_as_private_as_it_says(tmp_path):
+    """What its parts cost is added, so that no formula is named from which it could differ."""
+    made = dpcda.synthesize(
+        np.random.default_rng(0).random((900, 3)),
+        np.arange(900) % 2,
+        classes=2,
+        options=dpcda.DPCDAOptions(
+            samples_per_class=2,
+            order_of_mixture=4,
+            clip_norm=1.0,
+            feature_noise=3.0,
+            label_noise=0.0,
+        ),
+        scaling=public_scaling(),
+        privacy=Privacy(delta=1e-5, adjacency="add_or_remove_one", noise=NoiseSource.system()),
+    )
+    made.save(tmp_path / "out.npz")
+    assert made.manifest.private
+    (finding,) = findings_about(load_files([tmp_path / "out.json"]))
+    assert finding.soundness is Soundness.SOUND
+    assert finding.reproduction is Reproduction.UNNAMED
+    assert run(tmp_path / "out.json").exit_code == 0
 
 
 def test_a_claim_cannot_hide_that_its_release_says_too_little(tmp_path):
