@@ -12,6 +12,7 @@ request has a child of it. Elsewhere it answers one request and ends.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import queue
@@ -46,6 +47,9 @@ _WITHIN = 3
 # Fewer new processes than this raise no suspicion when all of them repeat a release.
 _SUSPICIOUS = 5
 _SECONDS_BETWEEN_LOOKS = 0.2
+# Packages that take long to import, and whose global generators a copy seeds anew. They are
+# imported once, before the copies are made, if the target imports them.
+_SLOW_PACKAGES = ("pandas", "scipy", "sklearn", "torch")
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 _ADVICE = (
@@ -69,6 +73,8 @@ class FreshEvidence:
         The logarithm of the evidence against the claim.
     runs : int
         Releases that were bet on or looked at, on both data sets.
+    processes : int
+        New processes on each data set.
     message : str
         What was seen.
     advice : str
@@ -79,6 +85,7 @@ class FreshEvidence:
 
     log_e_value: float
     runs: int
+    processes: int
     message: str
     advice: str
     note: str = ""
@@ -165,6 +172,7 @@ def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> Fresh
     ]
     return FreshEvidence(
         log_e_value=bets.log_e_value,
+        processes=bets.pairs,
         runs=2 * bets.pairs + 2 * (_WITHIN - 1),
         message=bets.describe(),
         advice=_ADVICE,
@@ -345,9 +353,14 @@ def answer_of(request: dict[str, Any]) -> dict[str, Any]:
             at_once=False,
             scores=None,
         )
-        return {"digests": digests_of(part)}
+        return {"digests": digests_of(part), "modules": _slow_modules()}
     except Exception as error:
         return {"error": str(error) or type(error).__name__}
+
+
+def _slow_modules() -> list[str]:
+    """The modules of slow packages that are imported here, in the order of their import."""
+    return [name for name in sys.modules if name.partition(".")[0] in _SLOW_PACKAGES]
 
 
 def main() -> None:
@@ -364,6 +377,10 @@ def main() -> None:
             found = _in_a_copy(request, parent)
         if found is None:
             return
+        if can_fork():
+            for name in json.loads(found).get("modules", ()):
+                with suppress(Exception):
+                    importlib.import_module(name)
         answers.write(found + "\n")
         answers.flush()
         if not can_fork():

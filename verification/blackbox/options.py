@@ -20,6 +20,7 @@ LEAST_TRAINING = 20
 USUAL_RECORDS = 8
 """Records of the larger data set, where nothing else says how many there are."""
 MOST_PAIRS = 24
+FRESH_PROCESSES = 32
 NEIGHBOURS = ("adversarial", "worst", "random", "own")
 MODELS = ("logistic", "boosting")
 """Classifiers that scores can be learnt with."""
@@ -123,6 +124,12 @@ class VerificationOptions:
         integer(LEAST_TRAINING),
         "Runs on each data set before the first bet, from which the first scores are learnt.",
         usual="256",
+    )
+    fresh_processes: int = _option(
+        FRESH_PROCESSES,
+        integer(0),
+        "The most new processes on each data set, which show a generator that is seeded at import. "
+        "Two are made if nothing repeats.",
     )
     time_budget: float | None = _option(
         None,
@@ -245,6 +252,7 @@ def read_options(given: Mapping[str, Any], *, by_flag: bool = False) -> Verifica
 
 
 __all__ = [
+    "FRESH_PROCESSES",
     "LEAST_TRAINING",
     "MODELS",
     "MOST_PAIRS",

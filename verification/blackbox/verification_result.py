@@ -65,6 +65,8 @@ class VerificationResult:
         How many pairs of data sets were tried.
     training : int
         How many runs on each data set of a pair were made before the first bet.
+    processes : int
+        How many new processes were started on each data set.
     final_log_e_value : float
         The logarithm of the capital at the end. Unlike the largest capital, it may be multiplied
         with that of later tests of the same code and claim.
@@ -89,6 +91,7 @@ class VerificationResult:
     runs: int
     pairs: int
     training: int
+    processes: int
     final_log_e_value: float
     seed: int
     seconds: float
@@ -186,6 +189,7 @@ class VerificationResult:
             "runs": self.runs,
             "pairs_tried": self.pairs,
             "training": self.training,
+            "fresh_processes": self.processes,
             "final_log_e_value": self.final_log_e_value,
             "seed": self.seed,
         }

@@ -25,7 +25,8 @@ from rdpkit.verification.blackbox.betting.pair_test import FIRST_LESSON, PairTes
 from rdpkit.verification.blackbox.betting.search import Spending, affordable_pairs, search
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.checks.dependence import dependence
-from rdpkit.verification.blackbox.mistakes import Mistake
+from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
     LEAST_TRAINING,
@@ -45,6 +46,9 @@ from rdpkit.verification.estimators.base import Diagnostic, OutputScore, Stop, V
 # Runs that only show how the mechanism behaves have random generators of their own.
 _PROBE = 0
 _PROBE_RUNS, _PROBE_BATCH = 4, 256
+# The part of the capital that is bet on releases of new processes, and how long they may take.
+_ASIDE = 0.1
+_FRESH_SECONDS = 20.0
 
 
 def verify(
@@ -131,7 +135,9 @@ def verify(
         log_needed=math.log(1.0 / chosen.false_alarm_rate),
         progress=progress,
     )
-    pairs, notes, checks = _probe(spending, pairs, chosen.pairs)
+    pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
+    processes = _processes(subject, fresh_processes, chosen.fresh_processes)
+    fresh = _bet_on_new_processes(probed, tested, spending, processes, notes)
     training = _first_lesson(chosen.training, spending)
     make = functools.partial(
         PairTest,
@@ -144,23 +150,23 @@ def verify(
     tests = [make(pair, place) for place, pair in enumerate(pairs)]
     leader, errors = search(tests, spending)
     spending.report("testing")
-    leading = leader.leading
     return VerificationResult(
         target=subject.name,
         claim=tested,
         outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=len(tests)),
         checks=(*checks, *_dependence(leader)),
-        mistakes=_named_mistakes(leader, spending),
-        mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate / len(tests)),
+        mistakes=_named_mistakes(leader, spending, fresh),
+        mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=len(tests)),
         detectable=_detectable(tested, leader, spending),
         notes=(*notes, *_left_out(errors)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
         scores=tuple(slot.score.name for slot in leader.slots),
-        score="" if leading is None else leading.score.name,
+        score="" if leader.leading is None else leader.leading.score.name,
         runs=runner.runs,
         pairs=len(pairs),
         training=training,
+        processes=0 if fresh is None else fresh.processes,
         final_log_e_value=spending.log_capital,
         seed=chosen.seed,
         seconds=time.perf_counter() - began,
@@ -200,11 +206,12 @@ def _of_target(
 
 def _probe(
     spending: Spending, pairs: list[Neighbours], most_pairs: int | None
-) -> tuple[list[Neighbours], list[str], list[Diagnostic]]:
+) -> tuple[list[Neighbours], Neighbours, list[str], list[Diagnostic]]:
     """A few runs show that the mechanism works, how long it takes, and whether it repeats.
 
-    Returns the pairs to test, fewer if time is short, notes for the reader, and a diagnostic if the
-    mechanism's method ``many`` is not what a single call is.
+    Returns the pairs to test, fewer if time is short, the first pair on which the mechanism runs,
+    notes for the reader, and a diagnostic if the mechanism's method ``many`` is not what a single
+    call is.
     """
     runner = spending.runner
     spending.report("probing")
@@ -229,7 +236,7 @@ def _probe(
         )
     if most_pairs is None:
         most_pairs = affordable_pairs(spending, min(len(pairs), MOST_PAIRS))
-    return pairs[:most_pairs], notes, [] if differs is None else [differs]
+    return pairs[:most_pairs], pair, notes, [] if differs is None else [differs]
 
 
 def _first_lesson(training: int | None, spending: Spending) -> int:
@@ -260,7 +267,7 @@ def _outcome(
         stop=stop,
         log_e_value=spending.log_highest,
         witness="" if leading is None else leading.test.outcome().witness,
-        bound=epsilon_bound(leader.epsilon_events, delta=delta, failure=rate / pairs),
+        bound=epsilon_bound(leader.epsilon_events, delta=delta, failure=rate, pairs=pairs),
         diagnostics=leader.diagnostics() if stop is Stop.EXHAUSTED else (),
     )
 
@@ -288,6 +295,35 @@ def _detectable(
         first=min(leader.first_lesson, leader.runs),
         log_needed=spending.log_needed - share,
     )
+
+
+def _processes(subject: TargetReference, wanted: bool | None, count: int) -> int:
+    """How many new processes may be started on each data set."""
+    usual = subject.entry is None if wanted is None else wanted
+    return count if usual and subject.has_name else 0
+
+
+def _bet_on_new_processes(
+    pair: Neighbours, claim: ClaimUnderTest, spending: Spending, count: int, notes: list[str]
+) -> FreshEvidence | None:
+    """Bet a part of the capital on releases that new processes make."""
+    if count == 0:
+        return None
+    runner = spending.runner
+    spending.report("probing")
+    now = time.perf_counter()
+    found = fresh_evidence(
+        runner.target,
+        pair,
+        claim.part,
+        seed=runner.seed,
+        count=count,
+        deadline=min(0.5 * (spending.deadline + now), now + _FRESH_SECONDS),
+    )
+    if found is not None:
+        spending.set_aside(_ASIDE, found.log_e_value)
+        notes.extend([found.note] if found.note else [])
+    return found
 
 
 def _models(
@@ -318,11 +354,23 @@ def _left_out(errors: list[MechanismError]) -> list[str]:
     ]
 
 
-def _named_mistakes(leader: PairTest, spending: Spending) -> tuple[Mistake, ...]:
+def _named_mistakes(
+    leader: PairTest, spending: Spending, fresh: FreshEvidence | None
+) -> tuple[Mistake, ...]:
     """The mistakes that explain a rejection: those of scores that would have rejected alone."""
     if spending.stop is not Stop.REJECTED:
         return ()
-    return tuple(
+    found = []
+    if fresh is not None and fresh.log_e_value >= spending.log_needed:
+        found.append(
+            Mistake(
+                kind=MistakeKind.SEED_AT_IMPORT,
+                message=fresh.message,
+                advice=fresh.advice,
+                log_e_value=fresh.log_e_value,
+            )
+        )
+    found += [
         Mistake(
             kind=slot.score.explanation.kind,
             message=slot.score.explanation.message,
@@ -331,7 +379,9 @@ def _named_mistakes(leader: PairTest, spending: Spending) -> tuple[Mistake, ...]
         )
         for slot in sorted(leader.slots, key=lambda slot: -slot.log_weight)
         if slot.score.explanation is not None and slot.log_gain >= spending.log_needed
-    )
+    ]
+    # Several scores may see the same mistake; the clearest one speaks.
+    return tuple({mistake.kind: mistake for mistake in reversed(found)}.values())[::-1]
 
 
 __all__ = ["verify"]

@@ -23,7 +23,13 @@ from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 
 # A replay counts runs and not seconds, and names the numbers of runs that were made.
-_OF_THE_RESULT = {"samples": "runs", "training": "training", "pairs": "pairs", "seed": "seed"}
+_OF_THE_RESULT = {
+    "samples": "runs",
+    "training": "training",
+    "pairs": "pairs",
+    "fresh_processes": "processes",
+    "seed": "seed",
+}
 _NOT_REPEATED = ("time_budget",)
 
 

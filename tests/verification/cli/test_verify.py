@@ -257,6 +257,16 @@ def test_a_number_of_features_that_nobody_states_is_found(folder):
     assert any("of 2 features" in line for line in found["pair"])
 
 
+def test_a_generator_seeded_at_import(folder):
+    # At a false-alarm rate of 0.2 it takes fewer new processes, which saves time.
+    options = ["--epsilon", "1", "--delta", "0.001", *ADD, "--dimension", "2", "--alpha", "0.2"]
+    found, status = as_json(f"{folder}:kept", *options, "--score", "linear", *QUICK, "--seed", "1")
+    assert status == 1
+    assert [mistake["kind"] for mistake in found["mistakes"]] == ["seed_at_import"]
+    assert found["runs"] == 0
+    assert any("does not come from rng" in note for note in found["notes"])
+
+
 def test_a_sound_one_in_fresh_processes(folder):
     found, status = as_json(f"{folder}:Holder.inner", *WORST, *QUICK, "--seed", "1")
     assert (status, found["mistakes"], found["notes"]) == (0, [], [])

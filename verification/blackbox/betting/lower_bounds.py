@@ -146,16 +146,16 @@ def best_event(p_scores: Array, q_scores: Array, *, of: Bound) -> tuple[float, T
 
 
 def epsilon_bound(
-    counted: list[CountedEvent], *, delta: float, failure: float
+    counted: list[CountedEvent], *, delta: float, failure: float, pairs: int = 1
 ) -> EpsilonLowerBound:
     """The largest lower bound on epsilon of all events that were counted on one pair.
 
     Guarantee
     ---------
     The mechanism is (epsilon', delta)-DP for an epsilon' below it with probability at most
-    ``failure``, whenever the counting stopped.
+    ``failure``, whenever the counting stopped, on whichever of ``pairs`` pairs of data sets.
     """
-    found, bound = _largest(counted, epsilon_of(delta), failure)
+    found, bound = _largest(counted, epsilon_of(delta), failure / pairs)
     return EpsilonLowerBound(
         epsilon=bound,
         delta=delta,
@@ -165,15 +165,15 @@ def epsilon_bound(
     )
 
 
-def mu_bound(counted: list[CountedEvent], *, failure: float) -> MuLowerBound:
+def mu_bound(counted: list[CountedEvent], *, failure: float, pairs: int = 1) -> MuLowerBound:
     """The largest lower bound on mu of all events that were counted on one pair.
 
     Guarantee
     ---------
     The mechanism is mu'-GDP for a mu' below it with probability at most ``failure``, whenever the
-    counting stopped.
+    counting stopped, on whichever of ``pairs`` pairs of data sets.
     """
-    found, bound = _largest(counted, mu_of, failure)
+    found, bound = _largest(counted, mu_of, failure / pairs)
     return MuLowerBound(
         mu=bound,
         confidence=1.0 - failure,
