@@ -240,6 +240,31 @@ def test_data_sets_that_nobody_hands_in():
     assert not run(Vectorised(2.0), neighbours=None, record_norm=1.0).rejected
 
 
+def test_of_equally_clear_pairs_one_within_the_norm_is_preferred():
+    """A clipped sum with too little noise: a record beyond the norm shows nothing more."""
+
+    class Clipped(Vectorised):
+        def many(self, dataset, rng, count):
+            norms = np.linalg.norm(dataset.features, axis=1, keepdims=True)
+            clipped = LabelledData(features=dataset.features / np.maximum(1.0, norms))
+            return super().many(clipped, rng, count)
+
+    within, beyond = (
+        Neighbours(
+            first=LabelledData(features=[[length, 0.0]]),
+            second=LabelledData(features=np.zeros((0, 2))),
+            adjacency=ADD,
+            description=(f"length {length:g}",),
+            beyond_norm=length > 1.0,
+        )
+        for length in (1.0, 100.0)
+    )
+    found = [run(Clipped(0.8), neighbours=[beyond, within], seed=seed) for seed in range(8)]
+    assert all(result.rejected for result in found)
+    # Both pairs would be named equally often without a preference; the seeds are fixed.
+    assert sum("length 1" in result.pair for result in found) >= 7
+
+
 def test_nan_is_never_not_rejected():
     with pytest.raises(MechanismError, match="such a release has no verdict"):
         run(lambda dataset, rng: dataset.features.sum(axis=0) * np.nan)

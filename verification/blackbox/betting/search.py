@@ -28,6 +28,9 @@ _LEADER_RUNS = 3
 _CURIOSITY = 1.0
 # It becomes the clearest pair only if it would be with a promise that is smaller by this.
 _CAUTION = 3.0
+# A pair with records beyond the claimed norm is preferred only if it promises this much more,
+# because one within the norm says more about the code.
+_BEYOND_NORM = 0.4
 # Runs on each data set that a pair can be tested with; fewer pairs are tried if time is short.
 _RUNS_A_PAIR = 500
 
@@ -175,7 +178,7 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
         if stage == 0:
             alive = alive + _where_noise_is_least(alive, spending, runs=runs, place=len(tests))
         # Ties are decided by the order in which the pairs were given.
-        alive = sorted(alive, key=lambda test: -test.promise)
+        alive = sorted(alive, key=lambda test: -_preference(test))
         if stage == 0:
             others = alive
         alive = alive[:kept]
@@ -198,7 +201,7 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
             spending.portion(other, portion, "testing")
         leader = max(
             (test for test in others if test.runs >= _STAGES[-1][0] or test is leader),
-            key=lambda test: test.promise - _CAUTION / math.sqrt(test.runs),
+            key=lambda test: _preference(test) - _CAUTION / math.sqrt(test.runs),
         )
     return leader, errors
 
@@ -228,8 +231,14 @@ def _where_noise_is_least(
     return found
 
 
+def _preference(test: PairTest) -> float:
+    """The promise of a pair, less for one beyond the norm."""
+    less = _BEYOND_NORM * abs(test.promise) if test.pair.beyond_norm else 0.0
+    return test.promise - less
+
+
 def _interest(test: PairTest) -> float:
-    return test.promise + _CURIOSITY / math.sqrt(test.runs)
+    return _preference(test) + _CURIOSITY / math.sqrt(test.runs)
 
 
 __all__ = ["Spending", "affordable_pairs", "search"]
