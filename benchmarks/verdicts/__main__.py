@@ -36,6 +36,7 @@ from benchmarks.verdicts.measure import KINDS, Row, collection, measure, table
     type=click.IntRange(min=1),
     help="Pass --samples on; by default the command is left to its own defaults.",
 )
+@click.option("--time-budget", type=float, metavar="SECONDS", help="Pass --time-budget on.")
 @click.option("--alpha", type=float, help="Pass --alpha on, the false-alarm rate.")
 @click.option(
     "--format",
@@ -54,6 +55,7 @@ def main(
     first_seed: int,
     jobs: int,
     samples: int | None,
+    time_budget: float | None,
     alpha: float | None,
     output_format: str,
 ) -> None:
@@ -67,11 +69,10 @@ def main(
             said = " ".join((case.mechanism.__doc__ or "").split())
             click.echo(f"{case.name}: {case.claim}\n  {said}")
         return
-    options: tuple[str, ...] = ()
-    if samples is not None:
-        options += ("--samples", str(samples))
-    if alpha is not None:
-        options += ("--alpha", repr(alpha))
+    given = {"--samples": samples, "--time-budget": time_budget, "--alpha": alpha}
+    options = tuple(
+        word for flag, value in given.items() if value is not None for word in (flag, repr(value))
+    )
 
     def done(row: Row) -> None:
         click.echo(f"{row.name}: refuted {row.refuted} of {len(row.outcomes)}", err=True)

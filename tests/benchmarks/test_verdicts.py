@@ -120,6 +120,7 @@ def test_the_command_prints_a_row_for_each_mechanism(monkeypatch):
                     named=(),
                     runs=100 * (index + 1),
                     seconds=1.0,
+                    cpu_seconds=0.5,
                     score="linear",
                     log_e_value=0.5,
                 )
@@ -137,9 +138,7 @@ def test_the_command_prints_a_row_for_each_mechanism(monkeypatch):
     words += ["--alpha", "0.01"]
     printed = CliRunner().invoke(main, words)
     assert printed.exit_code == 0, printed.output
-    row = (
-        "| `noise_reused` | (1, 1e-05), add-or-remove-one | delta 1 | 1 of 3 |  | 200 | 1 | linear"
-    )
+    row = "| `noise_reused` | (1, 1e-05), add-or-remove-one | delta 1 | 1 of 3 |  | 200 | 1 | 0.5 |"
     assert row in printed.output
     found = json.loads(CliRunner().invoke(main, [*words, "--format", "json"]).stdout)
     assert found[0]["refuted"] == 1
