@@ -239,6 +239,10 @@ def test_hooks_run_commands_that_there_are_on_files_that_they_find(hook, reposit
         ({"CLAIMS_FAIL_ON": "refuted unproven"}, ["--fail-on", "refuted", "--fail-on", "unproven"]),
         ({"CLAIMS_BASELINE": "a b.json"}, ["--baseline", "a b.json"]),
         ({"CLAIMS_ALLOW_CODE": "true"}, ["--allow-code"]),
+        (
+            {"CLAIMS_ALLOW_CODE": "true", "CLAIMS_EVIDENCE": "a b.jsonl"},
+            ["--allow-code", "--evidence", "a b.jsonl"],
+        ),
     ],
 )
 def test_the_gitlab_job(repository, variables, options):

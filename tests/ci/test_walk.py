@@ -15,7 +15,7 @@ BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULT
 
 
 def test_the_walk_begins_with_an_installation():
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 8
     assert 'pip install "$RDPKIT" pytest' in BLOCKS[0]
     assert not any("pip install" in block for block in BLOCKS[1:])
 
@@ -37,16 +37,22 @@ def test_the_walk_ends_red(tmp_path):
         )
         for block in BLOCKS[1:]
     ]
-    assert [one.returncode for one in done] == [0, 0, 1, 0, 0], [one.stderr for one in done]
-    new, green, red, rules, baseline = (one.stdout for one in done)
+    codes = [one.returncode for one in done]
+    assert codes == [0, 0, 1, 0, 0, 0, 0], [one.stderr for one in done]
+    new, green, red, rules, tested, changed, baseline = (one.stdout for one in done)
     assert "privacy.claims.toml: epsilon 0.7256 at delta 1e-05" in new
     assert "1 passed" in green
     for line in (
         "epsilon 0.5 at delta 1e-05 (add_or_remove_one) is refuted: two neighbouring data sets ",
-        "  upper      0.725525 by pld-upper",
+        "  upper      0.725522 by pld-upper",
         "  change     claim epsilon = 0.726, or add noise: rdpkit calibrate finds how much",
     ):
         assert line in red
         assert line in PAGE.read_text()
     assert rules.endswith("as it should\n")
+    assert "in 2 tests of this code; rejecting takes 3.991 (claim 1, version 1" in tested
+    assert "not tested  the code has not changed since it was tested" in tested
+    assert "rejecting takes 5.377 (claim 1, version 2 of its code)" in changed
+    assert "rejected before, and the code has not changed since" in changed
+    assert changed.endswith("and not run again\n")
     assert baseline.endswith("nothing moved\n")

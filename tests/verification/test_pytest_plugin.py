@@ -205,3 +205,21 @@ def test_starting_without_claims_imports_nothing_of_this_project():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("way", ["option", "setting"])
+def test_evidence_adds_up_over_runs(run, pytester, monkeypatch, way):
+    monkeypatch.setattr(
+        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
+    )
+    name = f"mechanism_{way}"
+    pytester.makepyfile(**{name: MECHANISM.format(std=5.0)})
+    content = GOOD + CODE.replace("mechanism_of_mine", name).replace("seed = 1\n", "")
+    given = ["--claims-evidence", "kept/evidence.jsonl"] if way == "option" else []
+    if way == "setting":
+        pytester.makeini("[pytest]\nclaims_evidence = kept/evidence.jsonl\n")
+    for number in (1, 2):
+        result = run("--allow-code", "-m", "statistical", *given, content=content)
+        result.assert_outcomes(passed=1, deselected=1)
+        lines = (pytester.path / "kept" / "evidence.jsonl").read_text().splitlines()
+        assert sum('"line": "test"' in line for line in lines) == number
