@@ -23,7 +23,7 @@ from rdpkit import (
     RegularisedSynthesis,
     _validate,
 )
-from rdpkit.mechanisms.algorithms.specification import Mechanism, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
 from rdpkit.mechanisms.algorithms.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
@@ -147,13 +147,12 @@ def synthesize(
     # Any number will do: smaller data sets are filled up, and larger ones are more private.
     counts = privacy.known_counts(records.class_sizes, NUMBER_BY_CLASS).for_samples_of(2)
     parts = tuple(options.event(size, records.dimension) for size in counts.sizes)
-    event: Event = parts[0] if len(parts) == 1 else Parallel(events=parts)
     regularised = options.added_variance is not None
     return release_batches(
         batches(records, events=parts, noise=privacy.noise),
         records=records,
         shape=(records.classes * options.outputs_per_class, *records.shape),
-        event=event,
+        event=_event_of(parts),
         privacy=privacy,
         mechanism=SPEC.name,
         parameters=as_parameters(options),
@@ -162,6 +161,15 @@ def synthesize(
         checks=(_FOR_EVERY_DATA_SET,) if regularised else (),
         counts=counts,
     )
+
+
+def _event_of(parts: Sequence[GaussianSynthesis | RegularisedSynthesis]) -> Event:
+    """What is released of all classes."""
+    return parts[0] if len(parts) == 1 else Parallel(events=tuple(parts))
+
+
+def _event(options: GaussianSynthesisOptions, class_sizes: Sizes, dimension: int) -> Event:
+    return _event_of([options.event(size, dimension) for size in class_sizes])
 
 
 def batches(
@@ -291,6 +299,8 @@ SPEC = Mechanism(
     synthesize=synthesize,
     options=GaussianSynthesisOptions,
     features="signed",
+    event=_event,
+    calibrated=("added_variance",),
     counts=NUMBER_BY_CLASS,
     verify=verify_target,
 )

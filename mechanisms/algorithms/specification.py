@@ -276,9 +276,13 @@ class Mechanism:
         if isinstance(event, rdpkit.Composed):
             # The second event is the release of class counts, whose noise is an option of its own.
             names = [f"events[0].{name}" for name in names]
+        elif isinstance(event, rdpkit.Parallel):
+            # All classes get the same noise.
+            names = [f"{path}.{name}" for name in names for path, _ in event.parts()]
         parameter = names[0] if len(names) == 1 else names
         found = rdpkit.calibrate(event, **question, parameter=parameter)
-        noise = [_number(value) for value in found.values.values()]
+        step = len(names) // len(self.calibrated) if self.factor is None else 1
+        noise = [_number(value) for value in found.values.values()][::step]
         if self.factor is not None:
             return {**values, **{name: ratio[name] * noise[0] for name in self.calibrated}}
         return {**values, **dict(zip(self.calibrated, noise, strict=True))}
