@@ -42,8 +42,11 @@ from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
 # The key of runs in new processes, far from those of other runs.
 _KEY = 2**16 + 2
-# The first process on each side makes this many releases, which shows whether they vary within it.
+# If releases repeat, one more process makes this many, which shows whether they vary within it.
 _WITHIN = 3
+# Libraries that are large to import. If the module of the target uses them, they are imported once,
+# before a process is copied; none of them then keeps a random state that copies would share.
+_LARGE = ("torch", "sklearn", "pandas")
 # Fewer new processes than this raise no suspicion when all of them repeat a release.
 _SUSPICIOUS = 5
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -133,7 +136,7 @@ def fresh_evidence(
     """
     if not target.has_name:
         return None
-    with _NewProcesses(target, pair, seed=seed, deadline=deadline) as processes:
+    with NewProcesses(target, pair, seed=seed, deadline=deadline) as processes:
         return evidence_of(processes.releases, claim, count=count)
 
 
@@ -149,31 +152,26 @@ def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> Fresh
     count : int
         The most new processes on each data set.
     """
-    bets = RepeatBets(claim)
-    varies = [False, False]
+    bets, runs = RepeatBets(claim), 0
     while bets.pairs < count and not bets.done:
-        both = []
-        for side in (0, 1):
-            found = releases(side, bets.pairs, 1 if bets.pairs else _WITHIN)
-            if found is None:
-                break
-            if not bets.pairs:
-                varies[side] = len(set(found)) == _WITHIN
-            both.append(found[0])
-        if len(both) < 2:
+        both = [releases(side, bets.pairs, 1) for side in (0, 1)]
+        if both[0] is None or both[1] is None:
             break
-        bets.update(*both)
+        bets.update(both[0][0], both[1][0])
+        runs += 2
     if bets.pairs < 2:
         return None
-    repeated = [
-        name
-        for side, name in enumerate(("D", "D'"))
-        if varies[side] and bets.pairs >= _SUSPICIOUS and bets.always_repeated(side)
-    ]
+    repeated = []
+    for side, name in enumerate(("D", "D'")):
+        if bets.pairs >= _SUSPICIOUS and bets.always_repeated(side):
+            within = releases(side, bets.pairs, _WITHIN)
+            runs += _WITHIN
+            if within is not None and len(set(within)) == _WITHIN:
+                repeated.append(name)
     return FreshEvidence(
         log_e_value=bets.log_e_value,
         processes=bets.pairs,
-        runs=2 * bets.pairs + 2 * (_WITHIN - 1),
+        runs=runs,
         message=bets.describe(),
         advice=_ADVICE,
         note=f"all {bets.pairs} new processes on {' and on '.join(repeated)} began with the same "
@@ -184,7 +182,7 @@ def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> Fresh
     )
 
 
-class _NewProcesses:
+class NewProcesses:
     """Processes that import the target anew for each release.
 
     Parameters
@@ -222,9 +220,10 @@ class _NewProcesses:
             "directory": target.directory,
             "data": str(folder / "data.npz"),
             "seed": seed,
+            "large": [name for name in _LARGE if name in sys.modules],
         }
 
-    def __enter__(self) -> _NewProcesses:
+    def __enter__(self) -> NewProcesses:
         return self
 
     def __exit__(
@@ -371,6 +370,9 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         request = json.loads(line)
+        for name in request["large"]:
+            with suppress(ImportError):
+                importlib.import_module(name)
         if not can_fork():
             found: str | None = json.dumps(answer_of(request))
         else:
@@ -426,4 +428,4 @@ def _in_a_copy(request: dict[str, Any], parent: int) -> str | None:
 if __name__ == "__main__":
     main()
 
-__all__ = ["FreshEvidence", "evidence_of", "fresh_evidence", "main"]
+__all__ = ["FreshEvidence", "NewProcesses", "evidence_of", "fresh_evidence", "main"]
