@@ -44,9 +44,6 @@ from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 _KEY = 2**16 + 2
 # If releases repeat, one more process makes this many, which shows whether they vary within it.
 _WITHIN = 3
-# Libraries that are large to import. If the module of the target uses them, they are imported once,
-# before a process is copied; none of them then keeps a random state that copies would share.
-_LARGE = ("torch", "sklearn", "pandas")
 # Fewer new processes than this raise no suspicion when all of them repeat a release.
 _SUSPICIOUS = 5
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -220,7 +217,6 @@ class NewProcesses:
             "directory": target.directory,
             "data": str(folder / "data.npz"),
             "seed": seed,
-            "large": [name for name in _LARGE if name in sys.modules],
         }
 
     def __enter__(self) -> NewProcesses:
@@ -370,9 +366,6 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         request = json.loads(line)
-        for name in request["large"]:
-            with suppress(ImportError):
-                importlib.import_module(name)
         if not can_fork():
             found: str | None = json.dumps(answer_of(request))
         else:
