@@ -295,14 +295,14 @@ class KnownCounts:
             return f"{what} is the same for neighbours under replace-one"
         if self.origin == "stated":
             if not self.use.lower_bounds:
-                return f"public, as the user stated: {what} used are the numbers that were given"
+                return f"public, as the user stated: the numbers that were given stand for {what}"
             return (
                 f"public, as the user stated: the numbers that were given are lower bounds on "
                 f"{what} of every data set that could have been in the place of this one"
             )
         return (
-            f"public, as the user stated, and read from the data: {what} are exact, so neighbours "
-            "that differ in them are told apart; write the public numbers themselves instead "
+            f"public, as the user stated, and read from the data: the manifest shows {what}, and "
+            "tells neighbours apart that differ there; write the public numbers themselves instead "
             "(counts = [...]), or leave counts out to have them estimated with noise"
         )
 

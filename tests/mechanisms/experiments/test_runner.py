@@ -234,7 +234,7 @@ def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, 
     ("name", "mixed"), [("dpmix", "order_of_mixture"), ("ldpdc", "group_size")]
 )
 def test_soft_labels_and_sums_can_be_planned_too(digits, name, mixed):
-    base = load_experiment(digits()).cells[0]
+    base = load_experiment(digits(*PUBLIC)).cells[0]
     cell = replace(base, mechanism=name, options={**SMALL[name], mixed: "plan"})
     release = Runner().synthesize(cell, 0)
     assert release.manifest.parameters[mixed] > 1

@@ -127,6 +127,23 @@ def test_noisy_counts_that_are_too_small_are_raised_or_their_classes_are_left_ou
     assert stated.for_samples_of(100) is stated
 
 
+@pytest.mark.parametrize(
+    ("counts", "use", "adjacency", "sentence"),
+    [
+        ("noisy", BOUND_BY_CLASS, ADD, "class sizes were estimated with noise, which the guar"),
+        ("noisy", NUMBER_OF_ALL, ADD, "the number of records was estimated with noise, which"),
+        ("noisy", NUMBER_OF_ALL, REPLACE, "the number of records is the same for neighbours"),
+        ([1, 2, 3], BOUND_BY_CLASS, ADD, "as the user stated: the numbers that were given are low"),
+        ([6], NUMBER_OF_ALL, ADD, "the numbers that were given stand for the number of records"),
+    ],
+)
+def test_the_verdict_says_where_counts_come_from(counts, use, adjacency, sentence):
+    found = known(counts, use, adjacency=adjacency)
+    (check,) = found.checks()
+    assert sentence in check.sentence
+    assert found.notes() == (f"counts: {check.sentence}",)
+
+
 def test_what_is_written_can_be_read_again():
     found = known("noisy", BOUND_BY_CLASS).for_samples_of(20)
     table = json.loads(json.dumps(found.as_dict()))
