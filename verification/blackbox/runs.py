@@ -45,7 +45,9 @@ _PROBES, _MORE_PROBES = 4, 28
 # The keys of runs that are made here, far from those that callers use.
 _LAYOUT_KEY, _COMPARISON_KEY = 2**16, 2**16 + 1
 # Runs on each side that are compared with single calls.
-_COMPARED = 200
+_COMPARED, _FEWEST_COMPARED = 200, 20
+# Seconds that single calls may take for that.
+_COMPARING = 5.0
 MANY_FALSE_ALARM_RATE = 1e-3
 """A method ``many`` that returns what single calls do is said to differ with at most this
 probability."""
@@ -353,7 +355,9 @@ class MechanismRunner:
         self._layouts.append((pair, layout))
         return layout
 
-    def compare_many(self, pair: Neighbours, *, count: int = _COMPARED) -> Diagnostic | None:
+    def compare_many(
+        self, pair: Neighbours, *, count: int = _COMPARED, seconds: float = _COMPARING
+    ) -> Diagnostic | None:
         """Compare a method ``many`` of the target with single calls.
 
         If they differ, a diagnostic says so, and all later runs are single calls. The runs have
@@ -370,6 +374,9 @@ class MechanismRunner:
             The data sets.
         count : int
             Runs on each data set, by each way to call it.
+        seconds : float
+            If single calls would take longer than this, fewer runs are compared, or only the
+            structures of a few releases if time is too short for that.
 
         Raises
         ------
@@ -390,6 +397,9 @@ class MechanismRunner:
                 f"many() returns releases of shape {layout.describe()}, and a single call one of "
                 f"shape {own.describe()}.",
             )
+        count = min(count, singly.affordable(seconds) // 2)
+        if count < _FEWEST_COMPARED:
+            return None
         runs = self.runs
         sides = zip(
             self.draw(pair, key=(_COMPARISON_KEY, 0), start=0, count=count),

@@ -158,7 +158,7 @@ def verify(
         mistakes=_named_mistakes(leader, spending, fresh),
         mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=len(tests)),
         detectable=_detectable(tested, leader, spending),
-        notes=(*notes, *_left_out(errors)),
+        notes=(*notes, *_left_out(errors), *_unexpected(runner)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
         scores=tuple(slot.score.name for slot in leader.slots),
@@ -351,6 +351,16 @@ def _left_out(errors: list[MechanismError]) -> list[str]:
         f"{len(errors)} pairs of data sets were left out, because the code raised an error on "
         f"them; the first error: {errors[0]} An error on one of two neighbours is an output that "
         "tells them apart."
+    ]
+
+
+def _unexpected(runner: MechanismRunner) -> list[str]:
+    """A note on releases that had another structure than the first ones."""
+    if not runner.unexpected:
+        return []
+    return [
+        f"{runner.unexpected} releases had another structure than the first ones, such as another "
+        "shape or another key; they count as values far outside of all others"
     ]
 
 

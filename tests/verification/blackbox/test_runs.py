@@ -388,6 +388,21 @@ def test_many_that_differs_from_single_calls(of_many, message):
     assert np.array_equal(runner.draw(PAIR, key=(9,), start=0, count=40)[0], draw(noisy)[0])
 
 
+def test_slow_single_calls_are_compared_less_often():
+    calls = []
+
+    class Slow(Vectorised):
+        def __call__(self, dataset, rng):
+            calls.append(1)
+            return super().__call__(dataset, rng)
+
+    runner = MechanismRunner(target(Slow()), seed=5, jobs=1)
+    assert runner.compare_many(PAIR, seconds=0.0) is None
+    # Four releases on each side show what a single call returns.
+    assert len(calls) == 8
+    assert runner.at_once
+
+
 def test_many_of_a_varying_structure():
     def many(dataset, rng, count):
         return [histogram(dataset, rng) for _ in range(count)]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -215,6 +216,18 @@ def test_randomness_that_is_not_handed_in_is_noted():
 
     (note,) = run(mechanism, samples=2000).notes
     assert "does not come from rng" in note
+
+
+def test_releases_of_a_rare_structure_are_noted_and_tested():
+    # One release in fifty holds the exact sum besides.
+    def mechanism(dataset, rng):
+        total = dataset.features.sum(axis=0)
+        noisy = total + rng.normal(0.0, 8.0, 2)
+        return (noisy, total) if rng.random() < 0.02 else (noisy,)
+
+    result = run(mechanism, samples=20_000)
+    assert result.rejected
+    assert re.search(r"\d+ releases had another structure than the first ones", result.notes[-1])
 
 
 def test_a_fixed_seed_is_named():
