@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.runner import Runner
 
 _COLUMNS = 10
+# No number of records has so many digits.
+_DIGITS = 19
 
 
 @click.command()
@@ -39,6 +41,12 @@ _COLUMNS = 10
     type=click.Choice(["system", "seeded"]),
     help="Noise from system entropy or from a seed (not private), instead of what the file says.",
 )
+@click.option(
+    "--counts",
+    metavar="noisy|public|N,N,...",
+    help="Numbers of records estimated with noise, as they are in the data (not private), or these "
+    "public numbers, one for each class or one for all, instead of what the file says.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="[default: the experiment's first]")
 @file_option(
     "--grid",
@@ -54,6 +62,7 @@ def synthesize(
     output: Path | None,
     setting: int | None,
     noise: str | None,
+    counts: str | None,
     seed: int | None,
     grid: Path | None,
     data_dir: Path | None,
@@ -84,7 +93,7 @@ def synthesize(
             _draw(grid, found, runner, chosen)
         if output is None:
             return
-        cell = _with_noise(_one_of(found, setting), noise)
+        cell = _changed(_one_of(found, setting), noise=noise, counts=counts)
         checkpoint = Checkpoint(output.with_suffix(".unfinished.npz"), run=cell.release_key(chosen))
         made = runner.synthesize(cell, chosen, checkpoint=checkpoint)
         made.save(output)
@@ -111,13 +120,22 @@ def _one_of(experiment: Experiment, setting: int | None) -> Cell:
     return experiment.cells[number - 1]
 
 
-def _with_noise(cell: Cell, noise: str | None) -> Cell:
+def _changed(cell: Cell, *, noise: str | None, counts: str | None) -> Cell:
+    """The cell with the noise and the counts that the command line asks for."""
     from dataclasses import replace  # noqa: PLC0415
 
-    if noise is None:
-        return cell
-    kind: Any = noise
-    return replace(cell, privacy=replace(cell.privacy, noise=kind))
+    from rdpkit.mechanisms.experiments.experiment import read_counts  # noqa: PLC0415
+
+    changes: dict[str, Any] = {}
+    if noise is not None:
+        changes["noise"] = noise
+    if counts is not None:
+        numbers = [part.strip() for part in counts.split(",")]
+        value: Any = counts
+        if all(part.isascii() and part.isdigit() and len(part) < _DIGITS for part in numbers):
+            value = [int(part) for part in numbers]
+        changes["counts"] = read_counts("--counts", value)
+    return replace(cell, privacy=replace(cell.privacy, **changes))
 
 
 def _one_of_each(labels: Any) -> list[int]:

@@ -318,7 +318,14 @@ def _ranges(name: str, value: Any) -> Any:
     return value
 
 
-def _counts(name: str, value: Any) -> str | tuple[int, ...]:
+def read_counts(name: str, value: Any) -> str | tuple[int, ...]:
+    """How counts become known, as files and the command line say it.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a word that is accepted nor a list of integers of at least 1.
+    """
     if value in ("noisy", "public"):
         return str(value)
     if not isinstance(value, list):
@@ -355,7 +362,7 @@ _PRIVACY = {
     "bound": Key(choice(_BOUNDS), default=_BOUNDS[0]),
     "noise": Key(choice(("seeded", "system")), needed=True),
     "accept_epsilon": Key(number("to be a finite number > 0", above=0.0)),
-    "counts": Key(ValueKind(_counts, {}), default="noisy"),
+    "counts": Key(ValueKind(read_counts, {}), default="noisy"),
     "counts_epsilon": Key(number("to be a finite number > 0", above=0.0)),
 }
 _MODEL = {

@@ -105,6 +105,24 @@ def test_synthesize_saves_a_release_that_can_be_checked_and_evaluated(digits, tm
     assert 0.0 <= judged["mean_accuracy"] <= 1.0
 
 
+def test_synthesize_takes_counts_from_the_command_line(digits, tmp_path):
+    path = digits(("[5.0, 50.0]", "[50.0]"))
+    verdicts = {}
+    for counts in ("noisy", "public", ",".join(["100"] * 10)):
+        out = tmp_path / f"{counts[:3]}.npz"
+        done = run(
+            synthesize, path, "--output", out, "--noise", "system", "--counts", counts,
+            "--format", "json",
+        )  # fmt: skip
+        checks = json.loads(done)["checks"]
+        verdicts[counts[:3]] = [c["status"] for c in checks if c["name"] == "public_parameters"]
+    assert verdicts == {
+        "noi": ["holds"] * 2,
+        "pub": ["fails", "holds"],
+        "100": ["depends", "holds"],
+    }
+
+
 def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, tmp_path):
     path = digits(('[vary]\n"privacy.target_epsilon" = [5.0, 50.0]', ""),
                   ("delta = 1e-5", "delta = 0.01\ntarget_epsilon = 5.0"))  # fmt: skip
@@ -201,6 +219,16 @@ def test_the_experiments_of_the_package_are_listed(command):
         (evaluate, ("digits-dpcda", "--output", "x.txt"), "to end in .csv or .parquet"),
         (evaluate, ("digits-dpcda", "--plot", "x.pdf"), "to end in .svg or .png"),
         (synthesize, ("digits-dpcda",), "Expected --output or --grid"),
+        (
+            synthesize,
+            ("digits-dpcda", "--setting", "1", "--output", "x.npz", "--counts", "9,x"),
+            "expected --counts to be 'noisy', 'public', or a list of public integers, got '9,x'",
+        ),
+        (
+            synthesize,
+            ("digits-dpcda", "--setting", "1", "--output", "x.npz", "--counts", "0"),
+            "--counts[0] to be an integer >= 1",
+        ),
         (synthesize, ("digits-dpcda", "--output", "x.npz"), "Expected --setting, one of 1: "),
         (
             synthesize,
