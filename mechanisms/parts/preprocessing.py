@@ -81,7 +81,13 @@ class Scaling:
     def checks(self) -> tuple[PrivacyCheck, ...]:
         """What the constants contribute to the verdict on a release."""
         status: Status = "holds"
-        sentence = "features were scaled with public constants"
+        sentence = "features were not scaled"
+        if self.origin == "public" and not self._is_identity():
+            status = "depends"
+            sentence = (
+                "features were scaled with constants that whoever made the release calls public; "
+                "it holds if they were not computed from the private data"
+            )
         if self.origin == "noisy-statistics":
             sentence = "features were scaled with noisy statistics, which the guarantee pays for"
         elif self.origin == "exact-z-score":
@@ -91,6 +97,9 @@ class Scaling:
                 "data, which the guarantee does not pay for"
             )
         return (PrivacyCheck(name="public_parameters", status=status, sentence=sentence),)
+
+    def _is_identity(self) -> bool:
+        return bool((self.factor == 1.0).all() and (self.shift == 0.0).all())
 
     def check_accounted(self, mechanism: str) -> None:
         """Refuse exact private statistics for a mechanism whose event cannot describe them.

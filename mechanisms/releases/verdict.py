@@ -10,7 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee, Kind, Parallel
+from rdpkit import (
+    Adjacency,
+    Event,
+    GaussianSynthesis,
+    Guarantee,
+    Kind,
+    Parallel,
+    UncertifiedEnclosure,
+)
 from rdpkit.formats.text import rounded_up
 from rdpkit.mechanisms.parts.checks import CHECK_NAMES, STATUSES, PrivacyCheck, Status, worse
 
@@ -115,6 +123,11 @@ def epsilon_check(guarantee: Guarantee | None, accepted: float | None) -> Privac
         )
     if not math.isfinite(epsilon):
         return found("fails", "epsilon is infinite: no theorem bounds what the release reveals")
+    if isinstance(guarantee.enclosure, UncertifiedEnclosure):
+        status: Status = "depends"
+        origin = "from floating-point sums whose rounding errors are not bounded"
+    else:
+        status, origin = "holds", f"an upper bound by {guarantee.bound}"
     shown = rounded_up(epsilon)
     odds = f"epsilon = {shown}: the odds of any event may change by a factor of e^{shown}"
     if epsilon > LARGEST_EPSILON:
@@ -130,10 +143,8 @@ def epsilon_check(guarantee: Guarantee | None, accepted: float | None) -> Privac
             f"an epsilon of up to {accepted:g}",
         )
     if epsilon > WEAK_EPSILON:
-        return found(
-            "holds", f"{odds}, which is a weak guarantee: {WEAK_EPSILON:g} is a usual limit"
-        )
-    return found("holds", f"{odds}, an upper bound by {guarantee.bound}")
+        origin += f"; this is a weak guarantee, {WEAK_EPSILON:g} is a usual limit"
+    return found(status, f"{odds}; {origin}")
 
 
 def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> list[PrivacyCheck]:

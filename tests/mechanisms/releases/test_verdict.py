@@ -11,6 +11,7 @@ import pytest
 import rdpkit
 from rdpkit.mechanisms.parts.checks import CHECK_NAMES, PrivacyCheck
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.mechanisms.releases.release import release, release_without_guarantee
@@ -133,7 +134,7 @@ def test_exact_counts_depend_on_having_been_public_where_neighbours_have_as_many
     assert status(manifest, "public_parameters") == ["depends"]
 
 
-def guarantee(epsilon, kind="upper"):
+def guarantee(epsilon, kind="upper", enclosure=None):
     kinds = {"upper": rdpkit.Kind.UPPER, "published": rdpkit.Kind.PUBLISHED}
     return rdpkit.Guarantee(
         epsilon=epsilon,
@@ -141,6 +142,7 @@ def guarantee(epsilon, kind="upper"):
         adjacency=rdpkit.Adjacency.REPLACE_ONE,
         bound="x",
         kind=kinds[kind],
+        enclosure=enclosure,
     )
 
 
@@ -155,6 +157,21 @@ def test_epsilon_is_judged_in_words_and_large_ones_need_consent():
     assert epsilon_check(guarantee(math.inf), math.inf).status == "fails"
     assert epsilon_check(guarantee(1.0, "published"), None).status == "fails"
     assert epsilon_check(None, 100.0).status == "fails"
+
+
+def test_an_epsilon_that_is_not_certified_depends_on_its_rounding():
+    uncertified = rdpkit.UncertifiedEnclosure(lower=1.0, upper=1.1)
+    found = epsilon_check(guarantee(1.0, enclosure=uncertified), None)
+    assert found.status == "depends"
+    assert "rounding errors are not bounded" in found.sentence
+
+
+def test_constants_are_public_if_whoever_scaled_says_the_truth():
+    (said,) = public_scaling(factor=1 / 255).checks()
+    assert said.status == "depends"
+    assert "calls public" in said.sentence
+    (said,) = public_scaling().checks()
+    assert said.status == "holds"
 
 
 def test_a_large_epsilon_is_private_only_with_consent_and_says_so():

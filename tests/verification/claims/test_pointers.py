@@ -176,6 +176,19 @@ def test_a_release_with_noisy_counts_is_as_private_as_it_says(tmp_path):
     assert run(tmp_path / "out.json").exit_code == 0
 
 
+@pytest.mark.parametrize(("why", "sound"), [(None, True), ("exact counts", False)])
+def test_a_manifest_of_an_older_version_is_audited_like_what_it_says_today(tmp_path, why, sound):
+    manifest = released(tmp_path / "out", **({} if why is None else WEAK[why]))
+    table = json.loads(manifest.read_text())
+    for key in ("checks", "accept_epsilon"):
+        del table[key]
+    manifest.write_text(json.dumps({**table, "format": 1, "private": True}))
+    (finding,) = findings_about(load_files([manifest]))
+    assert (finding.soundness is Soundness.SOUND) is sound
+    said = " ".join((*finding.refutation, *finding.notes))
+    assert "the manifest does not say which code made the release" in said or not sound
+
+
 def test_a_claim_cannot_hide_that_its_release_says_too_little(tmp_path):
     # The claim itself is true, and the manifest's own number is not.
     released(tmp_path / "out", epsilon=0.5)
