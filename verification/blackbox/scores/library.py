@@ -3,8 +3,8 @@
 Each family sees one kind of leak. Those that suit most mechanisms are always tested: a given score,
 linear scores, the difference of the records, exact structure, sums of rows, learnt classifiers and
 the distance to the record. The others enter if they separate outputs that they were not learnt
-from, the clearest first. A score that sees nothing costs its share of the bettor's capital, and the
-time to compute it.
+from, beyond what a shift of the mean shows; the clearest come first. A score that sees nothing
+costs its share of the bettor's capital, and the time to compute it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.scores.atoms import atom_scores
 from rdpkit.verification.blackbox.scores.column_pairs import pair_scores
 from rdpkit.verification.blackbox.scores.counts import count_scores
@@ -30,7 +31,7 @@ from rdpkit.verification.blackbox.scores.linear import linear_scores
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.record import record_scores
 from rdpkit.verification.blackbox.scores.rows import row_scores
-from rdpkit.verification.blackbox.scores.separation import clearness, same_order
+from rdpkit.verification.blackbox.scores.separation import clearness, clearness_beyond, same_order
 from rdpkit.verification.blackbox.scores.structure import structure_scores
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
@@ -46,27 +47,27 @@ _ALWAYS: tuple[tuple[Family, int], ...] = (
     (linear_scores, 1),
     (difference_scores, 2),
     (record_scores, 1),
-    (last_bits_scores, 2),
+    (last_bits_scores, 1),
 )
 # Families whose scores must separate outputs that they were not learnt from, and how many of them.
 _SCREENED: tuple[tuple[Family, int], ...] = (
     (linear_scores, 2),
     (atom_scores, 3),
-    (covariance_scores, 3),
+    (covariance_scores, 2),
     (pair_scores, 2),
-    (count_scores, 3),
+    (count_scores, 2),
     (record_scores, 2),
 )
 # Scores are screened on at most this many values of each side.
 _MOST_SCREENED = 2**22
-# A score enters if its clearness is at least this.
+# A score enters if it is clear by this much beyond what the clearest shift of the mean says.
 _LEAST_CLEAR = 1.5
-# A score explains a rejection only if it is this much clearer than those that see any shift of the
-# mean, which would otherwise reject as well and mean another mistake, and if it is at least half as
-# clear as the clearest.
-_CLEARER, _BY = 1.2, 1.0
-_OF_CLEAREST = 0.5
-_PLAIN = ("given", "linear", "difference", "rows", "learned")
+# A score explains a rejection only if it is clear by this much beyond what others explain.
+_EXPLAINING = 3.0
+# A record that is released is also a repeated value, and the record is the better explanation.
+_PREFERRED = 1.25
+# A score is clearer than another if it is by this factor.
+_CLEARER = 1.2
 _EXACT = ("noiseless", "grid")
 # The order of scores is compared on this many outputs of each side.
 _COMPARED = 200
@@ -104,8 +105,11 @@ def candidate_scores(
             found += row_scores(training)
         found += learned_scores(training, models=models, rng=rng)
         found = _different(found, training)
-        screened = _screened(training, found, learnt)
-        found = _explained(_different([*found, *screened], training)[:MOST_SCORES], training)
+        test = training.half(1).within(_MOST_SCREENED)
+        if test.runs:
+            screen = _screen(training.half(0), test, own)
+            found += _screened(training, found, learnt, screen)
+            found = _explained(_different(found, training)[:MOST_SCORES], screen)
     if not found:
         found = [NamedScore(name="nothing varies", score=_Nothing(), family="linear")]
     total = math.fsum(one.share for one in found)
@@ -120,24 +124,50 @@ class _Nothing:
         return np.zeros(len(outputs))
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Screen:
+    """Outputs to compare scores on, and the clearest score of a shift of the mean for them."""
+
+    test: TrainingOutputs
+    known: NamedScore | None
+
+    def clear(self, one: NamedScore) -> float:
+        """How clearly a score differs beyond what is known, or more than what is known."""
+        p, q = one.of(self.test.p), one.of(self.test.q)
+        alone = clearness(p, q)
+        if self.known is None:
+            return alone
+        p_known, q_known = self.known.of(self.test.p), self.known.of(self.test.q)
+        more = alone - _CLEARER * max(0.0, clearness(p_known, q_known))
+        return max(more, clearness_beyond(p, q, p_known, q_known))
+
+
+def _screen(learn: TrainingOutputs, test: TrainingOutputs, own: NamedScore | None) -> _Screen:
+    """The screen of scores that were learnt from one half of the outputs, on the other half."""
+    plain = [] if own is None else [own]
+    for family in (linear_scores, difference_scores, row_scores):
+        plain += family(learn)[:2]
+    known = max(plain, key=lambda one: clearness(one.of(test.p), one.of(test.q)), default=None)
+    return _Screen(test=test, known=known)
+
+
 def _screened(
-    training: TrainingOutputs, found: list[NamedScore], learnt: dict[Family, list[NamedScore]]
+    training: TrainingOutputs,
+    found: list[NamedScore],
+    learnt: dict[Family, list[NamedScore]],
+    screen: _Screen,
 ) -> list[NamedScore]:
     """Scores that separate the second half of the outputs after learning from the first.
 
     They are then learnt from all outputs, unless that was done already.
     """
     room = MOST_SCORES - len(found)
-    learn, test = training.half(0), training.half(1)
-    if room <= 0 or test.runs == 0:
-        return []
-    test = test.within(_MOST_SCREENED)
     known = {one.name for one in found}
     clear: list[tuple[float, Family, str]] = []
-    for family, most in _SCREENED:
+    for family, most in _SCREENED if room > 0 else ():
         measured = [
-            (clearness(one.of(test.p), one.of(test.q)), family, one.name)
-            for one in family(learn)
+            (screen.clear(one), family, one.name)
+            for one in family(training.half(0))
             if one.name not in known
         ]
         clear += sorted(measured, key=lambda entry: -entry[0])[:most]
@@ -150,25 +180,34 @@ def _screened(
     return [whole[family][name] for _, family, name in chosen if name in whole[family]]
 
 
-def _explained(scores: list[NamedScore], training: TrainingOutputs) -> list[NamedScore]:
-    """The scores without the explanations of those that may only see a shift of the mean."""
-    test = training.half(1).within(_MOST_SCREENED)
-    if not test.runs or not scores:
-        return scores
+def _explained(scores: list[NamedScore], screen: _Screen) -> list[NamedScore]:
+    """The scores without the explanations of those that only see what another one explains.
+
+    The clearest explanation is kept if it is clear enough, then the next one if it is clear beyond
+    the first, and so on. Every kind of mistake is explained once.
+    """
+    exact = [one for one in scores if one.family in _EXACT]
+    clear = {
+        one.name: screen.clear(one) * (_PREFERRED if one.family == "record" else 1.0)
+        for one in scores
+        if one.explanation is not None and one.family not in _EXACT
+    }
     # A grid explains what the last bits show as well.
-    on_grid = any(one.family == "grid" for one in scores)
-    clear = [clearness(one.of(test.p), one.of(test.q)) for one in scores]
-    plain = max(
-        [0.0, *(seen for one, seen in zip(scores, clear, strict=True) if one.family in _PLAIN)]
-    )
-    least = max(_CLEARER * plain + _BY, _OF_CLEAREST * max(clear))
-    kept = []
-    for one, seen in zip(scores, clear, strict=True):
-        explains = one.family in _EXACT or (
-            seen >= least and not (on_grid and one.family == "last-bits")
-        )
-        kept.append(one if explains else dataclasses.replace(one, explanation=None))
-    return kept
+    kinds = {MistakeKind.LOW_BITS} if any(one.family == "grid" for one in exact) else set()
+    explaining = {one.name for one in exact}
+    screens = [screen]
+    for one in sorted(scores, key=lambda one: -clear.get(one.name, 0.0)):
+        if one.name not in clear or one.explanation is None or one.explanation.kind in kinds:
+            continue
+        if min(other.clear(one) for other in screens) < _EXPLAINING:
+            continue
+        explaining.add(one.name)
+        kinds.add(one.explanation.kind)
+        screens.append(_Screen(test=screen.test, known=one))
+    return [
+        one if one.name in explaining else dataclasses.replace(one, explanation=None)
+        for one in scores
+    ]
 
 
 def _different(scores: list[NamedScore], training: TrainingOutputs) -> list[NamedScore]:

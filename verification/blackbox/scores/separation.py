@@ -14,6 +14,9 @@ Counts = NDArray[np.intp]
 
 # With this many different values of a score or more, chance alone gives about the same clearness.
 _MOST_VALUES = 1000
+# Outputs are sorted by a known score into at most so many bins, of at least so many outputs each,
+# and compared at about three times so many levels.
+_BINS, _FOR_A_BIN, _LEVELS = 64, 25, 24
 
 
 def clearness(p_scores: Array, q_scores: Array) -> float:
@@ -50,10 +53,66 @@ def _entropy(hits: Counts, n: int) -> Array:
     return np.asarray(xlogy(hits, rate) + xlogy(n - hits, 1.0 - rate))
 
 
+def clearness_beyond(p_scores: Array, q_scores: Array, p_known: Array, q_known: Array) -> float:
+    """How clearly scores differ among outputs of which another score says about the same.
+
+    Outputs are sorted into bins by the known score. For each event {score > t}, the numbers from D
+    in the bins are compared with what is expected if the event says nothing beyond the bin, as
+    Mantel and Haenszel do; what counts is the clearest event, less a part of what chance gives.
+
+    Parameters
+    ----------
+    p_scores, q_scores : ndarray, shape (n,) and (m,)
+        Scores of outputs that the score was not learnt from.
+    p_known, q_known : ndarray, shape (n,) and (m,)
+        The known score of the same outputs.
+    """
+    scores, known = np.concatenate([p_scores, q_scores]), np.concatenate([p_known, q_known])
+    count = int(np.clip(len(known) // _FOR_A_BIN, 2, _BINS))
+    edges = np.unique(np.quantile(known, np.arange(1, count) / count, method="inverted_cdf"))
+    bins = np.searchsorted(edges, known, side="left")
+    values = np.unique(scores)
+    if len(values) < 2:
+        return -math.inf
+    levels = values[_spread_out(len(values))]
+    cells = np.searchsorted(levels, scores, side="right")
+    shape = (len(edges) + 1, len(levels) + 1)
+    places = bins * shape[1] + cells
+    hits, every = (
+        np.bincount(part, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        for part in (places[: len(p_scores)], places)
+    )
+    # For each level, outputs from below it.
+    below, all_below = np.cumsum(hits, axis=1)[:, :-1], np.cumsum(every, axis=1)[:, :-1]
+    size, own = every.sum(axis=1, keepdims=True), hits.sum(axis=1, keepdims=True)
+    size_or_one = np.maximum(size, 1.0)
+    expected = (own * all_below / size_or_one).sum(axis=0)
+    variance = (
+        own
+        * (size - own)
+        * all_below
+        * (size - all_below)
+        / size_or_one**2
+        / np.maximum(size - 1.0, 1.0)
+    ).sum(axis=0)
+    gap = np.abs(below.sum(axis=0) - expected)
+    clear = np.zeros(len(levels))
+    np.divide(gap, np.sqrt(variance), out=clear, where=variance > 0.0)
+    chance = math.sqrt(2.0 * math.log(1.0 + min(len(values), _MOST_VALUES)))
+    return float(clear.max()) - 0.5 * chance
+
+
+def _spread_out(count: int) -> Counts:
+    """Places among so many ordered values: evenly spread, and closer together at both ends."""
+    ends = np.unique(np.round(np.geomspace(1, max(1, count - 1), _LEVELS)).astype(np.intp))
+    evenly = np.linspace(1, count - 1, _LEVELS).astype(np.intp)
+    return np.unique(np.concatenate([ends, count - ends, evenly]))
+
+
 def same_order(first: Array, second: Array) -> bool:
     """Whether two scores order outputs in the same way, or in opposite ways, with the same ties."""
     ranks = [np.unique(scores, return_inverse=True)[1] for scores in (first, second)]
     return bool((ranks[0] == ranks[1]).all() or (ranks[0] == ranks[1].max() - ranks[1]).all())
 
 
-__all__ = ["clearness", "same_order"]
+__all__ = ["clearness", "clearness_beyond", "same_order"]
