@@ -41,7 +41,8 @@ from rdpkit.mechanisms.parts.records import Records
 COUNT, WIDTH, CLASSES = 90, 12, 3
 LABELS = np.arange(COUNT) % CLASSES
 TOUCHED = 31  # of class 1
-KINDS = (np.uint8, np.int16, np.float32, np.float64)
+# Bytes, which cannot leave the limits; integers and floats, which can.
+KINDS = (np.uint8, np.int16, np.float64)
 
 
 def features(kind):
