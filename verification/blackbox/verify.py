@@ -243,11 +243,10 @@ def _first_lesson(training: int | None, spending: Spending) -> int:
     """How many runs on each data set of a pair come before the first bet."""
     most = spending.runs_in_time()
     count = training or max(LEAST_TRAINING, min(FIRST_LESSON, most // 8))
-    least = 2 * (count + 1)
-    if most < least:
+    if most < 2 * count:
         raise ValueError(
-            f"Expected at least {least} runs, of which {2 * count} come before the first bet, got "
-            f"{most} (samples, or what the time budget pays for)."
+            f"Expected at least {2 * count} runs, which come before the first bet, got {most} "
+            "(samples, or what the time budget pays for)."
         )
     return count
 

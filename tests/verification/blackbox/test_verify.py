@@ -302,7 +302,7 @@ def test_a_rare_nan_is_found_in_the_test():
         ({"neighbours": "pair"}, "Expected neighbours to be Neighbours"),
         ({"false_alarm_rate": 0.0}, "Expected false_alarm_rate"),
         ({"samples": 10}, r"Expected samples to be an integer in \[42, "),
-        ({"samples": 100, "training": 60}, "Expected at least 122 runs"),
+        ({"samples": 100, "training": 60}, "Expected at least 120 runs"),
         ({"training": 3}, "Expected training"),
         ({"seed": -1}, "Expected seed"),
         ({"time_budget": 0.0}, "Expected time_budget"),

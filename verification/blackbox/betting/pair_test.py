@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
+from scipy.stats import rankdata
 
 from rdpkit.verification.blackbox.betting.lower_bounds import (
     CountedEvent,
@@ -22,7 +23,7 @@ from rdpkit.verification.blackbox.betting.lower_bounds import (
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.runs import MechanismRunner, generator
 from rdpkit.verification.blackbox.scores import NamedScore, TrainingOutputs, candidate_scores
-from rdpkit.verification.estimators.base import Array, Diagnostic, Stop
+from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind, Stop
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
 
@@ -32,8 +33,13 @@ FIRST_LESSON = 256
 """Scores are chosen for the first time, and bets begin, after this many runs on each data set."""
 # The part of the kept outputs that teaches the scores; the rest teaches the bets.
 _TAUGHT = 2.0 / 3.0
-# At each choice of scores this part of the capital is spread as if nothing had been seen.
-_SPREAD_AGAIN = 0.1
+# This part of the capital goes to new scores, divided by how often scores were chosen.
+_SPREAD_AGAIN = 0.2
+# How many bets go on as they are when scores are chosen again. A score that orders some outputs
+# nearly as one of theirs does is not new.
+_CARRIED = 3
+_COMPARED = 2000
+_ALIKE = 0.9995
 # Classifiers are trained on this many outputs for the first time, and again when there are this
 # many times as many.
 _FIRST_FIT = 1024
@@ -71,14 +77,14 @@ class ScoreBets:
     log_prior : float
         The logarithm of its part before anything was bet.
     log_gain : float
-        The logarithm of what a unit of capital that was bet on scores of this name has become.
+        The logarithm of what a unit of capital that was bet on it has become.
     """
 
     score: NamedScore
     test: SequentialTest
     log_weight: float
     log_prior: float
-    log_gain: float
+    log_gain: float = 0.0
 
 
 class PairTest:
@@ -134,6 +140,7 @@ class PairTest:
         self._kept_rows = 0
         self._taught_rows = 0
         self._fitted_rows = 0
+        self._lessons = 0
         self.epsilon_events: list[CountedEvent] = []
         self.mu_events: list[CountedEvent] = []
         self._delta = main_line(claim)[1]
@@ -234,38 +241,59 @@ class PairTest:
         scores = candidate_scores(training, own=self._own, models=models, rng=rng)
         if fitted:
             self._fitted_rows = self._kept_rows
-        else:
-            # A classifier is slow to train, and what it learnt from older outputs stays usable.
-            scores += [slot.score for slot in self.slots if slot.score.family == "learned"]
-        before = {slot.score.name: slot for slot in self.slots}
-        shares = np.array([score.share for score in scores])
-        priors = np.log(shares / shares.sum())
-        known = [before.get(score.name) for score in scores]
-        kept = np.array([-math.inf if slot is None else slot.log_weight for slot in known])
-        if np.isfinite(kept).any():
-            kept = kept - logsumexp(kept) + math.log1p(-_SPREAD_AGAIN)
-            weights = np.logaddexp(kept, priors + math.log(_SPREAD_AGAIN))
-        else:
-            weights = priors
-        self.slots = []
-        for score, slot, weight, prior in zip(scores, known, weights, priors, strict=True):
-            test = SequentialTest(self._claim, false_alarm_rate=0.5)
-            test.prime(score.of(p[cut:]), score.of(q[cut:]))
-            gain = 0.0 if slot is None else slot.log_gain
-            self.slots.append(
-                ScoreBets(
-                    score=score,
-                    test=test,
-                    log_weight=float(weight),
-                    log_prior=float(prior),
-                    log_gain=gain,
-                )
-            )
+        self.slots = self._shared(scores, p[cut:], q[cut:])
         self._choose_events(p[cut:], q[cut:])
         self._next_lesson = max(self.first_lesson, 2 * self._kept_rows)
         if self._next_lesson * p.shape[1] > _MOST_KEPT:
             self._next_lesson = math.inf
             self._kept = []
+
+    def _shared(self, scores: list[NamedScore], p: Array, q: Array) -> list[ScoreBets]:
+        """The capital, shared between bets that go on and bets on scores that are new.
+
+        Outputs p and q, which taught neither, teach the first bets on the new ones.
+        """
+        carried = self._carried()
+        fresh = self._unlike(carried, scores, np.concatenate([p, q]))
+        # What is carried on keeps most of the capital; the later, the more.
+        self._lessons += 1
+        spread = _SPREAD_AGAIN / self._lessons if carried and fresh else float(not carried)
+        total = logsumexp([slot.log_weight for slot in carried]) if carried else 0.0
+        for slot in carried:
+            slot.log_weight += math.log1p(-spread) - float(total)
+        shares = np.array([score.share for score in fresh])
+        for score, prior in zip(fresh, np.log(shares / shares.sum()), strict=True):
+            test = SequentialTest(self._claim, false_alarm_rate=0.5)
+            test.prime(score.of(p), score.of(q))
+            carried.append(
+                ScoreBets(
+                    score=score,
+                    test=test,
+                    log_weight=float(prior) + math.log(spread),
+                    log_prior=float(prior),
+                )
+            )
+        return carried
+
+    def _carried(self) -> list[ScoreBets]:
+        """The bets that go on as they are: those with the most capital, which have begun."""
+        if self._next_lesson <= self.first_lesson:
+            return []
+        going = [slot for slot in self.slots if slot.test.stop is None]
+        return sorted(going, key=lambda slot: -slot.log_weight)[:_CARRIED]
+
+    def _unlike(
+        self, carried: list[ScoreBets], scores: list[NamedScore], rows: Array
+    ) -> list[NamedScore]:
+        """The scores that do not order outputs nearly as one does that is carried on."""
+        some = rows[:: max(1, len(rows) // _COMPARED)]
+        known = np.array([rankdata(slot.score.of(some)) for slot in carried])
+        fresh = []
+        for score in scores:
+            ranks = rankdata(score.of(some))
+            if not any(_correlation(ranks, one) > _ALIKE for one in known):
+                fresh.append(score)
+        return fresh
 
     def _choose_events(self, p: Array, q: Array) -> None:
         """Choose the events whose hits in the outputs to come give the lower bounds."""
@@ -284,17 +312,15 @@ class PairTest:
             counted.append(CountedEvent(column=column, event=found[column][1], choice=choice))
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Diagnostics of the leading score, if all scores have one of that kind.
-
-        If one score lacks a diagnostic, then that score could see enough, and the diagnostic does
-        not explain why the claim survived.
-        """
-        leading = self.leading
-        if leading is None:
+        """Diagnostics of the leading score; that nothing is seen must be so of all scores."""
+        if self.leading is None:
             return ()
-        kinds = [{one.kind for one in slot.test.outcome().diagnostics} for slot in self.slots]
-        found = leading.test.outcome().diagnostics
-        return tuple(one for one in found if all(one.kind in kind for kind in kinds))
+        unseen = DiagnosticKind.NO_SEPARATION
+        blind = all(
+            unseen in {one.kind for one in slot.test.outcome().diagnostics} for slot in self.slots
+        )
+        found = self.leading.test.outcome().diagnostics
+        return tuple(one for one in found if blind or one.kind is not unseen)
 
     def _scored(self, rows: Array) -> Array:
         return np.stack([slot.score.of(rows) for slot in self.slots], axis=1)
@@ -318,6 +344,13 @@ class PairTest:
     def _keep(self, p: Array, q: Array) -> None:
         self._kept.append((p, q))
         self._kept_rows += len(p)
+
+
+def _correlation(one: Array, other: Array) -> float:
+    """The absolute correlation of ranks; 0 if one of them is constant."""
+    if np.ptp(one) == 0.0 or np.ptp(other) == 0.0:
+        return 0.0
+    return abs(float(np.corrcoef(one, other)[0, 1]))
 
 
 __all__ = ["FIRST_LESSON", "PairTest", "ScoreBets", "main_line"]

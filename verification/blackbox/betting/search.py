@@ -22,12 +22,16 @@ from rdpkit.verification.estimators.base import Stop
 # Runs on each data set of a pair after each stage of the search, and how many pairs stay.
 _STAGES = ((64, 8), (256, 3), (1024, 3))
 _LARGEST_PORTION = 16384
+# The capital is looked at this often while the runs on a pair double, and at no fewer new runs than
+# this on each data set.
+_LOOKS_A_DOUBLING, _FEWEST_TO_LOOK = 8, 256
 # How many runs of the clearest pair go with one run of another pair.
-_LEADER_RUNS = 3
+_LEADER_RUNS = 6
 # A pair is worth another look as if its promise were larger by this, over the root of its runs.
 _CURIOSITY = 1.0
-# It becomes the clearest pair only if it would be with a promise that is smaller by this.
-_CAUTION = 3.0
+# It becomes the clearest pair only if it would be with a promise that is smaller by this, because
+# the promise is the largest of many estimates, each with a deviation of about 1.7 over the root.
+_CAUTION = 6.0
 # A pair with records beyond the claimed norm is preferred only if it promises this much more,
 # because one within the norm says more about the code.
 _BEYOND_NORM = 0.4
@@ -103,8 +107,13 @@ class Spending:
 
     def portion(self, test: PairTest, count: int, stage: str) -> None:
         """Make a number of runs on each data set of a pair, or fewer if runs or time end."""
-        if self.stop is not None or count <= 0:
-            return
+        while self.stop is None and count > 0:
+            # The capital is looked at often enough to stop soon after the answer is clear.
+            part = min(count, max(_FEWEST_TO_LOOK, test.runs // _LOOKS_A_DOUBLING))
+            self._part(test, part, stage)
+            count -= part
+
+    def _part(self, test: PairTest, count: int, stage: str) -> None:
         self.report(stage)
         left = (self.most - self.runner.runs) // 2
         in_time = self.runs_in_time() // 2
@@ -179,9 +188,9 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
             alive = alive + _where_noise_is_least(alive, spending, runs=runs, place=len(tests))
         # Ties are decided by the order in which the pairs were given.
         alive = sorted(alive, key=lambda test: -_preference(test))
+        alive = alive[:kept]
         if stage == 0:
             others = alive
-        alive = alive[:kept]
     leader = alive[0]
     if len(tests) == 1:
         others = alive
