@@ -153,9 +153,7 @@ def test_code_does_not_run_unless_it_is_allowed(run, pytester):
 @pytest.mark.parametrize(("std", "outcome"), [(5.0, "passed"), (1.0, "failed")])
 def test_code_is_held_against_its_claim(run, pytester, monkeypatch, std, outcome):
     """Seeded; the honest mechanism is rejected at the rate 0.001 over seeds."""
-    monkeypatch.setattr(
-        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
-    )
+    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
     name = f"mechanism_{outcome}"
     pytester.makepyfile(**{name: MECHANISM.format(std=std)})
     content = GOOD + CODE.replace("mechanism_of_mine", name)
@@ -209,9 +207,7 @@ def test_starting_without_claims_imports_nothing_of_this_project():
 
 @pytest.mark.parametrize("way", ["option", "setting"])
 def test_evidence_adds_up_over_runs(run, pytester, monkeypatch, way):
-    monkeypatch.setattr(
-        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
-    )
+    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
     name = f"mechanism_{way}"
     pytester.makepyfile(**{name: MECHANISM.format(std=5.0)})
     content = GOOD + CODE.replace("mechanism_of_mine", name).replace("seed = 1\n", "")

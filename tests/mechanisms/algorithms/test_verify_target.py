@@ -86,9 +86,7 @@ def test_a_mechanism_passes():
 def test_the_command_rejects_the_listing(options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # They take a second each, and have tests of their own.
-    monkeypatch.setattr(
-        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
-    )
+    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
     (tmp_path / "event.toml").write_text(as_listed.event_file())
     # Nothing but what is learnt: no single release shows what the sum of 64 shows.
     words = [LISTING, *options, "--score", "linear", "--seed", "1", "--jobs", "1"]

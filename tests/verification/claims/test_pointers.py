@@ -318,9 +318,7 @@ def module(tmp_path, monkeypatch):
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(
-        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
-    )
+    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
     return name
 
 

@@ -96,9 +96,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def one_process(monkeypatch):
     """No fresh processes: they take a second each, and have tests of their own."""
-    monkeypatch.setattr(
-        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
-    )
+    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
 
 
 def invoke(*arguments):

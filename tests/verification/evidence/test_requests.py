@@ -54,9 +54,7 @@ def module(tmp_path, monkeypatch):
     (tmp_path / f"{name}.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(
-        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
-    )
+    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
     return name
 
 
@@ -127,6 +125,23 @@ def test_the_line_of_an_audit_repeats_the_test(module, tmp_path, results, name, 
     path = tmp_path / "a.claims.toml"
     path.write_text(text(epsilon="0.80", after=CODE.format(f"{module}:{name}", code)))
     repeated(audited(path), results)
+
+
+def test_a_test_that_new_processes_decided(tmp_path, monkeypatch, results):
+    name = f"seeded_for_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(
+        "import numpy as np\n\nrng = np.random.default_rng(3)\n\n"
+        "def release(dataset, _):\n    return dataset.features.sum() + rng.normal(0.0, 9.0)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    claim = ("--epsilon", "0.5", "--delta", "0", "--adjacency", "add_or_remove_one")
+    options = ("--dimension", "1", "--samples", "2000", "--seed", "4", "--jobs", "1")
+    done = invoke("verify", f"{name}:release", *claim, *options)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("replay"))
+    repeated(line.removeprefix("replay").strip(), results)
+    assert results[0]["runs"] == 0
+    assert results[0]["mistakes"][0]["kind"] == "seed_at_import"
 
 
 def test_the_line_of_an_audit_about_a_number_alone(module, tmp_path, results):

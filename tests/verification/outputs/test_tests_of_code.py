@@ -51,9 +51,7 @@ def module(tmp_path, monkeypatch):
     (tmp_path / f"{name}.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(
-        "rdpkit.verification.blackbox.fresh_processes.fresh_evidence", lambda *_, **__: None
-    )
+    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
     return name
 
 
