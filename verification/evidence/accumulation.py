@@ -82,9 +82,10 @@ def accumulated_test(
 ) -> AccumulatedTest:
     """Test code, and add what it shows to the evidence of earlier tests.
 
-    The test stops as soon as its capital, multiplied with the product of the e-values of earlier
-    tests of the same code, is large enough to reject the claim. What is carried on is the capital
-    at the end, and not the largest: the largest capital is no e-value.
+    The test stops when its capital, multiplied with the product of the e-values of earlier tests of
+    the same code, is large enough to reject the claim, and when it is large enough by itself for
+    the rate of the file. What is carried on is the capital at the end, and not the largest: the
+    largest capital is no e-value.
 
     Guarantee
     ---------

@@ -120,13 +120,16 @@ class Position:
 
     @property
     def rate_of_next_test(self) -> float:
-        """The false-alarm rate at which one more test would reject the claim.
+        """The false-alarm rate of one more test, with which it rejects the claim if that is due.
 
-        A claim that is rejected already is tested again by itself.
+        It is at most the rate of the file, also where less than that is missing: bounds and
+        mistakes that a test reports hold at its own rate. A claim that is rejected already is
+        tested again by itself.
         """
         missing = self.needed if self.rejected else self.needed - self.log_e_value
         # A little is left for rounding.
-        return math.exp(-min(missing, _MOST_NEEDED)) * (1.0 - 1e-9)
+        due = math.exp(-min(max(missing, 0.0), _MOST_NEEDED)) * (1.0 - 1e-9)
+        return min(due, self.false_alarm_rate)
 
     def describe(self) -> str:
         """The evidence in words."""

@@ -91,12 +91,11 @@ def test_tests_of_the_same_code_add_up(module):
 
 
 def test_short_tests_reject_together_what_none_rejects_alone(module):
-    """Seeded: each test stops where the product is enough, and is rejected with it."""
+    """Seeded: the exit status is that of all the evidence."""
     verdicts, totals = [], []
     for seed in range(20, 60):
         found, status = as_json(f"{module}:slight", "--samples", "2400", "--seed", seed)
         evidence = found["evidence"]
-        assert (found["verdict"] == "rejected") == (evidence["verdict"] == "rejected")
         assert status == (evidence["verdict"] == "rejected")
         verdicts.append(evidence["verdict"])
         totals.append(evidence["log_e_value"])

@@ -61,13 +61,20 @@ def test_e_values_of_the_same_code_multiply(path):
 
 def test_a_test_stops_where_all_of_the_evidence_is_enough(path):
     """The rate of a test is 1 / (what its capital still has to reach)."""
-    add(path, 1.5, seed=1)
+    add(path, 0.75, seed=1)
     rate = begin(path).rate_of_next_test
-    assert rate == pytest.approx(math.exp(1.5 - FIRST), rel=1e-8)
-    assert rate < math.exp(1.5 - FIRST)
+    assert rate == pytest.approx(math.exp(0.75 - FIRST), rel=1e-8)
+    assert rate < math.exp(0.75 - FIRST)
     position = add(path, -math.log(rate), seed=2)
     assert position.rejected
     assert position.rate_of_next_test == pytest.approx(math.exp(-FIRST), rel=1e-8)
+
+
+def test_no_test_is_less_strict_than_the_file(path):
+    """What one test reports by itself holds at its own rate, so that is at most the file's."""
+    add(path, FIRST - 0.1, seed=1)
+    assert begin(path).rate_of_next_test == 0.05
+    assert add(path, -1.0, seed=2, highest=0.2).rejected
 
 
 def test_a_seed_counts_once(path):
