@@ -113,7 +113,8 @@ def synthesize(
     With ``added_variance`` nothing of the data. With ``min_eigenvalue``: the covariance of every
     class, in the data *and in every neighbour*, has no eigenvalue below it. For the data themselves
     this is checked. If the check refuses the data, the refusal tells them from a neighbour that is
-    not refused.
+    not refused. The numbers of records in the account must be lower bounds, and data with fewer are
+    refused, too.
 
     Parameters
     ----------
@@ -227,8 +228,12 @@ def _law(
     if isinstance(event, RegularisedSynthesis):
         mean, covariance = _moments(records, label, at_least=event.records)
         return mean, _root(covariance, event.added_variance)
-    if len(records.members[label]) == 0:
-        raise ValueError(f"Expected every class to have a record, got none of class {label}.")
+    if len(records.members[label]) < event.records:
+        raise ValueError(
+            f"Expected at least {event.records} records of class {label}, the number of the "
+            "account, with min_eigenvalue: state lower bounds as counts, or take added_variance, "
+            "which needs none."
+        )
     mean, covariance = _moments(records, label)
     least = event.min_eigenvalue
     smallest = float(np.linalg.eigvalsh(covariance)[0])

@@ -190,6 +190,12 @@ def test_what_is_released_lies_in_the_cube():
     assert abs((np.abs(rows) == 1.0).mean() - 0.3173) < 5 * math.sqrt(0.22 / 2000)
 
 
+def test_the_paper_s_own_release_is_not_accounted_for_with_more_records_than_there_are():
+    with pytest.raises(ValueError, match="at least 1001 records of class 1"):
+        made(min_eigenvalue=0.09, counts=[1000, 1001])
+    assert made(min_eigenvalue=0.09, counts=[1000, 900]).features.shape == (6, 2)
+
+
 def test_a_covariance_below_the_bound_is_refused_before_anything_is_drawn():
     with pytest.raises(ValueError, match="covariance of class 0 to have no eigenvalue below"):
         made(min_eigenvalue=0.5)
