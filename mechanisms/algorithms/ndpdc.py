@@ -213,8 +213,7 @@ def synthesize(
     -------
     The class sizes from which the sampling probabilities are computed are public numbers, or noisy
     ones that the guarantee pays for; they need not be right. Rounding inside of the extractor moves
-    no sum by more than 1e-4 of ``clip_norm``, the margin
-    that is kept free for it.
+    no sum by more than 1e-4 of ``clip_norm``, the margin that is kept free for it.
 
     Parameters
     ----------

@@ -253,7 +253,7 @@ class Mechanism:
         values : mapping
             As :meth:`check` returns them, without the noise.
         class_sizes : tuple of int
-            Records of each class.
+            Records of each class: public or noisy numbers, because the noise depends on them.
         dimension : int
             Features of a record.
         **question

@@ -110,6 +110,24 @@ def test_soft_labels_are_the_shares_of_the_classes_in_the_mixture():
     assert len(np.unique(shares, axis=0)) > 5
 
 
+def test_records_that_are_missing_are_zeros_in_features_and_labels():
+    records = Records(
+        features=np.eye(3)[[0, 1, 2, 0, 1]],
+        labels=np.array([0, 1, 2, 0, 1]),
+        classes=3,
+        scaling=public_scaling(),
+        box=dpmix.UNIT_BOX,
+    )
+    event = rdpkit.DPMix(
+        population_size=8, releases=50, order_of_mixture=4, feature_dimension=3, label_dimension=3,
+        feature_noise=1e-9, label_noise=1e-9,
+    )  # fmt: skip
+    ((means, soft),) = dpmix.batches(records, event=event, noise=NoiseSource.seeded(2))
+    np.testing.assert_allclose(means, soft, atol=2e-8)
+    # Of 8 places 4 are drawn, and 3 are empty.
+    assert set(np.round(soft.sum(axis=1) * 4).tolist()) == {1.0, 2.0, 3.0, 4.0}
+
+
 def test_the_noise_has_the_stated_size():
     """Seeded; with another seed one of the two fails in 12 of 10 million cases."""
     one = made(releases=2000, feature_noise=30.0, label_noise=20.0, dtype=np.float64)

@@ -303,3 +303,57 @@ def test_the_stated_epsilon_holds_whatever_the_true_count_is(others, forward):
 def test_without_the_shortfall_or_the_payment_it_would_not_hold():
     # Every number of records is taken for a lower bound on itself, and nothing is paid.
     assert excess(2, forward=True, less=0, paid=0.0) > DELTA
+
+
+@functools.cache
+def own_epsilon_of_two(sizes: tuple[int, ...]) -> float:
+    parts = [
+        rdpkit.FixedSizeSampledGaussian(
+            noise_std=NOISE, record_norm=1.0, sample_size=SAMPLE, population_size=size,
+            release="mean",
+        )
+        for size in sizes
+    ]  # fmt: skip
+    delta = (1.0 - POLICY.share_of_delta) * DELTA
+    event = rdpkit.Parallel(events=parts)
+    return rdpkit.epsilon(event, delta=delta, adjacency=REPLACE, bound="pld-upper").epsilon
+
+
+def excess_of_a_move(others: tuple[int, int], *, less: int, paid: float) -> float:
+    """As :func:`excess`, for a record that leaves one class and joins another."""
+    ratio = math.exp(-1.0 / POLICY.scale(REPLACE))
+    total = 0.0
+    step = (GRID[1] - GRID[0]) * 30
+    for noisy in np.ndindex(41, 41):
+        counts = np.array(noisy) - 20 + others
+        bounds = counts - less
+        enough = [min(bound, 9) for bound in bounds if bound > SAMPLE]
+        instead = min(enough, default=SAMPLE + 1)
+        # Bounds above 9 are beyond what both data sets have, which is the failure that delta pays.
+        sizes = sorted(min(b, 9) if b > SAMPLE else instead for b in bounds)
+        laws = []
+        for there in ((True, False), (False, True)):
+            chance = 1.0
+            density = np.ones((1, 1))
+            for label in (0, 1):
+                have = others[label] + there[label]
+                chance *= (1.0 - ratio) / (1.0 + ratio) * ratio ** abs(int(counts[label]) - have)
+                one = released(int(bounds[label]), others[label], with_record=there[label])[::30]
+                density = density * (one[:, None] if label == 0 else one[None, :])
+            laws.append(chance * density)
+        epsilon = paid + own_epsilon_of_two(tuple(int(size) for size in sizes))
+        total += np.maximum(laws[0] - math.exp(epsilon) * laws[1], 0.0).sum() * step**2
+    return total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("others", [(0, 0), (2, 2), (1, 6), (6, 1), (7, 7)])
+def test_the_stated_epsilon_holds_where_a_record_moves_to_another_class(others):
+    """By sums over a grid of two releases, one of each class; the other direction is the mirror."""
+    less = shortfall(POLICY.scale(REPLACE), POLICY.share_of_delta * DELTA)
+    assert excess_of_a_move(others, less=less, paid=1.0) <= DELTA
+
+
+@pytest.mark.slow
+def test_a_move_would_not_be_covered_without_the_shortfall_or_the_payment():
+    assert excess_of_a_move((2, 2), less=0, paid=0.0) > DELTA
