@@ -52,16 +52,22 @@ def directions(training: TrainingOutputs) -> list[tuple[str, Array]]:
         found.append((name, weights))
     for places in blocks:
         if len(places) == places.shape[1] > 1:
-            products = np.zeros((len(places), len(places)))
-            for sign, record in ((1.0, first), (-1.0, second)):
-                if record is not None:
-                    size = float(np.abs(record).max()) or 1.0
-                    products += sign * np.outer(record / size, record / size)
+            products = _products(first, second, features=len(places))
             weights = np.zeros(width)
             weights[places] = products
             found.append(("the products of the records", weights))
     sized = [(name, np.abs(weights).max(), weights) for name, weights in found]
     return [(name, weights / size) for name, size, weights in sized if size > 0.0]
+
+
+def _products(first: Array | None, second: Array | None, *, features: int) -> Array:
+    """The difference of the records' products, in units of their largest coordinate."""
+    records = [np.zeros(features) if one is None else one for one in (first, second)]
+    size = max(float(np.abs(one).max()) for one in records) or 1.0
+    return np.asarray(
+        np.outer(records[0] / size, records[0] / size)
+        - np.outer(records[1] / size, records[1] / size)
+    )
 
 
 def _vectors(first: Array | None, second: Array | None) -> list[tuple[str, Array]]:

@@ -59,7 +59,7 @@ _SCREENED: tuple[tuple[Family, int], ...] = (
     (record_scores, 2),
 )
 # Scores are screened on at most this many values of each side.
-_MOST_SCREENED = 2**22
+_MOST_SCREENED = 2**21
 # A score enters if it is clear by this much beyond what the clearest shift of the mean says.
 _LEAST_CLEAR = 1.5
 # A score explains a rejection only if it is clear by this much beyond what others explain.
@@ -97,18 +97,18 @@ def candidate_scores(
     """
     with _one_thread():
         found = [] if own is None else [own]
-        learnt: dict[Family, list[NamedScore]] = {}
+        learnt = _Learnt(training)
         for family, most in _ALWAYS:
-            learnt[family] = family(training)
-            found += learnt[family][:most]
+            found += learnt.scores(family)[:most]
         if own is None:
             found += row_scores(training)
         found += learned_scores(training, models=models, rng=rng)
         found = _different(found, training)
         test = training.half(1).within(_MOST_SCREENED)
         if test.runs:
-            screen = _screen(training.half(0), test, own)
-            found += _screened(training, found, learnt, screen)
+            of_half = _Learnt(training.half(0))
+            screen = _screen(of_half, test, own)
+            found += _screened(found, learnt, of_half, screen)
             found = _explained(_different(found, training)[:MOST_SCORES], screen)
     if not found:
         found = [NamedScore(name="nothing varies", score=_Nothing(), family="linear")]
@@ -122,6 +122,20 @@ class _Nothing:
 
     def __call__(self, outputs: Array, /) -> Array:
         return np.zeros(len(outputs))
+
+
+class _Learnt:
+    """Scores of families that were learnt from the same outputs, each family once."""
+
+    def __init__(self, training: TrainingOutputs) -> None:
+        self._training = training
+        self._found: dict[Family, list[NamedScore]] = {}
+
+    def scores(self, family: Family) -> list[NamedScore]:
+        """The scores of a family."""
+        if family not in self._found:
+            self._found[family] = family(self._training)
+        return self._found[family]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -142,19 +156,19 @@ class _Screen:
         return max(more, clearness_beyond(p, q, p_known, q_known))
 
 
-def _screen(learn: TrainingOutputs, test: TrainingOutputs, own: NamedScore | None) -> _Screen:
+def _screen(of_half: _Learnt, test: TrainingOutputs, own: NamedScore | None) -> _Screen:
     """The screen of scores that were learnt from one half of the outputs, on the other half."""
     plain = [] if own is None else [own]
     for family in (linear_scores, difference_scores, row_scores):
-        plain += family(learn)[:2]
+        plain += of_half.scores(family)[:2]
     known = max(plain, key=lambda one: clearness(one.of(test.p), one.of(test.q)), default=None)
     return _Screen(test=test, known=known)
 
 
 def _screened(
-    training: TrainingOutputs,
     found: list[NamedScore],
-    learnt: dict[Family, list[NamedScore]],
+    learnt: _Learnt,
+    of_half: _Learnt,
     screen: _Screen,
 ) -> list[NamedScore]:
     """Scores that separate the second half of the outputs after learning from the first.
@@ -167,17 +181,17 @@ def _screened(
     for family, most in _SCREENED if room > 0 else ():
         measured = [
             (screen.clear(one), family, one.name)
-            for one in family(training.half(0))
+            for one in of_half.scores(family)
             if one.name not in known
         ]
         clear += sorted(measured, key=lambda entry: -entry[0])[:most]
     chosen = [entry for entry in clear if entry[0] >= _LEAST_CLEAR]
     chosen = sorted(chosen, key=lambda entry: -entry[0])[:room]
-    for _, family, _ in chosen:
-        if family not in learnt:
-            learnt[family] = family(training)
-    whole = {family: {one.name: one for one in scores} for family, scores in learnt.items()}
-    return [whole[family][name] for _, family, name in chosen if name in whole[family]]
+    whole = [
+        next((one for one in learnt.scores(family) if one.name == name), None)
+        for _, family, name in chosen
+    ]
+    return [one for one in whole if one is not None]
 
 
 def _explained(scores: list[NamedScore], screen: _Screen) -> list[NamedScore]:

@@ -1,0 +1,72 @@
+"""Scores of repeated values."""
+
+import numpy as np
+import pytest
+
+from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.scores.atoms import atom_scores, hashes_of
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+
+
+def training(p, q):
+    return TrainingOutputs(p=p, q=q, shapes=((p.shape[1],),))
+
+
+def draws(seed, chances, runs=2000):
+    return np.random.default_rng(seed).choice(len(chances), size=(runs, 1), p=chances) * 1.0
+
+
+def test_the_score_is_the_logarithm_of_the_ratio_of_probabilities():
+    one, two = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    (score,) = atom_scores(training(draws(1, one, 20_000), draws(2, two, 20_000)))
+    found = score.of(np.array([[0.0], [1.0], [2.0], [0.5], [7.0], [-1.0]]))
+    assert found[:3] == pytest.approx(np.log(one / two), abs=0.05)
+    # What was never seen says nothing.
+    assert found[3:].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_sides_of_different_sizes():
+    one, two = np.array([0.7, 0.3]), np.array([0.3, 0.7])
+    (score,) = atom_scores(training(draws(1, one, 20_000), draws(2, two, 5000)))
+    found = score.of(np.array([[0.0], [1.0]]))
+    assert found == pytest.approx(np.log(one / two), abs=0.1)
+
+
+def test_noise_has_no_atoms():
+    rng = np.random.default_rng(1)
+    assert atom_scores(training(rng.normal(size=(500, 4)), rng.normal(size=(500, 4)))) == []
+    # A constant has one, and says nothing either.
+    assert atom_scores(training(np.ones((500, 2)), np.ones((500, 2)))) == []
+
+
+def test_a_value_among_noise_is_an_atom():
+    rng = np.random.default_rng(1)
+    p, q = rng.normal(size=(2000, 30)), rng.normal(size=(2000, 30))
+    p[:60, 17] = 0.1
+    (score, *_) = atom_scores(training(p, q))
+    rows = np.zeros((2, 30))
+    rows[0, 17] = 0.1
+    found = score.of(rows)
+    assert found[0] > 3.0
+    assert found[1] == 0.0
+    assert score.explanation.kind is MistakeKind.CATEGORIES_TOO_LIKELY
+    assert "Output 17 was 0.1 in 60 of 2000 runs on D and in 0 of 2000" in score.explanation.message
+
+
+def test_small_differences_of_several_columns_add_up():
+    rng = np.random.default_rng(1)
+    p, q = ((rng.random((4000, 20)) < chance) * 1.0 for chance in (0.6, 0.5))
+    found = {one.name: one for one in atom_scores(training(p, q))}
+    score = found["repeated values of columns"]
+    fresh = [(rng.random((4000, 20)) < chance) * 1.0 for chance in (0.6, 0.5)]
+    values = [score.of(side) for side in fresh]
+    gap = (values[0].mean() - values[1].mean()) / values[1].std()
+    assert gap == pytest.approx(0.1 / 0.5 * np.sqrt(20), abs=0.1)
+
+
+def test_hashes_tell_rows_apart():
+    # All rows of three small numbers, whose last bits are all zeros.
+    grid = np.stack(np.meshgrid(*[np.arange(-10.0, 11.0)] * 3), axis=-1).reshape(-1, 3)
+    assert len(np.unique(hashes_of(grid))) == len(grid)
+    assert hashes_of(np.array([[0.0, 1.0]])) == hashes_of(np.array([[-0.0, 1.0]]))
+    assert hashes_of(np.array([[2.0, 1.0]])) != hashes_of(np.array([[1.0, 2.0]]))
