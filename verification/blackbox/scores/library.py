@@ -1,10 +1,11 @@
 """The scores to test, from outputs of past runs.
 
 Each family sees one kind of leak. Those that suit most mechanisms are always tested: a given score,
-linear scores, the difference of the records, exact structure, sums of rows, learnt classifiers and
-the distance to the record. The others enter if they separate outputs that they were not learnt
-from, beyond what a shift of the mean shows; the clearest come first. A score that sees nothing
-costs its share of the bettor's capital, and the time to compute it.
+linear scores, the difference of the records, exact structure, sums of rows, learnt classifiers, the
+distance to the record and, where there are categories, repeated values. The others enter if they
+separate outputs that they were not learnt from, beyond what a shift of the mean shows; the clearest
+come first. A score that sees nothing costs its share of the bettor's capital, and the time to
+compute it.
 """
 
 from __future__ import annotations
@@ -100,6 +101,8 @@ def candidate_scores(
         learnt = _Learnt(training)
         for family, most in _ALWAYS:
             found += learnt.scores(family)[:most]
+        if not training.is_number.all():
+            found += learnt.scores(atom_scores)[:1]
         if own is None:
             found += row_scores(training)
         found += learned_scores(training, models=models, rng=rng)

@@ -165,6 +165,12 @@ def test_codes_of_categories_are_only_compared():
     assert again[0].of(renamed[0]).tolist() == found[0].of(p).tolist()
 
 
+def test_categories_are_counted_before_a_difference_is_clear():
+    rng = np.random.default_rng(1)
+    p, q = (rng.integers(4, size=(170, 1)) * 1e9 for _ in range(2))
+    assert [one.family for one in scores_of(p, q, is_number=np.array([False]))] == ["atoms"]
+
+
 def test_without_numbers_and_atoms_there_is_still_a_score():
     found = scores_of(np.zeros((30, 1)), np.zeros((30, 1)), is_number=np.array([False]))
     assert len(found) == 1
