@@ -117,6 +117,7 @@ def repeated(line, results):
             "dimension = 2\nneighbours = 'random'\nrecord_norm = 0.7\nsamples = 9000\npairs = 3\n"
             "classes = 2\nrecords = 4\nscores = ['linear']",
         ),
+        ("good", "samples = 6000\nscores = ['linear']\npairs = 3"),
         # How many runs a second pays for depends on the machine; the line says how many there were.
         ("good", "dimension = 1\ntime_budget = 1"),
     ],
