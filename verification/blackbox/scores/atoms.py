@@ -24,6 +24,8 @@ Hashes = NDArray[np.uint64]
 _MOST_VALUES = 2**21
 # A naive Bayes score uses at most this many columns, and each has at most so many atoms.
 _MOST_COLUMNS, _MOST_ATOMS = 64, 4096
+# Of wider releases, this many columns are looked at, evenly spread.
+_MOST_SCREENED = 4096
 # A column is a part of whole rows if at least this share of its values repeats.
 _DISCRETE = 0.5
 # A column counts if its atoms differ by this many standard errors.
@@ -186,9 +188,10 @@ def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
         The outputs to learn from.
     """
     some = training.within(_MOST_VALUES)
+    width = training.p.shape[1]
     screened = {
         column: found
-        for column in range(training.p.shape[1])
+        for column in np.unique(np.linspace(0, width - 1, min(width, _MOST_SCREENED)).astype(int))
         if (found := _counted(some.p[:, column], some.q[:, column])) is not None
     }
     order = sorted(screened, key=lambda column: (-screened[column].clearness, column))

@@ -17,6 +17,8 @@ from rdpkit.verification.estimators.base import Array, OutputScore
 
 # Directions are looked for among at most this many columns.
 _MOST_COLUMNS = 256
+# The products of at most this many columns are compared to choose these.
+_MOST_COMPARED = 2048
 # Rows times the square of columns, at most, for a covariance.
 _MOST_PRODUCTS = 1e9
 _FEWEST = 50
@@ -26,6 +28,8 @@ _FURTHEST = 8.0
 _DIRECTIONS = 4
 # A direction counts if its variances differ by this many standard errors.
 _CLEAR = 2.5
+# A covariance is made from at most this many values of each side.
+_MOST_WIDE = 2**23
 # Squares are learnt from at most this many values of each side.
 _MOST_VALUES = 2**21
 # An explanation is made from at most this many outputs of each side.
@@ -156,8 +160,7 @@ def _of_directions(training: TrainingOutputs, units: Standard) -> Quadratic | No
     the other way round.
     """
     halves = [training.half(which) for which in (0, 1)]
-    some = [half.thinned(int(_MOST_PRODUCTS / len(units.columns) ** 2)) for half in halves]
-    some = [half.thinned(_most_rows(len(units.columns))) for half in some]
+    some = [half.within(_MOST_WIDE).thinned(_most_rows(_MOST_COLUMNS)) for half in halves]
     chosen = units.of(_columns(some[0], units))
     sides = [[chosen(side) for side in (half.p, half.q)] for half in some]
     found, weights = [], []
@@ -180,7 +183,7 @@ def _of_directions(training: TrainingOutputs, units: Standard) -> Quadratic | No
 
 
 def _most_rows(columns: int) -> int:
-    return max(_FEWEST, int(_MOST_PRODUCTS / min(columns, _MOST_COLUMNS) ** 2))
+    return max(_FEWEST, int(_MOST_PRODUCTS / columns**2))
 
 
 def _columns(training: TrainingOutputs, units: Standard) -> NDArray[np.intp]:
@@ -188,7 +191,12 @@ def _columns(training: TrainingOutputs, units: Standard) -> NDArray[np.intp]:
     width = len(units.columns)
     if width <= _MOST_COLUMNS:
         return np.arange(width)
-    p, q = (units(side).astype(np.float32) for side in (training.p, training.q))
+    some = training.thinned(_most_rows(min(width, _MOST_COMPARED)))
+    p, q = (units(side).astype(np.float32) for side in (some.p, some.q))
+    if width > _MOST_COMPARED:
+        squares = np.abs((p**2).mean(axis=0) - (q**2).mean(axis=0))
+        clearest = np.sort(np.argsort(-squares, kind="stable")[:_MOST_COMPARED])
+        return clearest[_columns(training, units.of(clearest))]
     difference = p.T @ p / np.float32(len(p)) - q.T @ q / np.float32(len(q))
     strength = np.abs(difference).max(axis=0) + np.abs(np.diagonal(difference))
     return np.sort(np.argsort(-strength, kind="stable")[:_MOST_COLUMNS])

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs, thinned
 from rdpkit.verification.estimators.base import Array
 
-# Centres and scales are computed from at most this many outputs of each side.
-_MOST_ROWS = 1000
+# Centres and scales are computed from at most this many outputs, and values, of each side, but from
+# no fewer outputs than this.
+_MOST_ROWS, _MOST_VALUES, _FEWEST = 1000, 2**22, 50
 # The standard deviation of a normal distribution over its median absolute deviation.
 _NORMAL = 1.4826
 _LARGEST = 1e300
@@ -67,7 +68,8 @@ def standard(training: TrainingOutputs, *, furthest: float = 1e6) -> Standard:
     furthest : float
         Where standard units are clipped.
     """
-    rows = np.concatenate([thinned(side, _MOST_ROWS) for side in (training.p, training.q)])
+    most = max(_FEWEST, min(_MOST_ROWS, _MOST_VALUES // max(1, training.p.shape[1])))
+    rows = np.concatenate([thinned(side, most) for side in (training.p, training.q)])
     columns = training.numbers
     rows = np.clip(rows[:, columns], -_LARGEST, _LARGEST)
     centre = np.median(rows, axis=0)

@@ -151,6 +151,18 @@ def test_scores_are_finite_for_any_outputs(kind, runs):
                 assert np.isfinite(one.of(outputs)).all(), one.name
 
 
+def test_very_wide_releases():
+    # A shift of a few columns and a larger variance of others, in 40,000 columns.
+    p, q, p_test, q_test = (noise(seed, 100, 40_000) for seed in range(4))
+    for side in (p, p_test):
+        side[:, 5] += 3.0
+        side[:, 7_000:7_100] *= 3.0
+    scores = scores_of(p, q)
+    gaps = [one.of(p_test).mean() - one.of(q_test).mean() for one in scores]
+    spreads = [one.of(p_test).std() + one.of(q_test).std() for one in scores]
+    assert max(np.abs(gaps) / spreads) > 1.2
+
+
 def test_codes_of_categories_are_only_compared():
     # The codes are large and random; what is said of them must not depend on their values.
     rng = np.random.default_rng(1)
