@@ -58,6 +58,12 @@ class SequentialTest:
     false_alarm_rate : float
         In (0, 1).
 
+    Attributes
+    ----------
+    caution : float
+        A witness that is clear by so many standard deviations gets half of the usual bet, one that
+        is less clear gets less. It may be changed between updates.
+
     Examples
     --------
     >>> import numpy as np
@@ -73,6 +79,7 @@ class SequentialTest:
     def __init__(self, claim: PrivacyClaim, *, false_alarm_rate: float) -> None:
         self._claim: PrivacyClaim = _validate.one_of_a_kind("claim", claim, PrivacyClaim)
         self._rate = _validate.open_probability("false_alarm_rate", false_alarm_rate)
+        self.caution = 0.0
         self._p = _Store()
         self._q = _Store()
         self._log_capital = 0.0
@@ -236,9 +243,20 @@ class SequentialTest:
         size = min(self._p.size, self._q.size)
         # A bet is fair only for the ratio of sizes that it was made for.
         if self._bet is None or size >= self._next_bet or self._bet.ratio != ratio:
-            self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=BOLDNESS)
+            boldness = self._boldness(size)
+            self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=boldness)
             self._next_bet = size + _BET_AGAIN
         return self._bet
+
+    def _boldness(self, size: int) -> float:
+        """The part of the best bet to place, less where the witness may owe its clarity to chance.
+
+        A witness is the clearest of many, and so it is clear by some deviations by chance alone.
+        """
+        squared = max(0.0, self._clarity) ** 2 * size
+        if squared == 0.0 or self.caution == 0.0:
+            return BOLDNESS
+        return BOLDNESS * squared / (squared + self.caution**2)
 
     def _learn(self, size: int) -> None:
         ratio = self._p.size / self._q.size

@@ -33,8 +33,8 @@ FIRST_LESSON = 256
 """Scores are chosen for the first time, and bets begin, after this many runs on each data set."""
 # The part of the kept outputs that teaches the scores; the rest teaches the bets.
 _TAUGHT = 2.0 / 3.0
-# This part of the capital goes to new scores, divided by how often scores were chosen.
-_SPREAD_AGAIN = 0.2
+# This part of the capital goes to new scores as long as nothing was won on the pair.
+_SPREAD_AGAIN = 0.5
 # How many bets go on as they are when scores are chosen again. A score that orders some outputs
 # nearly as one of theirs does is not new.
 _CARRIED = 3
@@ -140,7 +140,7 @@ class PairTest:
         self._kept_rows = 0
         self._taught_rows = 0
         self._fitted_rows = 0
-        self._lessons = 0
+        self._log_gain = 0.0
         self.epsilon_events: list[CountedEvent] = []
         self.mu_events: list[CountedEvent] = []
         self._delta = main_line(claim)[1]
@@ -188,7 +188,7 @@ class PairTest:
             slot.test.stop is Stop.CLEARED for slot in self.slots
         )
 
-    def bet(self, count: int, *, log_needed: float) -> float:
+    def bet(self, count: int, *, log_needed: float, caution: float) -> float:
         """Make runs on both data sets, bet on them, and return the logarithm of the factor.
 
         Parameters
@@ -197,7 +197,11 @@ class PairTest:
             Runs on each data set.
         log_needed : float
             The logarithm of the factor with which the claim would be rejected.
+        caution : float
+            How many standard deviations clear a score has to be for half of the usual bet.
         """
+        for slot in self.slots:
+            slot.test.caution = caution
         learning = self._next_lesson < math.inf
         scores = None if learning else [slot.score for slot in self.slots]
         p, q = self._runner.draw(
@@ -255,9 +259,9 @@ class PairTest:
         """
         carried = self._carried()
         fresh = self._unlike(carried, scores, np.concatenate([p, q]))
-        # What is carried on keeps most of the capital; the later, the more.
-        self._lessons += 1
-        spread = _SPREAD_AGAIN / self._lessons if carried and fresh else float(not carried)
+        # The more was won on this pair, the more is kept by the bets that won it.
+        spread = _SPREAD_AGAIN * math.exp(-max(0.0, self._log_gain))
+        spread = spread if carried and fresh else float(not carried)
         total = logsumexp([slot.log_weight for slot in carried]) if carried else 0.0
         for slot in carried:
             slot.log_weight += math.log1p(-spread) - float(total)
@@ -336,6 +340,7 @@ class PairTest:
             gains.append(slot.test.log_e_value - before)
         weights = np.array([slot.log_weight for slot in self.slots]) + np.array(gains)
         factor = float(logsumexp(weights))
+        self._log_gain += factor
         for slot, weight, gain in zip(self.slots, weights, gains, strict=True):
             slot.log_weight = float(weight) - factor
             slot.log_gain += gain

@@ -35,6 +35,10 @@ _CAUTION = 6.0
 # A pair with records beyond the claimed norm is preferred only if it promises this much more,
 # because one within the norm says more about the code.
 _BEYOND_NORM = 0.4
+OF_THE_CLEAREST = 1.0
+"""How many standard deviations clear a score of the clearest pair is for half of the usual bet."""
+# The same for other pairs. There are many, and what is lost by betting on chance on each adds up.
+_OF_OTHERS = 5.0
 # Runs on each data set that a pair can be tested with; fewer pairs are tried if time is short.
 _RUNS_A_PAIR = 500
 
@@ -105,15 +109,17 @@ class Spending:
                 )
             )
 
-    def portion(self, test: PairTest, count: int, stage: str) -> None:
+    def portion(
+        self, test: PairTest, count: int, stage: str, *, caution: float = OF_THE_CLEAREST
+    ) -> None:
         """Make a number of runs on each data set of a pair, or fewer if runs or time end."""
         while self.stop is None and count > 0:
             # The capital is looked at often enough to stop soon after the answer is clear.
             part = min(count, max(_FEWEST_TO_LOOK, test.runs // _LOOKS_A_DOUBLING))
-            self._part(test, part, stage)
+            self._part(test, part, stage, caution)
             count -= part
 
-    def _part(self, test: PairTest, count: int, stage: str) -> None:
+    def _part(self, test: PairTest, count: int, stage: str, caution: float) -> None:
         self.report(stage)
         left = (self.most - self.runner.runs) // 2
         in_time = self.runs_in_time() // 2
@@ -121,7 +127,9 @@ class Spending:
         in_time = max(in_time, 0 if self.runner.runs else 1)
         possible = min(count, left, in_time)
         if possible > 0:
-            self._log_main += test.bet(possible, log_needed=self._log_main_needed())
+            self._log_main += test.bet(
+                possible, log_needed=self._log_main_needed(), caution=caution
+            )
             self._look()
         if possible < count and self.stop is None:
             self.stop = Stop.EXHAUSTED
@@ -175,7 +183,7 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
     for stage, (runs, kept) in enumerate(_STAGES if len(tests) > 1 else ()):
         for test in list(alive):
             try:
-                spending.portion(test, runs - test.runs, "searching")
+                spending.portion(test, runs - test.runs, "searching", caution=_OF_OTHERS)
             except MechanismError as error:
                 if stage > 0 or len(alive) == 1:
                     raise
@@ -207,7 +215,7 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
             if portion > behind:
                 break
             behind -= portion
-            spending.portion(other, portion, "testing")
+            spending.portion(other, portion, "testing", caution=_OF_OTHERS)
         leader = max(
             (test for test in others if test.runs >= _STAGES[-1][0] or test is leader),
             key=lambda test: _preference(test) - _CAUTION / math.sqrt(test.runs),

@@ -2,10 +2,10 @@
 
 Each family sees one kind of leak. Those that suit most mechanisms are always tested: a given score,
 linear scores, the difference of the records, exact structure, sums of rows, learnt classifiers, the
-distance to the record and, where there are categories, repeated values. The others enter if they
-separate outputs that they were not learnt from, beyond what a shift of the mean shows; the clearest
-come first. A score that sees nothing costs its share of the bettor's capital, and the time to
-compute it.
+distance to the record, and repeated values where there are categories or rare coincidences. The
+others enter if they separate outputs that they were not learnt from, beyond what a shift of the
+mean shows; the clearest come first. A score that sees nothing costs its share of the bettor's
+capital, and the time to compute it.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ _MOST_SCREENED = 2**21
 _LEAST_CLEAR = 1.5
 # A score explains a rejection only if it is clear by this much beyond what others explain.
 _EXPLAINING = 3.0
+# Repeated values among numbers are tested if the outputs that they were learnt from differ by this.
+_RARE_ATOMS = 2.0
 # A record that is released is also a repeated value, and the record is the better explanation.
 _PREFERRED = 1.25
 # A score is clearer than another if it is by this factor.
@@ -101,8 +103,7 @@ def candidate_scores(
         learnt = _Learnt(training)
         for family, most in _ALWAYS:
             found += learnt.scores(family)[:most]
-        if not training.is_number.all():
-            found += learnt.scores(atom_scores)[:1]
+        found += _atoms(learnt, training)
         if own is None:
             found += row_scores(training)
         found += learned_scores(training, models=models, rng=rng)
@@ -117,6 +118,19 @@ def candidate_scores(
         found = [NamedScore(name="nothing varies", score=_Nothing(), family="linear")]
     total = math.fsum(one.share for one in found)
     return [dataclasses.replace(one, share=one.share / total) for one in found]
+
+
+def _atoms(learnt: _Learnt, training: TrainingOutputs) -> list[NamedScore]:
+    """The score of repeated values, where there are categories, or where they are clear.
+
+    A value that comes again among numbers with noise is rare, so half of the outputs may not show
+    it often enough.
+    """
+    first = learnt.scores(atom_scores)[:1]
+    if training.is_number.all():
+        p, q = training.p, training.q
+        return [one for one in first if clearness(one.of(p), one.of(q)) >= _RARE_ATOMS]
+    return first
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
