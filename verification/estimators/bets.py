@@ -38,7 +38,7 @@ BOLDNESS = 0.5
 """The part of the best bet that a sequential test places."""
 KEPT = 0.02
 """The part of the capital that remains after the worst possible outputs."""
-UNSEEN = 1.0
+UNSEEN = 0.5
 """The worst cell is counted as if it had been seen this many times more, in case it is rare."""
 
 

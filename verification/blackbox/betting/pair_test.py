@@ -238,10 +238,12 @@ class PairTest:
             is_number=layout.is_number,
             shapes=layout.parts,
             pair=self.pair,
+            name=layout.name,
         )
         rng = generator(self._runner.seed, _LEARNING, self.place, len(p))
         fitted = self._kept_rows >= max(_FIRST_FIT, _FIT_AGAIN * self._fitted_rows)
-        models = self._models if fitted else ()
+        # A single number is its own score, or its distance from something; the others see that.
+        models = self._models if fitted and p.shape[1] > 1 else ()
         scores = candidate_scores(training, own=self._own, models=models, rng=rng)
         if fitted:
             self._fitted_rows = self._kept_rows

@@ -26,7 +26,7 @@ _LARGEST_PORTION = 16384
 # this on each data set.
 _LOOKS_A_DOUBLING, _FEWEST_TO_LOOK = 8, 256
 # How many runs of the clearest pair go with one run of another pair.
-_LEADER_RUNS = 6
+_LEADER_RUNS = 4
 # A pair is worth another look as if its promise were larger by this, over the root of its runs.
 _CURIOSITY = 1.0
 # It becomes the clearest pair only if it would be with a promise that is smaller by this, because
@@ -196,9 +196,9 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
             alive = alive + _where_noise_is_least(alive, spending, runs=runs, place=len(tests))
         # Ties are decided by the order in which the pairs were given.
         alive = sorted(alive, key=lambda test: -_preference(test))
-        alive = alive[:kept]
         if stage == 0:
             others = alive
+        alive = alive[:kept]
     leader = alive[0]
     if len(tests) == 1:
         others = alive

@@ -211,7 +211,7 @@ def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
         )
         for column in order
     }
-    first = _explained(counted[order[0]], f"Output {order[0]}")
+    first = _explained(counted[order[0]], f"Output {training.name(order[0])}")
     scores = [
         NamedScore(
             name="repeated values of a column",

@@ -152,7 +152,7 @@ def _seen(one: Singles, two: Singles, level: float) -> float:
 def _explained(training: TrainingOutputs, score: PairProducts) -> Explanation:
     upper = np.abs(np.triu(score.weights, 1))
     first, second = np.unravel_index(int(np.argmax(upper)), upper.shape)
-    columns = score.standard.columns[[first, second]]
+    columns = [training.name(int(column)) for column in score.standard.columns[[first, second]]]
     clearest = score.standard.of(np.array([first, second], dtype=np.intp))
     means = [
         float(np.prod(_unit(clearest, side, signs=score.signs), axis=1).mean())

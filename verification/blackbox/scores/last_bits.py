@@ -134,7 +134,7 @@ def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
             continue
         p, q = (counts[0][side][used] + counts[1][side][used] for side in (0, 1))
         tables = BitTables(pattern=pattern, columns=columns[used], log_ratios=_log_ratios(p, q))
-        found.append((float(differences.max()), _named(pattern.name, tables)))
+        found.append((float(differences.max()), _named(pattern.name, tables, training)))
     return [one for _, one in sorted(found, key=lambda entry: -entry[0])]
 
 
@@ -147,10 +147,8 @@ def _of_many_digits(training: TrainingOutputs) -> NDArray[np.intp]:
     return np.asarray(columns[new > _MOST_NEW])
 
 
-def _named(name: str, score: BitTables) -> NamedScore:
-    columns = ", ".join(map(str, score.columns[:4])) + (
-        " and others" if len(score.columns) > 4 else ""
-    )
+def _named(name: str, score: BitTables, training: TrainingOutputs) -> NamedScore:
+    columns = training.names(score.columns.tolist())
     return NamedScore(
         name=name,
         score=score,

@@ -252,7 +252,7 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
                 score=noiseless,
                 family="noiseless",
                 share=2.0,
-                explanation=_of_noiseless(noiseless, some.p, some.q),
+                explanation=_of_noiseless(noiseless, some),
             )
         )
     if structure.grid is not None:
@@ -263,7 +263,7 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
                 score=grid,
                 family="grid",
                 share=1.0,
-                explanation=_of_grid(grid),
+                explanation=_of_grid(grid, training),
             )
         )
     return scores
@@ -274,18 +274,19 @@ def _with_columns(noiseless: Noiseless, columns: NDArray[np.intp]) -> Noiseless:
     return dataclasses.replace(noiseless, columns=places)
 
 
-def _of_grid(grid: NoiseGrid) -> Explanation:
+def _of_grid(grid: NoiseGrid, training: TrainingOutputs) -> Explanation:
     return Explanation(
         kind=MistakeKind.COARSE_NOISE,
-        message=f"Output {grid.column} lies on a grid of step {grid.step:.3g}, which is "
-        f"shifted by {grid.shift:.3g} steps from one data set to the other: the noise has "
+        message=f"Output {training.name(grid.column)} lies on a grid of step {grid.step:.3g}, "
+        f"which is shifted by {grid.shift:.3g} steps from one data set to the other: the noise has "
         "fewer digits than the value that it is added to.",
         advice="Draw the noise in the precision of the sum, round the noisy sum to a fixed "
         "grid, or use a discrete Gaussian.",
     )
 
 
-def _of_noiseless(noiseless: Noiseless, p_outputs: Array, q_outputs: Array) -> Explanation:
+def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Explanation:
+    p_outputs, q_outputs = training.p, training.q
     if all((side == side[0]).all() for side in (p_outputs, q_outputs)):
         return Explanation(
             kind=MistakeKind.FIXED_SEED,
@@ -294,7 +295,7 @@ def _of_noiseless(noiseless: Noiseless, p_outputs: Array, q_outputs: Array) -> E
             advice="Draw the noise from the generator that is passed to the mechanism; look for a "
             "fixed seed in the code.",
         )
-    columns = ", ".join(map(str, noiseless.columns[:4]))
+    columns = training.names(noiseless.columns)
     if len(noiseless.columns) == 1:
         return Explanation(
             kind=MistakeKind.NO_NOISE,
@@ -305,7 +306,6 @@ def _of_noiseless(noiseless: Noiseless, p_outputs: Array, q_outputs: Array) -> E
     return Explanation(
         kind=MistakeKind.NOISE_REUSED,
         message=f"A combination of the outputs {columns}"
-        + (" and others" if len(noiseless.columns) > 4 else "")
         + f" varies {noiseless.spread:.1g} times as much as its parts, and differs between the "
         f"data sets by {noiseless.gap:.3g}: the parts have the same noise.",
         advice="Draw noise for every part of the output; look for a random key or seed used twice.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,10 @@ _FEWEST = 200
 
 def _none_known() -> NDArray[np.bool_]:
     return np.zeros(0, dtype=np.bool_)
+
+
+# How many columns a message names.
+_MOST_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,6 +38,8 @@ class TrainingOutputs:
         The shapes of the arrays of a release, in the order in which they are flattened.
     pair : Neighbours or None
         The data sets; None if they are not known.
+    name : callable
+        The name of a column in a release; by default its number.
 
     Raises
     ------
@@ -45,6 +52,7 @@ class TrainingOutputs:
     shapes: tuple[tuple[int, ...], ...]
     is_number: NDArray[np.bool_] = field(default_factory=_none_known)
     pair: Neighbours | None = None
+    name: Callable[[int], str] = str
 
     def __post_init__(self) -> None:
         width = self.p.shape[1:]
@@ -73,6 +81,11 @@ class TrainingOutputs:
             return self.p, self.q
         return self.p[:, self.numbers], self.q[:, self.numbers]
 
+    def names(self, columns: Sequence[int]) -> str:
+        """The names of the first columns among these."""
+        some = ", ".join(self.name(int(column)) for column in columns[:_MOST_NAMES])
+        return some + " and others" * (len(columns) > _MOST_NAMES)
+
     def within(self, values: float) -> TrainingOutputs:
         """So many outputs of each side, evenly spread, that they hold at most this many values."""
         return self.thinned(max(_FEWEST, int(values / max(1, self.p.shape[1]))))
@@ -88,9 +101,7 @@ class TrainingOutputs:
         return self._with(thinned(self.p, runs), thinned(self.q, runs))
 
     def _with(self, p: Array, q: Array) -> TrainingOutputs:
-        return TrainingOutputs(
-            p=p, q=q, shapes=self.shapes, is_number=self.is_number, pair=self.pair
-        )
+        return replace(self, p=p, q=q)
 
 
 def thinned(rows: Array, most: int) -> Array:
