@@ -26,8 +26,8 @@ _REPEATS = 400
 _SEED = 20_261_122
 # The power of the simulated test is at least the stated one with this confidence.
 _CONFIDENCE = 0.95
-_HALVINGS = 7
-_HALVINGS_OF_THE_NEAREST = 26
+_HALVINGS = 6
+_HALVINGS_OF_THE_NEAREST = 20
 # How likely an event may be on the data set where it is likelier; the hardest to see is simulated.
 _LIKELY = np.linspace(0.05, 0.95, 19)
 # The excess is looked for between these multiples of its standard deviation.
