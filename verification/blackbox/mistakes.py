@@ -7,6 +7,7 @@ have constant outputs, rounded outputs and rare outputs as well.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -57,6 +58,11 @@ class Mistake:
     message: str
     advice: str
     log_e_value: float
+
+    def describe(self) -> str:
+        """In words, with its e-value."""
+        e_value = math.exp(min(self.log_e_value, 700.0))
+        return f"{self.kind.value}: {self.message} {self.advice} (e-value {e_value:.3g})"
 
 
 __all__ = ["Mistake", "MistakeKind"]

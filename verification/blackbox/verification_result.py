@@ -135,9 +135,13 @@ class VerificationResult:
             ("target", self.target),
             ("claim", test.claim),
             ("verdict", f"{self.verdict} (false-alarm rate {rate})"),
-            *(("mistake", f"{m.kind.value}: {m.message} {m.advice}") for m in self.mistakes),
+            *(("mistake", m.describe()) for m in self.mistakes),
             ("runs", f"{self.runs} in {self.seconds:.1f} s; {_WHY[test.stop]}"),
-            ("score", f"{self.score}, of {len(self.scores)} tested together"),
+            *(
+                [("score", f"{self.score}, of {len(self.scores)} tested together")]
+                if self.scores
+                else []
+            ),
             *([("witness", test.witness)] if test.witness else []),
             (
                 "evidence",
