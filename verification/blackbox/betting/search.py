@@ -20,7 +20,7 @@ from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.estimators.base import Stop
 
 # Runs on each data set of a pair after each stage of the search, and how many pairs stay.
-_STAGES = ((64, 8), (256, 3), (1024, 3))
+_STAGES = ((64, 12), (256, 6), (1024, 4), (4096, 2))
 _LARGEST_PORTION = 16384
 # The capital is looked at this often while the runs on a pair double, and at no fewer new runs than
 # this on each data set.
@@ -34,7 +34,7 @@ _CURIOSITY = 1.0
 _CAUTION = 6.0
 # A pair with records beyond the claimed norm is preferred only if it promises this much more,
 # because one within the norm says more about the code.
-_BEYOND_NORM = 0.4
+_BEYOND_NORM = 0.15
 OF_THE_CLEAREST = 1.0
 """How many standard deviations clear a score of the clearest pair is for half of the usual bet."""
 # The same for other pairs. There are many, and what is lost by betting on chance on each adds up.
