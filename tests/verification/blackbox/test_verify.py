@@ -272,10 +272,10 @@ def test_of_equally_clear_pairs_one_within_the_norm_is_preferred():
         )
         for length in (1.0, 100.0)
     )
-    found = [run(Clipped(0.8), neighbours=[beyond, within], seed=seed) for seed in range(8)]
+    found = [run(Clipped(0.8), neighbours=[beyond, within], seed=seed) for seed in range(20)]
     assert all(result.rejected for result in found)
-    # Both pairs would be named equally often without a preference; the seeds are fixed.
-    assert sum("length 1" in result.pair for result in found) >= 7
+    # Without a preference 15 or more of 20 have a probability of 0.02; the seeds are fixed.
+    assert sum("length 1" in result.pair for result in found) >= 15
 
 
 def test_nan_is_never_not_rejected():

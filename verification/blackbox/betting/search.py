@@ -34,7 +34,7 @@ _CURIOSITY = 1.0
 _CAUTION = 6.0
 # A pair with records beyond the claimed norm is preferred only if it promises this much more,
 # because one within the norm says more about the code.
-_BEYOND_NORM = 0.15
+_BEYOND_NORM = 0.3
 OF_THE_CLEAREST = 1.0
 """How many standard deviations clear a score of the clearest pair is for half of the usual bet."""
 # The same for other pairs. There are many, and what is lost by betting on chance on each adds up.
