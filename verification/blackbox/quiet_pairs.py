@@ -16,6 +16,8 @@ from rdpkit.verification.blackbox.neighbours import Array, LabelledData, Neighbo
 
 # A direction is quiet if its variance is below this part of what even noise would show by chance.
 _QUIET = 0.8
+MOST_QUIET_PAIRS = 2
+"""Along a coordinate, and along an eigenvector."""
 # Eigenvectors are looked for among at most this many coordinates.
 _MOST_COORDINATES = 512
 
@@ -73,4 +75,4 @@ def _along(direction: Array, words: str, like: Neighbours) -> Neighbours:
     )
 
 
-__all__ = ["quiet_pairs"]
+__all__ = ["MOST_QUIET_PAIRS", "quiet_pairs"]

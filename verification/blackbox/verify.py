@@ -22,7 +22,14 @@ from rdpkit.verification.blackbox.betting.detectable import (
 )
 from rdpkit.verification.blackbox.betting.lower_bounds import epsilon_bound, mu_bound
 from rdpkit.verification.blackbox.betting.pair_test import FIRST_LESSON, PairTest, main_line
-from rdpkit.verification.blackbox.betting.search import Spending, affordable_pairs, search
+from rdpkit.verification.blackbox.betting.search import (
+    OF_OTHERS,
+    OF_THE_CLEAREST,
+    Spending,
+    affordable_pairs,
+    most_pairs,
+    search,
+)
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.checks.dependence import dependence
 from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
@@ -67,8 +74,9 @@ def verify(
     Guarantee
     ---------
     If the claim is true, it is rejected with probability at most ``options.false_alarm_rate``,
-    whenever the test stops. The same ``seed``, ``samples`` and ``training`` give the same result,
-    whatever the number of processes, if the mechanism draws all its randomness from ``rng``.
+    whenever the test stops. The same ``seed``, ``samples``, ``training``, ``pairs`` and
+    ``fresh_processes`` give the same result, whatever the number of ``jobs``, if the mechanism
+    draws all its randomness from ``rng``.
 
     Assumes
     -------
@@ -147,17 +155,17 @@ def verify(
         models=_models(chosen.scores, subject, own_score, notes),
         first_lesson=training,
     )
-    tests = [make(pair, place) for place, pair in enumerate(pairs)]
+    most = most_pairs(tests := [make(pair, place) for place, pair in enumerate(pairs)])
     leader, errors = search(tests, spending)
     spending.report("testing")
     return VerificationResult(
         target=subject.name,
         claim=tested,
-        outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=len(tests)),
+        outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=most),
         checks=(*checks, *_dependence(leader)),
         mistakes=_named_mistakes(leader, spending, fresh),
-        mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=len(tests)),
-        detectable=_detectable(tested, leader, spending),
+        mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=most),
+        detectable=_detectable(tested, leader, spending, pairs=len(tests)),
         notes=(*notes, *_left_out(errors), *_unexpected(runner)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
@@ -280,7 +288,7 @@ def _dependence(leader: PairTest) -> list[Diagnostic]:
 
 
 def _detectable(
-    claim: ClaimUnderTest, leader: PairTest, spending: Spending
+    claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, pairs: int
 ) -> DetectableViolation | None:
     """What would have been rejected; None if the claim was."""
     if spending.stop is Stop.REJECTED:
@@ -292,7 +300,9 @@ def _detectable(
         delta=delta,
         runs=leader.runs,
         first=min(leader.first_lesson, leader.runs),
-        log_needed=spending.log_needed - share,
+        log_needed=spending.log_needed - spending.log_begun - share,
+        # Most bets on the clearest of several pairs are bolder than those during the search.
+        caution=OF_THE_CLEAREST if pairs == 1 else OF_OTHERS,
     )
 
 

@@ -87,7 +87,7 @@ class DetectableViolation:
 
 @functools.lru_cache(maxsize=256)
 def detectable_violation(
-    *, epsilon: float, delta: float, runs: int, first: int, log_needed: float
+    *, epsilon: float, delta: float, runs: int, first: int, log_needed: float, caution: float
 ) -> DetectableViolation:
     """The smallest violation that the bets of a test would have rejected with probability 0.95.
 
@@ -101,6 +101,8 @@ def detectable_violation(
         How many of them came before the first bet.
     log_needed : float
         The logarithm of the factor by which the bets on one score have to grow.
+    caution : float
+        How many standard deviations clear an event has to be for half of the usual bet.
     """
     plan = _plan(first, runs)
     slope = math.exp(min(epsilon, 350.0))
@@ -110,7 +112,13 @@ def detectable_violation(
             q = 0.0 if likely is None else max(0.0, (likely - delta - excess) / slope)
             p = min(1.0, slope * q + delta + excess)
             return _rejected(
-                (p, q), slope=slope, delta=delta, plan=plan, first=first, log_needed=log_needed
+                (p, q),
+                slope=slope,
+                delta=delta,
+                plan=plan,
+                first=first,
+                log_needed=log_needed,
+                caution=caution,
             )
 
         most = 1.0 - delta if likely is None else likely - delta
@@ -165,6 +173,7 @@ def _rejected(
     plan: list[int],
     first: int,
     log_needed: float,
+    caution: float,
 ) -> float:
     """The share of simulated tests that reject, for an event with these probabilities."""
     rng = np.random.default_rng(_SEED)
@@ -176,7 +185,7 @@ def _rejected(
     rejected = np.zeros(_REPEATS, dtype=np.bool_)
     # A test that has rejected stops, so its simulation may stop as well.
     for size in plan:
-        p_terms, q_terms = _bets(hits, seen, slope, delta)
+        p_terms, q_terms = _bets(hits, seen, slope, delta, caution)
         new = np.stack([rng.binomial(size, side, _REPEATS) for side in probabilities], axis=1)
         for terms, count in ((p_terms, new[:, 0]), (q_terms, new[:, 1])):
             capital += count * np.log1p(terms[:, 1]) + (size - count) * np.log1p(terms[:, 0])
@@ -186,7 +195,9 @@ def _rejected(
     return float(rejected.mean())
 
 
-def _bets(hits: Array, seen: float, slope: float, delta: float) -> tuple[Array, Array]:
+def _bets(
+    hits: Array, seen: float, slope: float, delta: float, caution: float
+) -> tuple[Array, Array]:
     """What the capital is multiplied by, less 1: for P and Q, outside and inside of the event.
 
     These are the bets of :func:`rdpkit.verification.estimators.bets.best_bet`, for many tests at
@@ -207,7 +218,12 @@ def _bets(hits: Array, seen: float, slope: float, delta: float) -> tuple[Array, 
     terms = np.stack([(1.0 - p) / (1.0 - p0), p / p0, (1.0 - q) / (1.0 - q0), q / q0], axis=1)
     terms = np.where((p > slope * q + delta)[:, None], terms - 1.0, 0.0)
     lowest = np.maximum(-terms.min(axis=1), 1e-300)
-    terms *= np.minimum(BOLDNESS, (1.0 - KEPT) / lowest)[:, None]
+    boldness = np.full(len(hits), BOLDNESS)
+    if caution > 0.0:
+        deviation = np.sqrt(p * (1.0 - p) + slope**2 * q * (1.0 - q))
+        squared = np.maximum(0.0, (p - slope * q - delta) / deviation) ** 2 * seen
+        boldness = BOLDNESS * squared / (squared + caution**2)
+    terms *= np.minimum(boldness, (1.0 - KEPT) / lowest)[:, None]
     return terms[:, :2], terms[:, 2:]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from rdpkit.verification.blackbox.betting.pair_test import PairTest
 from rdpkit.verification.blackbox.betting.steps import Progress, VerificationStep
-from rdpkit.verification.blackbox.quiet_pairs import quiet_pairs
+from rdpkit.verification.blackbox.quiet_pairs import MOST_QUIET_PAIRS, quiet_pairs
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.estimators.base import Stop
 
@@ -37,8 +37,8 @@ _CAUTION = 6.0
 _BEYOND_NORM = 0.3
 OF_THE_CLEAREST = 1.0
 """How many standard deviations clear a score of the clearest pair is for half of the usual bet."""
-# The same for other pairs. There are many, and what is lost by betting on chance on each adds up.
-_OF_OTHERS = 5.0
+OF_OTHERS = 5.0
+"""The same for other pairs. What is lost by betting on chance adds up, because there are many."""
 # Runs on each data set that a pair can be tested with; fewer pairs are tried if time is short.
 _RUNS_A_PAIR = 500
 
@@ -78,6 +78,7 @@ class Spending:
         self._log_aside = -math.inf
         self._log_main = 0.0
         self._log_highest = 0.0
+        self.log_begun = 0.0
         self.stop: Stop | None = None
 
     @property
@@ -93,7 +94,7 @@ class Spending:
     def set_aside(self, part: float, log_gain: float) -> None:
         """Bet a part of the capital elsewhere, where each unit of it has become exp(log_gain)."""
         self._log_aside = math.log(part) + log_gain
-        self._log_main = math.log1p(-part)
+        self._log_main = self.log_begun = math.log1p(-part)
         self._look()
 
     def report(self, stage: str) -> None:
@@ -157,6 +158,11 @@ def affordable_pairs(spending: Spending, pairs: int) -> int:
     return max(1, min(pairs, spending.runs_in_time() // (2 * _RUNS_A_PAIR)))
 
 
+def most_pairs(tests: list[PairTest]) -> int:
+    """The most pairs that a search among these may come to, with those that it adds."""
+    return len(tests) + MOST_QUIET_PAIRS if len(tests) > 1 else 1
+
+
 def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[MechanismError]]:
     """Spend the runs until the claim is rejected or cleared, or runs or time end.
 
@@ -183,7 +189,7 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
     for stage, (runs, kept) in enumerate(_STAGES if len(tests) > 1 else ()):
         for test in list(alive):
             try:
-                spending.portion(test, runs - test.runs, "searching", caution=_OF_OTHERS)
+                spending.portion(test, runs - test.runs, "searching", caution=OF_OTHERS)
             except MechanismError as error:
                 if stage > 0 or len(alive) == 1:
                     raise
@@ -215,7 +221,7 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
             if portion > behind:
                 break
             behind -= portion
-            spending.portion(other, portion, "testing", caution=_OF_OTHERS)
+            spending.portion(other, portion, "testing", caution=OF_OTHERS)
         leader = max(
             (test for test in others if test.runs >= _STAGES[-1][0] or test is leader),
             key=lambda test: _preference(test) - _CAUTION / math.sqrt(test.runs),
@@ -239,7 +245,7 @@ def _where_noise_is_least(
     for index, pair in enumerate(quiet_pairs(np.concatenate(even), like=tests[0].pair)):
         test = tests[0].on(pair, place + index)
         try:
-            spending.portion(test, runs, "searching")
+            spending.portion(test, runs, "searching", caution=OF_OTHERS)
         except MechanismError:
             continue
         if spending.stop is None:
@@ -258,4 +264,11 @@ def _interest(test: PairTest) -> float:
     return _preference(test) + _CURIOSITY / math.sqrt(test.runs)
 
 
-__all__ = ["Spending", "affordable_pairs", "search"]
+__all__ = [
+    "OF_OTHERS",
+    "OF_THE_CLEAREST",
+    "Spending",
+    "affordable_pairs",
+    "most_pairs",
+    "search",
+]

@@ -23,7 +23,7 @@ def test_the_simulated_bets_are_those_of_the_test(hits, epsilon, delta):
     counts = [np.array([1000 - count, count]) for count in hits]
     bet = best_bet(witness, *counts, ratio=1.0, boldness=BOLDNESS)
     expected = bet._terms(witness)
-    found = _bets(np.array([hits], dtype=float), 1000.0, math.exp(epsilon), delta)
+    found = _bets(np.array([hits], dtype=float), 1000.0, math.exp(epsilon), delta, 0.0)
     for one, other in zip(found, expected, strict=True):
         # Newton's method stops at a gain of 1e-14, so bets are known to about the root of that.
         np.testing.assert_allclose(one[0], other, atol=1e-5)
@@ -31,7 +31,9 @@ def test_the_simulated_bets_are_those_of_the_test(hits, epsilon, delta):
 
 def test_more_runs_see_smaller_violations():
     found = [
-        detectable_violation(epsilon=1.0, delta=1e-3, runs=runs, first=256, log_needed=NEEDED)
+        detectable_violation(
+            epsilon=1.0, delta=1e-3, runs=runs, first=256, log_needed=NEEDED, caution=0.0
+        )
         for runs in (1000, 10_000)
     ]
     assert found[1].excess < found[0].excess
@@ -42,7 +44,9 @@ def test_more_runs_see_smaller_violations():
 
 
 def test_nothing_can_be_seen_in_a_few_runs():
-    found = detectable_violation(epsilon=8.0, delta=1e-5, runs=60, first=20, log_needed=NEEDED)
+    found = detectable_violation(
+        epsilon=8.0, delta=1e-5, runs=60, first=20, log_needed=NEEDED, caution=0.0
+    )
     assert found.excess is None
     assert found.rare_excess is None
     assert found.describe().startswith("no violation of")
@@ -59,6 +63,7 @@ def test_no_violation_is_rejected_rarely():
         plan=[100] * 40,
         first=100,
         log_needed=NEEDED,
+        caution=0.0,
     )
     assert share <= 0.1
 
@@ -67,7 +72,7 @@ def test_the_test_itself_rejects_what_is_said_to_be_seen():
     # The stated power is 0.95; 15 of 20 or fewer have a probability below 1e-3.
     epsilon, delta, runs = 1.0, 0.01, 6000
     found = detectable_violation(
-        epsilon=epsilon, delta=delta, runs=runs, first=256, log_needed=NEEDED
+        epsilon=epsilon, delta=delta, runs=runs, first=256, log_needed=NEEDED, caution=0.0
     )
     rejected = 0
     for seed in range(20):
