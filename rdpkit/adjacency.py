@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
+
+from rdpkit.formats.records import did_you_mean
 
 
 class Adjacency(StrEnum):
@@ -18,26 +22,77 @@ class Adjacency(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Adjacency:
-        """Raise an error that says what is accepted."""
-        _checked(value, "adjacency")
-        raise AssertionError("A member's value was not recognised.")  # pragma: no cover
+        """The member for another spelling of its name."""
+        return cls.parse(value)
 
     @classmethod
     def parse(cls, value: Any, *, name: str = "adjacency") -> Adjacency:
-        """Return the member for ``value``: a member, or its string.
+        """Return the member for ``value``: a member, its string, or one of :data:`SPELLINGS`.
 
         Raises
         ------
         ValueError
-            If ``value`` is neither.
+            If ``value`` is none of these; the message says what is accepted.
         """
         if isinstance(value, cls):
             return value
-        return cls(_checked(value, name))
+        if isinstance(value, str) and value in SPELLINGS:
+            return SPELLINGS[value]
+        raise _unknown(value, name)
 
 
-def _checked(value: object, name: str) -> str:
+# Other names of the same relations. Each may be written with dashes or underscores.
+_ALSO_CALLED: Mapping[Adjacency, tuple[str, ...]] = {
+    Adjacency.ADD_OR_REMOVE_ONE: ("add_or_remove", "add_remove", "add_remove_one"),
+    Adjacency.REPLACE_ONE: ("replace", "substitute_one", "substitute"),
+}
+
+MEANINGS: Mapping[Adjacency, str] = MappingProxyType(
+    {
+        Adjacency.ADD_OR_REMOVE_ONE: "one data set has one record more",
+        Adjacency.REPLACE_ONE: "one record differs",
+    }
+)
+"""Each relation in a few words, for errors and help."""
+
+SPELLINGS: Mapping[str, Adjacency] = MappingProxyType(
+    {
+        spelling: member
+        for member in Adjacency
+        for name in (member.value, *_ALSO_CALLED.get(member, ()))
+        for spelling in (name, name.replace("_", "-"))
+    }
+    | {member.name: member for member in Adjacency}
+)
+"""Every spelling that is accepted, in Python, in claims files and on the command line."""
+
+NO_DEFAULT = "there is no default, because one noise protects differently under each"
+"""Why an adjacency has to be named."""
+
+
+def choices() -> str:
+    """The relations and what they mean, in words, for errors."""
+    words = [f'"{member.value}" ({MEANINGS[member]})' for member in Adjacency]
+    return ", ".join(words[:-1]) + " or " + words[-1]
+
+
+def advice(value: object) -> str:
+    """What to say behind an error about a relation that is not known."""
+    if isinstance(value, str) and value.strip().lower() in ("bounded", "unbounded"):
+        # Neither word says what a neighbour is, and the number for the wrong one may be too small.
+        return (
+            " Papers mean by unbounded that one record is added or removed, and by bounded that "
+            "one is replaced: please name the relation itself."
+        )
+    return did_you_mean(value, SPELLINGS)
+
+
+def _unknown(value: object, name: str) -> ValueError:
     # Imported here because it loads numpy, which help texts can do without.
     from rdpkit import _validate  # noqa: PLC0415
 
-    return _validate.choice(name, value, [member.value for member in Adjacency])
+    accepted = ", ".join(repr(member.value) for member in Adjacency)
+    return ValueError(f"{_validate.fail(name, f'to be one of {accepted}', value)}{advice(value)}")
+
+
+__all__ = ["MEANINGS", "NO_DEFAULT", "SPELLINGS", "Adjacency", "advice", "choices"]

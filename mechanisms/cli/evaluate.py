@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     text="Evaluate this release with the experiment's data, model and training; nothing is kept.",
 )
 @file_option(
+    "-o",
     "--output",
     "output",
     metavar="FILE.csv",

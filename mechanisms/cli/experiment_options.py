@@ -33,10 +33,10 @@ _OPTIONS = (
 )
 
 
-def file_option(name: str, variable: str, *, metavar: str, text: str) -> Callable[..., Any]:
-    """An option that takes the path of a file and hands it over as ``variable``."""
+def file_option(*names: str, metavar: str, text: str) -> Callable[..., Any]:
+    """An option that takes the path of a file; the last name is that of the variable."""
     kind = click.Path(path_type=Path)
-    return click.option(name, variable, type=kind, metavar=metavar, help=text)
+    return click.option(*names, type=kind, metavar=metavar, help=text)
 
 
 def experiment_options(function: Callable[..., Any]) -> Callable[..., Any]:

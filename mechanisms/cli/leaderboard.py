@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.formats.text import as_json, printable, rounded_up
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--markdown", is_flag=True, help="Print a Markdown table.")
 @format_option
+@to_file_option
 @one_line_errors
 def leaderboard(
     *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdpkit.cli.option_types import NameType
 from rdpkit.formats.text import as_json, guarantee_lines, printable
 from rdpkit.mechanisms.cli.experiment_options import (
     chosen_experiment,
@@ -26,6 +27,7 @@ _DIGITS = 19
 
 @click.command()
 @file_option(
+    "-o",
     "--output",
     "output",
     metavar="FILE.npz",
@@ -38,7 +40,7 @@ _DIGITS = 19
 )
 @click.option(
     "--noise",
-    type=click.Choice(["system", "seeded"]),
+    type=NameType.of("noise", ["system", "seeded"]),
     help="Noise from system entropy or from a seed (not private), instead of what the file says.",
 )
 @click.option(

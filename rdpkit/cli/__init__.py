@@ -100,7 +100,15 @@ def _registered() -> list[EntryPoint]:
     return list(entry_points(group=_ENTRY_POINTS))
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def _dashes(name: str) -> str:
+    """Options and names may be written with underscores."""
+    return name.replace("_", "-")
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": _dashes},
+)
 @click.version_option(__version__, prog_name="rdpkit")
 @click.option(
     "--debug",

@@ -11,7 +11,13 @@ from rdpkit._validate import no_such
 from rdpkit.calibration import Calibration, CalibrationError
 from rdpkit.calibration import calibrate as find
 from rdpkit.calibration.parameters import Value, stands_for
-from rdpkit.cli.event_commands import EventCommands, made_of_events, with_adjacency
+from rdpkit.cli.event_commands import (
+    COUNT,
+    EventCommands,
+    made_of_events,
+    repeated,
+    with_adjacency,
+)
 from rdpkit.cli.event_options import (
     WITH_OPTIONS,
     adjacency_option,
@@ -20,6 +26,7 @@ from rdpkit.cli.event_options import (
     event_options,
     target_epsilon_option,
 )
+from rdpkit.cli.option_types import NUMBER, NameType
 from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_choice
 from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
 from rdpkit.events import MECHANISMS, Event, parameters_of
@@ -49,13 +56,8 @@ def _parameters(
 
 
 def _options(event_type: type[Event]) -> list[click.Option]:
-    """The options of a mechanism, none of them required, and how often it is repeated."""
-    count = click.Option(
-        ["--count"],
-        type=int,
-        help="How many times the event is released on the same data.  [default: 1]",
-    )
-    return [*event_options(event_type, required=False), count]
+    """The options of a mechanism, none of them required."""
+    return event_options(event_type, required=False)
 
 
 def _event(
@@ -68,7 +70,8 @@ def _event(
         return any(stands_for(name, path) for name in names)
 
     if source not in MECHANISMS:
-        return event_in_file(source, with_placeholders(read_toml(source), wanted))
+        found = event_in_file(source, with_placeholders(read_toml(source), wanted))
+        return repeated(found, given.get(COUNT))
     _check_names(source, names)
     count = given.pop("count", None)
     table = {"mechanism": source, **with_adjacency(source, given, adjacency)}
@@ -154,14 +157,14 @@ def _shared_options() -> list[click.Option]:
         conversion_option(),
         click.Option(
             ["--tolerance"],
-            type=float,
+            type=NUMBER,
             help="For parameters that are no integers, how close the answer is to a value that "
             "misses the target, relative to its size.  [default: 1e-6, and 1e-4 by loss "
             "distributions]",
         ),
         click.Option(
             ["--prefer"],
-            type=click.Choice(["smallest", "largest"]),
+            type=NameType.of("size", ["smallest", "largest"]),
             help="Which size to choose for a sample whose mean is released, because several may "
             "meet the target.  [default: smallest]",
         ),
@@ -180,6 +183,7 @@ calibrate = EventCommands(
     name="calibrate",
     mechanisms=WITH_OPTIONS,
     event_options=_options,
+    counted=True,
     shared_options=_shared_options,
     run=_run,
     refusal=made_of_events,

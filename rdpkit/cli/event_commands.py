@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from rdpkit._validate import did_you_mean
 from rdpkit.cli.docstrings import Description, described, example_values
-from rdpkit.cli.option_types import dashed
-from rdpkit.events import MECHANISMS, Event, event_from_parameters
+from rdpkit.cli.event_options import count_option
+from rdpkit.cli.option_types import completions, dashed
+from rdpkit.cli.output import TO_FILE, to_file, to_file_choice
+from rdpkit.events import MECHANISMS, Event, Repeated, event_from_parameters
 from rdpkit.formats.tables import mechanism_name, read_event
 
 Options = Callable[[], list[click.Option]]
+COUNT = "count"
 
 
 class EventCommands(click.Group):
@@ -26,6 +30,9 @@ class EventCommands(click.Group):
         Those that options can describe, as the library spells them.
     event_options : callable
         The options that describe the event of a mechanism.
+    counted : bool
+        Whether the event may be repeated, by ``--count``. What it says is then in ``given``, and
+        :func:`event_of` makes of it a :class:`rdpkit.Repeated`.
     file_options : callable
         Options that only files have.
     shared_options : callable
@@ -48,6 +55,7 @@ class EventCommands(click.Group):
         shared_options: Options,
         run: Callable[..., None],
         refusal: Callable[[str], str],
+        counted: bool = False,
         file_options: Options = list,
         example: Callable[[type[Event]], list[str]],
         **rest: Any,
@@ -55,6 +63,7 @@ class EventCommands(click.Group):
         super().__init__(subcommand_metavar="EVENT [OPTIONS]", **rest)
         self._mechanisms = mechanisms
         self._event_options = event_options
+        self._counted = counted
         self._file_options = file_options
         self._shared_options = shared_options
         self._run = run
@@ -69,13 +78,14 @@ class EventCommands(click.Group):
         """The command for a mechanism or a file."""
         if cmd_name.endswith(".toml"):
             options = [*self._file_options(), *self._shared_options()]
-            return self._command(cmd_name, [], options, f"The event that {cmd_name} describes.")
+            text = f"The event that {cmd_name} describes."
+            return self._command(cmd_name, self._with_count([]), options, text)
         name = mechanism_name(cmd_name)
         if name not in MECHANISMS:
             return None
         if name not in self._mechanisms:
             raise click.UsageError(self._refusal(name))
-        own = self._event_options(MECHANISMS[name])
+        own = self._with_count(self._event_options(MECHANISMS[name]))
         description = described(MECHANISMS[name])
         text = "\n\n".join(description.paragraphs) + self._example_of(name, description, ctx)
         return self._command(name, own, self._shared_options(), text, description.summary)
@@ -94,6 +104,17 @@ class EventCommands(click.Group):
             )
         return super().resolve_command(ctx, args)
 
+    def _with_count(self, options: list[click.Option]) -> list[click.Option]:
+        named = any(option.name == COUNT for option in options)
+        return options if named or not self._counted else [*options, count_option()]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Mechanisms, and files and folders whose names begin so."""
+        known = [dashed(name) for name in self._mechanisms]
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [*completions(known, dashed(incomplete)), CompletionItem(incomplete, type="file")]
+
     def _command(
         self,
         source: str,
@@ -108,6 +129,10 @@ class EventCommands(click.Group):
             given = {key: values.pop(key) for key in list(values) if key in names}
             given = {key: value for key, value in given.items() if value is not None}
             self._run(source, given, **values)
+
+        if not any(option.name in ("output", TO_FILE) for option in shared):
+            callback = to_file(callback)
+            shared = [*shared, to_file_choice()]
 
         return click.Command(
             dashed(source) if source in MECHANISMS else source,
@@ -138,18 +163,36 @@ class EventCommands(click.Group):
         return "\n\nExample:\n\n\b\n" + "\n".join(lines)
 
 
-def event_of(source: str, given: dict[str, Any], adjacency: str) -> Event:
-    """The event that a mechanism and its options, or a file, describe."""
+def event_of(source: str, given: Mapping[str, Any], adjacency: str) -> Event:
+    """The event that a mechanism and its options, or a file, describe, as often as they say.
+
+    Parameters
+    ----------
+    source : str
+        A mechanism as the library spells it, or the name of a file.
+    given : mapping
+        The parameters of the event that options gave, and perhaps ``count``.
+    adjacency : str
+        The neighbouring relation, which is a parameter of a few mechanisms.
+    """
     if source not in MECHANISMS:
-        return read_event(source)
-    return event_from_parameters(source, with_adjacency(source, given, adjacency))
+        return repeated(read_event(source), given.get(COUNT))
+    own = COUNT in MECHANISMS[source].__dataclass_fields__
+    parameters = {name: value for name, value in given.items() if own or name != COUNT}
+    event = event_from_parameters(source, with_adjacency(source, parameters, adjacency))
+    return event if own else repeated(event, given.get(COUNT))
 
 
-def with_adjacency(mechanism: str, given: dict[str, Any], adjacency: str) -> dict[str, Any]:
+def repeated(event: Event, count: int | None) -> Event:
+    """The event as often as ``--count`` says; without it once, as it is."""
+    return event if count is None else Repeated(event=event, count=count)
+
+
+def with_adjacency(mechanism: str, given: Mapping[str, Any], adjacency: str) -> dict[str, Any]:
     """The parameters of an event; a few mechanisms have the adjacency among them."""
     if "adjacency" in MECHANISMS[mechanism].__dataclass_fields__:
         return {**given, "adjacency": adjacency}
-    return given
+    return dict(given)
 
 
 def made_of_events(name: str) -> str:
@@ -160,4 +203,4 @@ def made_of_events(name: str) -> str:
     )
 
 
-__all__ = ["EventCommands", "event_of", "made_of_events", "with_adjacency"]
+__all__ = ["COUNT", "EventCommands", "event_of", "made_of_events", "repeated", "with_adjacency"]

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from rdpkit.adjacency import MEANINGS, Adjacency
 from rdpkit.cli.docstrings import described
-from rdpkit.cli.option_types import ADJACENCY, ListType, NameType, dashed
+from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, ListType, NameType, dashed
 from rdpkit.events import MECHANISMS, Event, Parameter, parameters_of
 
 
@@ -50,8 +51,8 @@ def with_help(event_type: type[Event]) -> list[tuple[Parameter, str]]:
 
 def _option(parameter: Parameter, text: str, required: bool) -> click.Option:
     types: dict[str, Any] = {
-        "integer": int,
-        "number": float,
+        "integer": INTEGER,
+        "number": NUMBER,
         "integers": ListType(int, one_for_all=parameter.one_for_all),
         "numbers": ListType(float),
         "choice": NameType(parameter.name, {choice: choice for choice in parameter.choices}),
@@ -69,12 +70,32 @@ def _option(parameter: Parameter, text: str, required: bool) -> click.Option:
 
 def adjacency_option() -> click.Option:
     """The option ``--adjacency``."""
+    meanings = ". ".join(f"{dashed(one.value)}: {MEANINGS[one]}" for one in Adjacency)
     return click.Option(
         ["--adjacency"],
         type=ADJACENCY,
         required=True,
-        help="When two data sets are neighbours; there is no default. add-or-remove-one: one has "
-        "a record more. replace-one: one record differs. In short add-remove and replace.",
+        help=f"When two data sets are neighbours; there is no default. {meanings}. In short "
+        "add-remove and replace.",
+    )
+
+
+def count_option() -> click.Option:
+    """The option ``--count``, of every command that is given an event."""
+    return click.Option(
+        ["--count"],
+        type=INTEGER,
+        help="How many times the event is released on the same data.  [default: 1]",
+    )
+
+
+def claimed_epsilon_option() -> click.Option:
+    """The option ``--claimed-epsilon``: a number whose truth is to be decided."""
+    return click.Option(
+        ["--claimed-epsilon"],
+        metavar="NUMBER",
+        help="An epsilon that somebody claims, with the digits that are printed. The answer says "
+        "whether it is sound, refuted or unproven; the exit status is 1 if it is refuted.",
     )
 
 
@@ -82,7 +103,7 @@ def delta_option() -> click.Option:
     """The option ``--delta``."""
     return click.Option(
         ["--delta"],
-        type=float,
+        type=NUMBER,
         required=True,
         help="The delta of (epsilon, delta)-differential privacy, in (0, 1); smaller than one over "
         "the number of records, for example 1e-5.",
@@ -93,7 +114,7 @@ def target_epsilon_option() -> click.Option:
     """The option ``--target-epsilon``."""
     return click.Option(
         ["--target-epsilon"],
-        type=float,
+        type=NUMBER,
         required=True,
         help="The largest epsilon that is wanted, in nats, for example 1.0.",
     )
@@ -106,7 +127,7 @@ def conversion_option(
     """The option ``--conversion``, and which one is taken where it is not given."""
     return click.Option(
         ["--conversion"],
-        type=click.Choice(["mironov2017", "balle2020", "optimal"]),
+        type=NameType.of("conversion", ["mironov2017", "balle2020", "optimal"]),
         help=f"The theorem that turns Renyi divergences into (epsilon, delta). {default}",
     )
 
@@ -115,7 +136,9 @@ __all__ = [
     "MECHANISM",
     "WITH_OPTIONS",
     "adjacency_option",
+    "claimed_epsilon_option",
     "conversion_option",
+    "count_option",
     "delta_option",
     "event_options",
     "target_epsilon_option",

@@ -20,6 +20,7 @@ from rdpkit.cli.event_options import (
     delta_option,
     event_options,
 )
+from rdpkit.cli.option_types import NUMBER
 from rdpkit.cli.output import format_choice
 from rdpkit.formats.text import as_json, guarantee_lines, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
@@ -38,7 +39,7 @@ def _bound_option() -> click.Option:
 def _epsilon_option() -> click.Option:
     return click.Option(
         ["--epsilon"],
-        type=float,
+        type=NUMBER,
         required=True,
         help="The privacy loss, in nats, at least 0, for example 1.0.",
     )
@@ -98,6 +99,7 @@ def _about_one_event(
         name=name,
         mechanisms=WITH_OPTIONS,
         event_options=event_options,
+        counted=True,
         shared_options=lambda: [adjacency_option(), *options(), format_choice("text", "json")],
         run=run,
         refusal=made_of_events,

@@ -1,16 +1,20 @@
-"""Types of options that commands share: names, lists of numbers, and adjacency.
+"""Types of options that commands share: names, numbers, lists of numbers, and adjacency.
 
 Nothing heavy is imported here, so that a command can print its help at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import MEANINGS, NO_DEFAULT, SPELLINGS, Adjacency, advice
 from rdpkit.formats.records import did_you_mean
 
 # Only recent versions of click know that this class is generic.
@@ -19,10 +23,19 @@ if TYPE_CHECKING:
 else:
     _Type = click.ParamType
 
+_LONGEST, _LARGEST_EXPONENT = 100, 330
+# Integers up to this many digits may be written like 1e6.
+_MOST_DIGITS = 18
+
 
 def dashed(name: str) -> str:
     """A name as the command line spells it; underscores are accepted as well."""
     return name.replace("_", "-")
+
+
+def completions(names: Iterable[str], begun: str) -> list[CompletionItem]:
+    """The names that a shell offers for a word that has begun."""
+    return [CompletionItem(name) for name in names if name.startswith(begun)]
 
 
 class NameType(_Type):
@@ -43,6 +56,15 @@ class NameType(_Type):
         self._known = {dashed(name): value for name, value in known.items()}
         self._shown = list(self._known)[:shown]
 
+    @classmethod
+    def of(cls, kind: str, names: Iterable[str]) -> NameType:
+        """One of these names, as they stand."""
+        return cls(kind, {name: name for name in names})
+
+    def knows(self, name: str) -> bool:
+        """Whether this is one of the names."""
+        return name in self._known
+
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """The names."""
         return "[" + "|".join(self._shown) + "]"
@@ -54,6 +76,128 @@ class NameType(_Type):
             hint = did_you_mean(text, self._known)
             self.fail(f"{value!r} is not one of {', '.join(self._known)}.{hint}", param, ctx)
         return self._known[text]
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin so."""
+        return completions(self._shown, dashed(incomplete))
+
+
+class AdjacencyType(_Type):
+    """A neighbouring relation, in any of the spellings that the library accepts."""
+
+    name = "adjacency"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The relations."""
+        return "[" + "|".join(dashed(member.value) for member in Adjacency) + "]"
+
+    def get_missing_message(
+        self, param: click.Parameter, ctx: click.Context | None = None
+    ) -> str | None:
+        """What there is to choose from."""
+        words = [f"{dashed(member.value)} ({MEANINGS[member]})" for member in Adjacency]
+        return f"Choose {', '.join(words[:-1])} or {words[-1]}; {NO_DEFAULT}."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The relation as the library spells it."""
+        text = str(value).strip()
+        found = SPELLINGS.get(text) or SPELLINGS.get(text.lower())
+        if found is None:
+            known = ", ".join(dashed(member.value) for member in Adjacency)
+            self.fail(f"{value!r} is not one of {known}.{advice(text)}", param, ctx)
+        return found.value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The relations that begin so, each with its meaning."""
+        return [
+            CompletionItem(dashed(member.value), help=MEANINGS[member])
+            for member in Adjacency
+            if dashed(member.value).startswith(dashed(incomplete))
+        ]
+
+
+class NumberType(_Type):
+    """A number; a fraction like 256/60000 is one as well."""
+
+    name = "float"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, rounded to the nearest float."""
+        try:
+            return number(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid float, like 0.01, 1e-5 or 256/60000", param, ctx)
+
+
+class IntegerType(_Type):
+    """An integer; 10_000 and 1e4 are integers as well."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The integer."""
+        try:
+            return integer(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid integer, like 10000 or 1e4", param, ctx)
+
+
+def number(value: Any) -> float:
+    """The number that a word stands for: a decimal, or a fraction of two of them.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if not isinstance(value, str) or "/" not in value:
+        return float(value)
+    parts = [part.strip() for part in value.partition("/")[::2]]
+    # Powers of ten that no float holds would take long to write out.
+    if not all(math.isfinite(float(part)) and _is_small(part) for part in parts):
+        raise ValueError(value)
+    try:
+        return float(Fraction(parts[0]) / Fraction(parts[1]))
+    except (ZeroDivisionError, OverflowError):
+        raise ValueError(value) from None
+
+
+def _is_small(text: str) -> bool:
+    """Whether a number has so few digits, and so small an exponent, that it is quick to read."""
+    return len(text) <= _LONGEST and abs(Decimal(text).adjusted()) <= _LARGEST_EXPONENT
+
+
+def integer(value: Any) -> int:
+    """The integer that a word stands for; one with an exponent has to be whole.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    if not isinstance(value, str):
+        return int(value)
+    try:
+        return int(value)
+    except ValueError:
+        exact = Decimal(value) if _is_decimal(value) else Decimal("NaN")
+        if not exact.is_finite() or exact.adjusted() > _MOST_DIGITS or exact != exact // 1:
+            raise
+        return int(exact)
+
+
+def _is_decimal(text: str) -> bool:
+    try:
+        Decimal(text)
+    except ArithmeticError:
+        return False
+    return True
 
 
 class ListType(_Type):
@@ -68,7 +212,8 @@ class ListType(_Type):
     """
 
     def __init__(self, read: Callable[[str], float], *, one_for_all: bool = False) -> None:
-        self._read = read
+        self._integers = read is int
+        self._read: Callable[[str], float] = integer if read is int else number
         self._one_for_all = one_for_all
         self.name = "N,N,..." if read is int else "X,X,..."
 
@@ -83,20 +228,31 @@ class ListType(_Type):
         try:
             found = [self._read(item) for item in value.split(",")]
         except ValueError:
-            like = "integers like 10,20,30" if self._read is int else "numbers like 1.5,2,4"
+            like = "integers like 10,20,30" if self._integers else "numbers like 1.5,2,4"
             self.fail(f"{value!r} is not a list of {like}", param, ctx)
         return found[0] if self._one_for_all and len(found) == 1 else found
 
 
-ADJACENCY = NameType(
-    "adjacency",
-    {
-        **{member.value: member.value for member in Adjacency},
-        "add_remove": Adjacency.ADD_OR_REMOVE_ONE.value,
-        "replace": Adjacency.REPLACE_ONE.value,
-    },
-    shown=len(Adjacency),
-)
+ADJACENCY = AdjacencyType()
 """A neighbouring relation: add-or-remove-one or replace-one, or in short add-remove or replace."""
 
-__all__ = ["ADJACENCY", "ListType", "NameType", "dashed"]
+NUMBER = NumberType()
+"""A number, or a fraction."""
+
+INTEGER = IntegerType()
+"""An integer, also one like 1e4."""
+
+__all__ = [
+    "ADJACENCY",
+    "INTEGER",
+    "NUMBER",
+    "AdjacencyType",
+    "IntegerType",
+    "ListType",
+    "NameType",
+    "NumberType",
+    "completions",
+    "dashed",
+    "integer",
+    "number",
+]

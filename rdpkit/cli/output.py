@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from rdpkit.cli.option_types import NameType
 from rdpkit.extensions import ExtensionError
+from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import printable
 
 P = ParamSpec("P")
@@ -38,7 +44,7 @@ _DISTRIBUTIONS = {"PIL": "pillow", "flint": "python-flint", "sklearn": "scikit-l
 
 def _format_settings(*formats: str) -> dict[str, Any]:
     return {
-        "type": click.Choice(formats),
+        "type": NameType.of("format", formats),
         "default": formats[0],
         "show_default": True,
         "help": f"text for people, {' or '.join(formats[1:])} for programs.",
@@ -52,6 +58,83 @@ format_option = click.option("--format", "output_format", **_format_settings("te
 def format_choice(*formats: str) -> click.Option:
     """The same option with any formats, for commands that are made of a list of options."""
     return click.Option(["--format", "output_format"], **_format_settings(*formats))
+
+
+TO_FILE = "to_file"
+"""The name under which the file of ``-o`` reaches a command."""
+
+_TO_FILE: dict[str, Any] = {
+    "type": click.Path(path_type=Path, dir_okay=False),
+    "metavar": "FILE",
+    "help": "Write what is printed to this file instead, whole or not at all; a name that ends in "
+    ".json asks for JSON.",
+}
+
+
+def to_file_choice() -> click.Option:
+    """The option ``-o``, for commands that are made of a list of options and use ``to_file``."""
+    return click.Option(["-o", "--output", TO_FILE], **_TO_FILE)
+
+
+def to_file_option(function: Callable[..., R]) -> Callable[..., R]:
+    """The decorator that gives a command ``-o``: what it prints goes to that file.
+
+    It stands directly above :func:`one_line_errors`, below the other options.
+    """
+    return click.option("-o", "--output", TO_FILE, **_TO_FILE)(to_file(function))
+
+
+def to_file(function: Callable[..., R]) -> Callable[..., R]:
+    """The function of a command, which takes ``to_file`` and prints there."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> R:
+        path = kwargs.pop(TO_FILE, None)
+        if path is None:
+            return function(*args, **kwargs)
+        _choose_format(path, kwargs)
+        with written_to(path):
+            return function(*args, **kwargs)
+
+    return wrapped
+
+
+def _choose_format(path: Path, values: dict[str, Any]) -> None:
+    """Print in the format that the name of the file asks for, if no other was named."""
+    ctx = click.get_current_context()
+    wanted = path.suffix.lower().removeprefix(".")
+    source = ctx.get_parameter_source("output_format")
+    for option in ctx.command.params:
+        known = isinstance(option.type, NameType) and option.type.knows(wanted)
+        if option.name == "output_format" and known and source is ParameterSource.DEFAULT:
+            values["output_format"] = wanted
+
+
+@contextmanager
+def written_to(path: Path) -> Iterator[None]:
+    """Everything that is printed to standard output goes to a file, at the end and whole.
+
+    Parameters
+    ----------
+    path : Path
+        The file. It is written also where a check failed, and not at all after an error.
+
+    Raises
+    ------
+    ValueError
+        Before anything is computed, if it cannot be a file.
+    """
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ValueError(f"Expected --output to be a file in a folder, got {str(path)!r}.")
+    text = io.StringIO()
+    try:
+        with redirect_stdout(text):
+            yield
+    except (SystemExit, click.exceptions.Exit):
+        write_whole(path, text.getvalue())
+        raise
+    write_whole(path, text.getvalue())
+    click.echo(f"wrote {printable(str(path))}", err=True)
 
 
 class CommandError(click.ClickException):

@@ -15,7 +15,7 @@ from rdpkit.cli.event_options import (
     event_options,
     target_epsilon_option,
 )
-from rdpkit.cli.option_types import ListType, dashed
+from rdpkit.cli.option_types import NUMBER, ListType, NameType, dashed
 from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_choice
 from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
 from rdpkit.cli.progress import work_shown
@@ -148,7 +148,7 @@ def _shared_options() -> list[click.Option]:
         delta_option(),
         click.Option(
             ["--objective"],
-            type=click.Choice(list(OBJECTIVES)),
+            type=NameType.of("objective", OBJECTIVES),
             default="variation",
             show_default=True,
             help="What is maximised: the signal-to-noise ratio of a release, where the signal is "
@@ -173,7 +173,7 @@ def _shared_options() -> list[click.Option]:
         ),
         click.Option(
             ["--label-weight"],
-            type=float,
+            type=NUMBER,
             default=0.5,
             show_default=True,
             help="For dpmix, how much the labels' ratio counts, in (0, 1).",

@@ -178,3 +178,30 @@ def test_the_example_in_the_help_is_a_command_that_is_understood(command, name):
     assert done.exit_code == 2
     assert "-1" in done.stderr
     assert "No such option" not in done.stderr
+
+
+def test_an_event_is_counted_by_an_option_by_its_file_or_by_both(tmp_path):
+    path = tmp_path / "event.toml"
+    path.write_text(TABLE[1:-1].replace(", ", "\n"))
+    question = ["--delta", "1e-5", *ADD]
+    three = answer("epsilon", *GAUSSIAN, "--count", "3", *question)
+    assert answer("epsilon", path, "--count", 3, *question) == three
+    path.write_text(f"mechanism = 'repeated'\ncount = 3\nevent = {TABLE}")
+    assert answer("epsilon", path, *question) == three
+    thirty = answer("epsilon", *GAUSSIAN, "--count", "3e1", *question)
+    assert answer("epsilon", path, "--count", 10, *question) == thirty
+    assert thirty["epsilon"] > three["epsilon"]
+
+
+@pytest.mark.parametrize("command", ["delta", "compare"])
+def test_count_is_understood_by_every_question(command):
+    target = ["--epsilon", "1"] if command == "delta" else ["--delta", "1e-5"]
+    question = [command, *GAUSSIAN, *target, *ADD]
+    assert answer(*question, "--count", 1) == answer(*question)
+    assert answer(*question, "--count", 50) != answer(*question)
+
+
+def test_a_count_is_at_least_one():
+    done = run("epsilon", *GAUSSIAN, "--count", "0", "--delta", "1e-5", *ADD)
+    assert done.exit_code == 2
+    assert "Expected count to be an integer >= 1, got 0." in done.stderr

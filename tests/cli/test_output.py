@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rdpkit import Adjacency, Guarantee, Kind
 from rdpkit.cli.output import BadInput, one_line_errors
 from rdpkit.formats.text import as_json, guarantee_lines, rounded_up
+from tests.cli.commands import ADD, GAUSSIAN, run
 
 positive = st.floats(0, exclude_min=True, allow_infinity=False, allow_nan=False)
 
@@ -92,3 +93,42 @@ def test_a_guarantee_in_words_says_all_it_knows():
     text = "\n".join(lines)
     for part in ("1.001", "1e-05", "replace_one", "gaussian", "upper", "optimal", "this", "that"):
         assert part in text
+
+
+QUESTION = ["epsilon", *GAUSSIAN, "--delta", "1e-5", *ADD]
+
+
+def test_what_is_printed_goes_to_a_file(tmp_path):
+    path = tmp_path / "answer.txt"
+    printed = run(*QUESTION)
+    done = run(*QUESTION, "-o", path)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", f"wrote {path}\n")
+    assert path.read_text() == printed.stdout
+
+
+def test_the_name_of_a_file_chooses_the_format_unless_one_is_named(tmp_path):
+    path = tmp_path / "answer.json"
+    assert run(*QUESTION, "--output", path).exit_code == 0
+    assert json.loads(path.read_text())["kind"] == "upper"
+    assert run(*QUESTION, "--output", path, "--format", "text").exit_code == 0
+    assert path.read_text().startswith("epsilon ")
+
+
+def test_a_file_that_was_there_stays_if_the_command_fails(tmp_path):
+    path = tmp_path / "answer.txt"
+    path.write_text("before")
+    done = run(*QUESTION[:-4], "--delta", "2", *ADD, "-o", path)
+    assert done.exit_code == 2
+    assert path.read_text() == "before"
+    assert [one.name for one in tmp_path.iterdir()] == ["answer.txt"]
+
+
+def test_a_folder_that_is_missing_is_noticed_at_once(tmp_path):
+    done = run(*QUESTION, "-o", tmp_path / "none" / "answer.txt")
+    assert done.exit_code == 2
+    assert "Expected --output to be a file in a folder" in done.stderr
+
+
+def test_options_may_have_underscores():
+    words = [word.replace("noise-std", "noise_std") for word in QUESTION]
+    assert run(*words).stdout == run(*QUESTION).stdout

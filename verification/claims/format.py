@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rdpkit import Adjacency
+from rdpkit.adjacency import SPELLINGS, advice
 from rdpkit.events import MECHANISMS
 from rdpkit.formats import records
 from rdpkit.formats.records import Key, ValueKind
@@ -40,6 +41,16 @@ def _budget(name: str, value: Any) -> Decimal:
     if number.is_finite() and (number.adjusted() > _LARGEST or int(exponent) < -_LARGEST):
         raise records.refused(name, f"between 1e-{_LARGEST} and 1e{_LARGEST}", value)
     return number
+
+
+def _adjacency(name: str, value: Any) -> Adjacency:
+    """A neighbouring relation, in any of its spellings."""
+    if not isinstance(value, str) or value not in SPELLINGS:
+        accepted = ", ".join(repr(member.value) for member in Adjacency)
+        raise ValueError(
+            f"{records.refused(name, f'to be one of {accepted}', value)}{advice(value)}"
+        )
+    return SPELLINGS[value]
 
 
 def _callable(name: str, value: Any) -> str:
@@ -109,7 +120,7 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
             meaning="What was released.",
         ),
         "adjacency": Key(
-            kind=records.choice([member.value for member in Adjacency], Adjacency),
+            kind=ValueKind(_adjacency, {"enum": [*SPELLINGS]}),
             meaning="The neighbouring relation; no default.",
             needed=True,
         ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from rdpkit.adjacency import SPELLINGS, Adjacency
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
 from rdpkit.formats.records import table_schema
 from rdpkit.verification.claims.format import CLAIM_KEYS, CODE_KEYS, FORMAT, SCENARIO_KEYS
@@ -154,7 +155,9 @@ def _parameter(parameter: Parameter) -> _Table:
             if parameter.one_for_all:
                 schema = {"anyOf": [number, schema]}
         case "choice":
-            schema = {"enum": list(parameter.choices)}
+            # A relation may be spelled in several ways.
+            relation = parameter.choices == tuple(Adjacency)
+            schema = {"enum": list(SPELLINGS if relation else parameter.choices)}
         case "flag":
             schema = {"type": "boolean"}
         case "event":

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable
@@ -80,6 +80,7 @@ def _output_options(command: Command) -> Command:
 )
 @click.option("--notes/--no-notes", default=True, help="Print the notes below the table.")
 @format_option
+@to_file_option
 @one_line_errors
 def audit(
     *,

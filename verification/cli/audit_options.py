@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rdpkit.cli.option_types import NameType
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Bounds, Finding
@@ -26,7 +27,7 @@ _OPTIONS = (
     click.argument("files", nargs=-1, type=click.Path(path_type=Path)),
     click.option(
         "--bounds",
-        type=click.Choice([member.value for member in Bounds]),
+        type=NameType.of("bounds", [member.value for member in Bounds]),
         default=Bounds.ALL.value,
         show_default=True,
         help="Which bounds to compute. all: every one. needed: privacy loss distributions only for "

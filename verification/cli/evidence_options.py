@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rdpkit.cli.option_types import NameType
 from rdpkit.verification.evidence.error_control import ErrorControl
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _OPTIONS = (
     ),
     click.option(
         "--error-control",
-        type=click.Choice([member.value for member in ErrorControl]),
+        type=NameType.of("control", [member.value for member in ErrorControl]),
         help="What the error rate of a new file of evidence is a rate of. fwer: the probability "
         "that any true claim is ever rejected. fdr: the expected part of true claims among the "
         "rejected ones.  [default: fwer]",

@@ -76,6 +76,7 @@ def _add_command(entry: FigureEntry) -> None:
     options = [
         *map(_option, entry.parameters),
         click.option(
+            "-o",
             "--output",
             type=click.Path(path_type=Path),
             metavar="FILE",

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.option_types import ADJACENCY
-from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
+from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, printable
@@ -52,7 +52,11 @@ _FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
 
 def _verification_options(function: Callable[..., None]) -> Callable[..., None]:
     """Command-line options made from the records of all black-box options."""
-    types = {"integer": int, "number": float, "array": click.Choice(["linear", *MODELS])}
+    types = {
+        "integer": INTEGER,
+        "number": NUMBER,
+        "array": NameType.of("scores", ["linear", *MODELS]),
+    }
     for option in reversed(OPTIONS):
         kind = option.kind.schema.get("type", "string")
         function = click.option(
@@ -95,8 +99,8 @@ def _default_of(option: Option) -> str:
     "--delta or --epsilon, the guarantee that the event implies there is tested; with neither, its "
     "privacy profile.",
 )
-@click.option("--epsilon", type=float, help="The claim, or a part of it; at least 0.")
-@click.option("--delta", type=float, help="The claim, or a part of it; in [0, 1).")
+@click.option("--epsilon", type=NUMBER, help="The claim, or a part of it; at least 0.")
+@click.option("--delta", type=NUMBER, help="The claim, or a part of it; in [0, 1).")
 @click.option(
     "--adjacency",
     type=ADJACENCY,
@@ -104,7 +108,7 @@ def _default_of(option: Option) -> str:
 )
 @click.option(
     "--view",
-    type=click.Choice(VIEWS),
+    type=NameType.of("view", VIEWS),
     help="What of an event to test: its privacy profile, which says more, or its RDP curve.  "
     "[default: profile]",
 )
@@ -136,6 +140,7 @@ def _default_of(option: Option) -> str:
 @_output_options
 @evidence_options
 @format_option
+@to_file_option
 @one_line_errors
 def verify(
     *,
