@@ -31,6 +31,7 @@ if _TYPE_CHECKING:
     from rdpkit.conversions.curves import rdp_to_epsilon
     from rdpkit.events import (
         DPCDA,
+        DPSGD,
         LDPDC,
         NDPDC,
         ClassWiseDPMix,
@@ -46,16 +47,17 @@ if _TYPE_CHECKING:
         PoissonSampledGaussian,
         RegularisedSynthesis,
         Repeated,
+        ShuffledGaussian,
         event_from_parameters,
     )
     from rdpkit.events.data_sets import DataSet
     from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
     from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
-    from rdpkit.planning import Choice, Plan, plan
 
 __all__ = [
     "BOUNDS",
     "DPCDA",
+    "DPSGD",
     "LDPDC",
     "NDPDC",
     "Adjacency",
@@ -84,7 +86,9 @@ __all__ = [
     "RdpCurve",
     "RegularisedSynthesis",
     "Repeated",
+    "ShuffledGaussian",
     "Sweep",
+    "TrainingReport",
     "UncertifiedEnclosure",
     "UnreachableTargetError",
     "__version__",
@@ -103,6 +107,7 @@ __all__ = [
     "rdp_to_epsilon",
     "sampled_gaussian_rdp",
     "sweep_epsilon",
+    "training_report",
     "weak_triangle",
     "worst_pair",
 ]
@@ -131,6 +136,7 @@ _MODULES = {
     "accountants.rdp_curve": ("RdpCurve",),
     "events": (
         "DPCDA",
+        "DPSGD",
         "LDPDC",
         "NDPDC",
         "ClassWiseDPMix",
@@ -146,10 +152,17 @@ _MODULES = {
         "PoissonSampledGaussian",
         "RegularisedSynthesis",
         "Repeated",
+        "ShuffledGaussian",
         "event_from_parameters",
     ),
     "guarantee": ("Enclosure", "Guarantee", "UncertifiedEnclosure"),
-    "planning": ("Choice", "Plan", "plan"),
+    "planning": (
+        "Choice",
+        "Plan",
+        "TrainingReport",
+        "plan",
+        "training_report",
+    ),
     "accountants.sweeps": ("Sweep", "sweep_epsilon"),
     "events.data_sets": ("DataSet",),
     "pairs.worst_pair": ("NeighbouringPair", "worst_pair"),

@@ -6,7 +6,7 @@ Every folder lists its own theorems in ``BOUNDS``; this module joins the lists.
 from __future__ import annotations
 
 from rdpkit import extensions
-from rdpkit.bounds import custom_profile, custom_rdp, gaussian, papers, sampled, synthesis
+from rdpkit.bounds import custom_profile, custom_rdp, gaussian, papers, sampled, synthesis, training
 from rdpkit.bounds.base import Kind, OrderRange, RdpBound
 
 _OWN: tuple[RdpBound, ...] = (
@@ -16,6 +16,7 @@ _OWN: tuple[RdpBound, ...] = (
     custom_profile.BOUND,
     *papers.BOUNDS,
     *synthesis.BOUNDS,
+    *training.BOUNDS,
 )
 
 

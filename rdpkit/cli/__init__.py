@@ -20,6 +20,7 @@ _BUILT_IN = {
     "calibrate": "rdpkit.cli.calibrate",
     "compare": "rdpkit.cli.guarantees",
     "delta": "rdpkit.cli.guarantees",
+    "dpsgd": "rdpkit.cli.dpsgd",
     "epsilon": "rdpkit.cli.guarantees",
     "plan": "rdpkit.cli.plan",
     "sweep": "rdpkit.cli.sweep",

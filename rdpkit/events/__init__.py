@@ -20,6 +20,8 @@ from rdpkit.events.papers.gaussian_synthesis import GaussianSynthesis
 from rdpkit.events.papers.regularised_synthesis import RegularisedSynthesis
 from rdpkit.events.parameters import Parameter, build, check_given, parameters_of
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.training.dpsgd import DPSGD
+from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 
 _OWN: tuple[type[Event], ...] = (
     Gaussian,
@@ -37,6 +39,8 @@ _OWN: tuple[type[Event], ...] = (
     NDPDC,
     GaussianSynthesis,
     RegularisedSynthesis,
+    DPSGD,
+    ShuffledGaussian,
 )
 
 
@@ -112,6 +116,7 @@ def check_given_parameters(mechanism: str, parameters: Mapping[str, Any]) -> Non
 
 __all__ = [
     "DPCDA",
+    "DPSGD",
     "LDPDC",
     "MECHANISMS",
     "NDPDC",
@@ -129,6 +134,7 @@ __all__ = [
     "PoissonSampledGaussian",
     "RegularisedSynthesis",
     "Repeated",
+    "ShuffledGaussian",
     "check_given_parameters",
     "event_from_parameters",
     "parameters_of",

@@ -1,8 +1,17 @@
-"""Choosing how many records to mix: the highest signal-to-noise ratio that a target allows."""
+"""Before training: how many records to mix, and what the settings of a DP-SGD run are worth."""
 
 from __future__ import annotations
 
 from rdpkit.planning.plans import Choice, Plan
 from rdpkit.planning.search import OBJECTIVES, plan
+from rdpkit.planning.training import TrainingReport, training_report, usual_delta
 
-__all__ = ["OBJECTIVES", "Choice", "Plan", "plan"]
+__all__ = [
+    "OBJECTIVES",
+    "Choice",
+    "Plan",
+    "TrainingReport",
+    "plan",
+    "training_report",
+    "usual_delta",
+]

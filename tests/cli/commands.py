@@ -80,6 +80,19 @@ EVENTS = {
         "dimension": 6,
         "added_variance": 0.5,
     },
+    "dpsgd": {
+        "noise_multiplier": 2.0,
+        "dataset_size": 1000,
+        "batch_size": 10,
+        "steps": 50,
+        "sampling": "fixed-size",
+    },
+    "shuffled_gaussian": {
+        "noise_std": 4.0,
+        "record_norm": 1.0,
+        "batch_size": 10,
+        "dataset_size": 1000,
+    },
 }
 
 

@@ -91,6 +91,25 @@ SIMPLE = {
             "added_variance": positive,
         }
     ),
+    "dpsgd": st.fixed_dictionaries(
+        {
+            "noise_multiplier": positive,
+            "dataset_size": st.integers(1000, 10**6),
+            "batch_size": st.integers(1, 500),
+            "epochs": st.floats(0.1, 100),
+            "sampling": st.sampled_from(["poisson", "fixed-size", "shuffle"]),
+            "microbatch_size": st.integers(1, 8),
+            "accumulation_steps": st.integers(1, 2),
+        }
+    ),
+    "shuffled_gaussian": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "record_norm": positive,
+            "batch_size": st.integers(1, 1000),
+            "dataset_size": st.integers(1000, 10**6),
+        }
+    ),
 }
 
 

@@ -1,0 +1,280 @@
+"""``rdpkit dpsgd``: what a DP-SGD run is worth, or which setting a target allows."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import click
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.calibration import UnreachableTargetError, calibrate
+from rdpkit.cli.event_options import with_help
+from rdpkit.cli.option_types import ADJACENCY, NameType, dashed
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option
+from rdpkit.events import DPSGD
+from rdpkit.events.training.dpsgd import SAMPLINGS
+from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
+from rdpkit.guarantee import Guarantee
+from rdpkit.planning import TrainingReport, training_report, usual_delta
+
+_WIDTH, _SCREEN = 15, 100
+_HELP = {parameter.name: text for parameter, text in with_help(DPSGD)}
+_WANTED = ("noise_multiplier", "epochs", "batch_size")
+
+
+@click.command()
+@click.option("--dataset-size", type=int, required=True, help=_HELP["dataset_size"])
+@click.option("--batch-size", type=int, help=_HELP["batch_size"])
+@click.option("--epochs", type=float, help=_HELP["epochs"])
+@click.option("--steps", type=int, help=_HELP["steps"])
+@click.option("--noise-multiplier", type=float, help=_HELP["noise_multiplier"])
+@click.option(
+    "--target-epsilon",
+    type=float,
+    help="The largest epsilon that is wanted. Leave out what is to be found: the noise multiplier, "
+    "epochs and steps, or the batch size.",
+)
+@click.option(
+    "--sampling",
+    type=NameType("sampling", {name: name for name in SAMPLINGS}),
+    help=f"{_HELP['sampling']}  [default: poisson]",
+)
+@click.option("--microbatch-size", type=int, default=1, help=_HELP["microbatch_size"])
+@click.option("--accumulation-steps", type=int, default=1, help=_HELP["accumulation_steps"])
+@click.option(
+    "--delta",
+    type=float,
+    help="In (0, 1).  [default: the largest power of ten below one over the data set size, and at "
+    "most 1e-5]",
+)
+@click.option(
+    "--adjacency",
+    type=ADJACENCY,
+    help="When two data sets are neighbours.  [default: add-or-remove-one, which papers on DP-SGD "
+    "mean]",
+)
+@click.option(
+    "--claimed-epsilon",
+    type=float,
+    help="A claim to be judged. The exit status is 1 if it is refuted.",
+)
+@format_option
+def dpsgd(
+    output_format: str,
+    delta: float | None,
+    adjacency: str | None,
+    claimed_epsilon: float | None,
+    **given: Any,
+) -> None:
+    r"""What a DP-SGD run is worth: a certified epsilon, and everything else on one screen.
+
+    Whatever is assumed is printed. With --target-epsilon, a setting that is left out is found.
+
+    \b
+    rdpkit dpsgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60
+    rdpkit dpsgd --target-epsilon 3 --batch-size 256 --dataset-size 60000 --epochs 60
+    """
+    target = given.pop("target_epsilon")
+    assumed = _assumed(delta, adjacency, given)
+    delta = usual_delta(given["dataset_size"]) if delta is None else delta
+    relation = Adjacency(adjacency or Adjacency.ADD_OR_REMOVE_ONE)
+    settings = {name: value for name, value in given.items() if value is not None}
+    found = ""
+    if target is None:
+        _check_given(settings)
+        event = DPSGD(**settings)
+    else:
+        try:
+            event, found = _search(settings, target, delta, relation)
+        except UnreachableTargetError as error:
+            raise CommandError(str(error), status=OUT_OF_REACH) from None
+    report = training_report(event, delta=delta, adjacency=relation)
+    verdict = None if claimed_epsilon is None else _verdict(report, claimed_epsilon)
+    if output_format == "json":
+        table = report.as_dict()
+        extra = {"assumed": assumed, "found": found or None, "verdict": verdict}
+        click.echo(as_json({**table, **extra}))
+    else:
+        lines = _text(report, found, assumed, verdict, claimed_epsilon)
+        click.echo("\n".join(printable(line) for line in lines))
+    if verdict == "refuted":
+        click.get_current_context().exit(OUT_OF_REACH)
+
+
+def _assumed(delta: float | None, adjacency: str | None, given: dict[str, Any]) -> list[str]:
+    """What was not given, and is assumed."""
+    found = []
+    if delta is None:
+        size = given["dataset_size"]
+        found.append(
+            f"delta = {usual_delta(size):g}: the largest power of ten below 1/{size} and at most "
+            "1e-05 (--delta)"
+        )
+    if adjacency is None:
+        found.append(
+            "adjacency add-or-remove-one: one data set has one example more than the other, which "
+            "papers on DP-SGD mean (--adjacency)"
+        )
+    if given["sampling"] is None:
+        found.append("Poisson sampling, which most claims mean (--sampling)")
+    return found
+
+
+def _check_given(settings: dict[str, Any]) -> None:
+    for name in ("noise_multiplier", "batch_size"):
+        if name not in settings:
+            raise click.UsageError(
+                f"Missing option '--{dashed(name)}'. To find it, give '--target-epsilon'."
+            )
+    if "epochs" not in settings and "steps" not in settings:
+        raise click.UsageError(
+            "Missing option '--epochs' or '--steps'. To find the steps, give '--target-epsilon'."
+        )
+
+
+def _search(
+    settings: dict[str, Any], target: float, delta: float, adjacency: Adjacency
+) -> tuple[DPSGD, str]:
+    """The event whose missing setting meets the target, and the name of that setting."""
+    timed = "epochs" in settings or "steps" in settings
+    present = {**settings, "epochs": True} if timed else settings
+    missing = [name for name in _WANTED if name not in present]
+    if len(missing) != 1:
+        raise click.UsageError(
+            "With --target-epsilon, leave out exactly one of --noise-multiplier, --epochs (or "
+            f"--steps) and --batch-size; missing are {', '.join(map(dashed, missing)) or 'none'}."
+        )
+    wanted = {"epochs": "steps"}.get(missing[0], missing[0])
+    if wanted == "batch_size" and "epochs" in settings:
+        return _largest_batch(settings, target, delta, adjacency), wanted
+    found = calibrate(
+        DPSGD(**{**settings, wanted: 1}),
+        target_epsilon=target,
+        delta=delta,
+        adjacency=adjacency,
+        parameter=wanted,
+    )
+    assert isinstance(found.event, DPSGD)
+    return found.event, wanted
+
+
+def _largest_batch(
+    settings: dict[str, Any], target: float, delta: float, adjacency: Adjacency
+) -> DPSGD:
+    """The largest batch that bisection finds; whatever it returns meets the target."""
+    from rdpkit.analysis import epsilon  # noqa: PLC0415 - only for this search
+
+    def meets(size: int) -> bool:
+        event = DPSGD(**settings, batch_size=size)
+        return epsilon(event, delta=delta, adjacency=adjacency).epsilon <= target
+
+    low, high = 1, settings["dataset_size"] // settings["accumulation_steps"]
+    if not meets(low):
+        raise CommandError(
+            f"Even batches of 1 exceed epsilon {target!r} with these epochs and this noise.",
+            status=OUT_OF_REACH,
+        )
+    while high - low > 1:
+        middle = int((low * high) ** 0.5)
+        middle = min(max(middle, low + 1), high - 1)
+        low, high = (middle, high) if meets(middle) else (low, middle)
+    return DPSGD(**settings, batch_size=high if meets(high) else low)
+
+
+def _verdict(report: TrainingReport, claim: float) -> str:
+    """Whether the claim is proven, refuted, or neither."""
+    if report.upper.epsilon <= claim:
+        return "sound"
+    if report.lower is not None and report.lower.epsilon > claim:
+        return "refuted"
+    return "unproven"
+
+
+_VERDICTS = {
+    "sound": "sound: the claim is proven",
+    "refuted": "refuted: two neighbouring data sets leak more than the claim",
+    "unproven": "unproven: neither proven nor refuted",
+}
+
+
+def _text(
+    report: TrainingReport,
+    found: str,
+    assumed: list[str],
+    verdict: str | None,
+    claim: float | None,
+) -> list[str]:
+    event, upper = report.event, report.upper
+    lines = [*_settings(event, found), ""]
+    if verdict is not None and claim is not None:
+        lines += _entry(
+            "claim", f"epsilon {claim:g} at delta = {upper.delta:g} is {_VERDICTS[verdict]}"
+        )
+    lines += _entry(
+        "epsilon",
+        f"<= {_shown(upper)} at delta = {upper.delta:g} (certified upper "
+        f"bound, {dashed(upper.adjacency.value)})",
+    )
+    if report.lower is None:
+        lines += _entry("attained", "no lower bound is known")
+    else:
+        lines += _entry(
+            "attained", f">= {_shown(report.lower)} by two neighbouring data sets (lower bound)"
+        )
+    lines += _entry(
+        "advantage",
+        f"<= {rounded_up(report.advantage)} of any membership inference "
+        "attack (true minus false positive rate)",
+    )
+    lines += _entry("plain RDP", _plain(report))
+    lines.append("")
+    for text in assumed:
+        lines += _entry("assumed", text)
+    for text in upper.assumptions:
+        lines += _entry("assumes", text)
+    for name, text in report.lines.items():
+        lines += ["", f"{name}:", *(f"    {line}" for line in text.splitlines())]
+    return lines
+
+
+def _settings(event: DPSGD, found: str) -> list[str]:
+    batch = f"batches of {event.logical_batch}"
+    if event.accumulation_steps > 1:
+        batch += f" ({event.accumulation_steps} times {event.batch_size})"
+    length = f"{event.steps} steps" if event.epochs is None else f"{event.epochs:g} epochs"
+    noise = f"noise multiplier {event.noise_multiplier!r}"
+    about = f"{event.dataset_size} examples, {batch}, {length}, {noise}"
+    lines = _entry("DP-SGD", f"{about}, sampling {event.sampling}")
+    lines += _entry(
+        "",
+        f"{event.updates} noisy updates; an example is in one with probability "
+        f"{event.sampling_probability:.4g}; "
+        f"{event.updates * event.sampling_probability:.4g} epochs",
+    )
+    if found:
+        lines += _entry(
+            "found",
+            f"{dashed(found)} = {getattr(event, found)!r}, the end of what meets the target",
+        )
+    return lines
+
+
+def _plain(report: TrainingReport) -> str:
+    shown = f"would say epsilon {_shown(report.plain_rdp)}"
+    noise = report.plain_rdp_noise
+    if noise is not None:
+        more = 100.0 * (noise / report.event.noise_multiplier - 1.0)
+        shown += f", or need noise multiplier {rounded_up(noise)} ({more:.1f} % more)"
+    return shown
+
+
+def _shown(guarantee: Guarantee) -> str:
+    down = guarantee.kind.value == "lower"
+    return rounded_down(guarantee.epsilon) if down else rounded_up(guarantee.epsilon)
+
+
+def _entry(name: str, text: str) -> list[str]:
+    """A name and a text, wrapped."""
+    wrapped = textwrap.wrap(text, _SCREEN - _WIDTH)
+    return [f"{name if i == 0 else '':{_WIDTH}}{line}" for i, line in enumerate(wrapped)]

@@ -1,0 +1,192 @@
+"""DP-SGD by the settings that people know: noise multiplier, batch, data set, epochs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from rdpkit import _validate
+from rdpkit.events.base import Event
+from rdpkit.events.composition import Repeated
+from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
+from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, integer, number
+from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
+
+Sampling = Literal["poisson", "fixed-size", "shuffle"]
+SAMPLINGS: tuple[str, ...] = ("poisson", "fixed-size", "shuffle")
+
+_SAMPLED = {
+    "poisson": "every record joins each batch independently, with probability batch size / data "
+    "set size (Poisson sampling)",
+    "fixed-size": "each batch is a fresh uniform sample of fixed size, without replacement",
+    "shuffle": "records are shuffled before each epoch and cut into full batches; what is left "
+    "over is not used in that epoch, and both neighbours have equally many full batches",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPSGD(Event):
+    """DP-SGD: noisy sums of clipped gradients over batches, for a number of epochs or steps.
+
+    Released, at each step: the sum over a batch of gradients clipped to an L2 norm of C, plus
+    N(0, (noise_multiplier * C)^2 I). Dividing by the batch size, momentum, Adam and learning rates
+    are post-processing and do not matter.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise on the sum of clipped gradients, divided by the clipping
+        norm; above 0.
+    dataset_size : int
+        Number of training examples, in the larger of two neighbours; at least batch_size.
+    batch_size : int
+        Number of examples in a batch, or their expected number for Poisson sampling; at least 1.
+    epochs : float, optional
+        Passes over the data; above 0. With Poisson sampling and samples of fixed size there are
+        epochs * dataset_size / batch_size steps, rounded up. Give epochs or steps.
+    steps : int, optional
+        Noisy updates, at least 1. Give epochs or steps.
+    sampling : {"poisson", "fixed-size", "shuffle"}
+        How batches are made. poisson: every example joins each batch independently. fixed-size: a
+        fresh uniform sample without replacement. shuffle: a random order, cut into batches, anew in
+        each epoch. poisson is the default.
+    microbatch_size : int
+        Number of gradients that are averaged before clipping, by default 1: each is clipped on its
+        own. With more, one example may turn a clipped average around, so that the sensitivity is
+        twice the clipping norm.
+    accumulation_steps : int
+        Number of batches whose clipped gradients are summed before noise is added once; 1 by
+        default. The batch of one noisy update is accumulation_steps * batch_size.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range, or not exactly one of epochs and steps is given.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, epochs=60)
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    2.382
+    """
+
+    mechanism: ClassVar[str] = "dpsgd"
+
+    noise_multiplier: float
+    dataset_size: int
+    batch_size: int
+    epochs: float | None = None
+    steps: int | None = None
+    sampling: Sampling = "poisson"
+    microbatch_size: int = 1
+    accumulation_steps: int = 1
+
+    def __post_init__(self) -> None:
+        _validate.attributes(self, noise_multiplier=_validate.positive)
+        for name in ("dataset_size", "batch_size", "microbatch_size", "accumulation_steps"):
+            _validate.integer(name, getattr(self, name))
+        if self.logical_batch > self.dataset_size:
+            name = "batch_size" if self.accumulation_steps == 1 else "accumulated batch"
+            raise _validate.fail(
+                name, f"to be at most dataset_size = {self.dataset_size}", self.logical_batch
+            )
+        if self.steps is not None:
+            _validate.integer("steps", self.steps)
+        if self.epochs is not None:
+            _validate.attributes(self, epochs=_validate.positive)
+        if (self.epochs is None) == (self.steps is None):
+            raise ValueError(
+                f"Expected steps or epochs, exactly one of the two, got steps={self.steps!r} and "
+                f"epochs={self.epochs!r}."
+            )
+        _validate.choice("sampling", self.sampling, SAMPLINGS)
+
+    @property
+    def logical_batch(self) -> int:
+        """Number of examples in the batch of one noisy update."""
+        return self.batch_size * self.accumulation_steps
+
+    @property
+    def sampling_probability(self) -> float:
+        """The probability with which one example is in a batch."""
+        return self.logical_batch / self.dataset_size
+
+    @property
+    def updates(self) -> int:
+        """Number of noisy updates."""
+        if self.steps is not None:
+            return self.steps
+        assert self.epochs is not None
+        if self.sampling == "shuffle":
+            return self.passes * (self.dataset_size // self.logical_batch)
+        return math.ceil(Fraction(self.epochs) * self.dataset_size / self.logical_batch)
+
+    @property
+    def passes(self) -> int:
+        """Number of epochs, rounded up; in a shuffled one an example is in one batch at most."""
+        if self.epochs is not None:
+            return math.ceil(self.epochs)
+        assert self.steps is not None
+        return math.ceil(Fraction(self.steps, self.dataset_size // self.logical_batch))
+
+    @property
+    def record_norm(self) -> float:
+        """How far an example that comes or goes moves the sum, in clipping norms."""
+        return 1.0 if self.microbatch_size == 1 else 2.0
+
+    def expand(self) -> Event:
+        """What is released at each step, or in each epoch, and how often."""
+        norm = self.record_norm
+        if self.sampling == "poisson":
+            step: Event = PoissonSampledGaussian(
+                noise_std=self.noise_multiplier,
+                record_norm=norm,
+                sampling_probability=self.sampling_probability,
+                record_diameter=2.0,
+            )
+            return Repeated(event=step, count=self.updates)
+        if self.sampling == "fixed-size":
+            step = FixedSizeSampledGaussian(
+                noise_std=self.noise_multiplier,
+                record_norm=norm,
+                sample_size=self.logical_batch,
+                population_size=self.dataset_size,
+                release="sum",
+                record_diameter=2.0,
+            )
+            return Repeated(event=step, count=self.updates)
+        epoch = ShuffledGaussian(
+            noise_std=self.noise_multiplier,
+            record_norm=norm,
+            batch_size=self.logical_batch,
+            dataset_size=self.dataset_size,
+            record_diameter=2.0,
+        )
+        return Repeated(event=epoch, count=self.passes)
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """More noise is more private; fewer steps are, too, and smaller batches at equal steps."""
+        found = {"noise_multiplier": NOISE}
+        if self.steps is None:
+            return {**found, "epochs": number(-1)}
+        largest = self.dataset_size // self.accumulation_steps
+        return {
+            **found,
+            "steps": COUNT,
+            "batch_size": integer(-1, highest=largest),
+        }
+
+    def assumptions(self) -> tuple[str, ...]:
+        """How batches are made, and how gradients are clipped."""
+        found = [_SAMPLED[self.sampling]]
+        if self.microbatch_size > 1:
+            found.append(
+                "one example changes one microbatch alone, whose average is clipped, so that the "
+                "sensitivity is twice the clipping norm"
+            )
+        return tuple(found)

@@ -1,0 +1,236 @@
+"""What a DP-SGD run is worth, on one screen: every number that people ask for, each with its kind.
+
+The numbers come from :func:`rdpkit.epsilon`, :func:`rdpkit.delta`, :func:`rdpkit.lower_bound` and
+:func:`rdpkit.calibrate`. Nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit import _validate, analysis
+from rdpkit.adjacency import Adjacency
+from rdpkit.calibration import CalibrationError, calibrate
+from rdpkit.events import DPSGD, Event, PoissonSampledGaussian, Repeated
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.formats.records import as_plain
+from rdpkit.formats.text import rounded_up
+from rdpkit.guarantee import Guarantee
+
+_LARGEST_USUAL_DELTA = 5
+_PLAIN = "mironov2017"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingReport:
+    """What one DP-SGD run is worth.
+
+    Parameters
+    ----------
+    event : DPSGD
+        The settings.
+    upper : Guarantee
+        The certified upper bound on epsilon.
+    lower : Guarantee or None
+        What two neighbouring data sets attain; None where no such pair is known.
+    advantage : float
+        Upper bound on the advantage of any membership inference attack, the largest difference of
+        true and false positive rates: delta at epsilon 0.
+    plain_rdp : Guarantee
+        Epsilon as it is computed most often: Renyi divergences with the conversion of Mironov 2017.
+    plain_rdp_noise : float or None
+        The noise multiplier that this needs for the epsilon of ``upper``; None where it finds none.
+    lines : mapping of str to str
+        Code for other libraries that trains with these settings, by the library's name.
+    """
+
+    event: DPSGD
+    upper: Guarantee
+    lower: Guarantee | None
+    advantage: float
+    plain_rdp: Guarantee
+    plain_rdp_noise: float | None
+    lines: Mapping[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        given = {field.name: getattr(self.event, field.name) for field in _fields(self.event)}
+        return {
+            "settings": as_plain({name: v for name, v in given.items() if v is not None}),
+            "updates": self.event.updates,
+            "sampling_probability": self.event.sampling_probability,
+            "upper": self.upper.as_dict(),
+            "lower": None if self.lower is None else self.lower.as_dict(),
+            "advantage": {"kind": "upper", "value": self.advantage},
+            "plain_rdp": self.plain_rdp.as_dict(),
+            "plain_rdp_noise_multiplier": self.plain_rdp_noise,
+            "lines": dict(self.lines),
+        }
+
+
+def _fields(event: Event) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(event)
+
+
+def usual_delta(dataset_size: int) -> float:
+    """The largest power of ten that is below 1 / dataset_size, and at most 1e-5.
+
+    Parameters
+    ----------
+    dataset_size : int
+        Number of records; at least 1.
+
+    Raises
+    ------
+    ValueError
+        If it is not an integer of at least 1.
+    """
+    size = _validate.integer("dataset_size", dataset_size)
+    # 10^-k < 1/n means 10^k > n, and n has len(str(n)) digits.
+    return float(f"1e-{max(len(str(size)), _LARGEST_USUAL_DELTA)}")
+
+
+def training_report(event: DPSGD, *, delta: float, adjacency: Adjacency | str) -> TrainingReport:
+    """Every number about a DP-SGD run that people ask for.
+
+    Guarantee
+    ---------
+    The training is (epsilon, delta)-DP with the epsilon of ``upper``, and no smaller one than that
+    of ``lower`` holds. No attack has more than the advantage.
+
+    Assumes
+    -------
+    What ``upper.assumptions`` list.
+
+    Parameters
+    ----------
+    event : DPSGD
+        The settings of the run.
+    delta : float
+        In (0, 1).
+    adjacency : Adjacency or str
+        The neighbouring relation.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside of its range.
+    ArithmeticError
+        If a number cannot be computed.
+
+    Source
+    ------
+    The theorems that the guarantees name.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, epochs=60)
+    >>> report = rdpkit.training_report(event, delta=1e-5, adjacency="add_or_remove_one")
+    >>> f"{report.lower.epsilon:.3f} {report.upper.epsilon:.3f} {report.plain_rdp.epsilon:.3f}"
+    '2.381 2.382 3.008'
+    """
+    _validate.one_of_a_kind("event", event, DPSGD)
+    number = _validate.open_probability("delta", delta)
+    relation = Adjacency(adjacency)
+    upper = analysis.epsilon(event, delta=number, adjacency=relation)
+    try:
+        lower = analysis.lower_bound(event, delta=number, adjacency=relation)[0]
+    except NoLossDistributionError:
+        lower = None
+    if lower is not None:
+        analysis.check_sandwich([upper], [lower])
+    return TrainingReport(
+        event=event,
+        upper=upper,
+        lower=lower,
+        advantage=analysis.delta(event, epsilon=0.0, adjacency=relation).delta,
+        plain_rdp=analysis.epsilon(
+            event,
+            delta=number,
+            adjacency=relation,
+            bound=analysis.BEST_RDP,
+            conversion=_PLAIN,
+        ),
+        plain_rdp_noise=_plain_noise(event, upper, relation),
+        lines=_lines(event, number, relation),
+    )
+
+
+def _plain_noise(event: DPSGD, upper: Guarantee, adjacency: Adjacency) -> float | None:
+    """The noise multiplier at which plain Renyi accounting gives the same epsilon."""
+    if not 0.0 < upper.epsilon < math.inf:
+        return None
+    try:
+        found = calibrate(
+            event,
+            target_epsilon=upper.epsilon,
+            delta=upper.delta,
+            adjacency=adjacency,
+            parameter="noise_multiplier",
+            bound=analysis.BEST_RDP,
+            conversion=_PLAIN,
+        )
+    except CalibrationError:
+        return None
+    assert isinstance(found.value, float)
+    return found.value
+
+
+def _lines(event: DPSGD, delta: float, adjacency: Adjacency) -> dict[str, str]:
+    """Code for other libraries; only where they make batches in this way."""
+    if event.microbatch_size > 1:
+        return {}
+    return {**_opacus(event, delta, adjacency), **_jax_privacy(event)}
+
+
+def _opacus(event: DPSGD, delta: float, adjacency: Adjacency) -> dict[str, str]:
+    if event.sampling not in ("poisson", "shuffle"):
+        return {}
+    poisson = event.sampling == "poisson"
+    lines = [
+        f"loader = DataLoader(data, batch_size={event.logical_batch}"
+        f"{'' if poisson else ', shuffle=True, drop_last=True'})",
+        "model, optimizer, loader = PrivacyEngine().make_private(module=model, "
+        f"optimizer=optimizer, data_loader=loader, noise_multiplier={event.noise_multiplier!r}, "
+        f"max_grad_norm=1.0{'' if poisson else ', poisson_sampling=False'})",
+    ]
+    if poisson and event.epochs is not None:
+        # Opacus samples with probability 1 / len(loader), and a step of the loader is an update.
+        batches = math.ceil(event.dataset_size / event.logical_batch)
+        steps = batches * event.passes
+        exactly = Repeated(
+            event=PoissonSampledGaussian(
+                noise_std=event.noise_multiplier,
+                record_norm=1.0,
+                sampling_probability=1.0 / batches,
+            ),
+            count=steps,
+        )
+        found = analysis.epsilon(exactly, delta=delta, adjacency=adjacency)
+        lines.append(
+            f"# {event.passes} epochs of this loader are {steps} steps at probability 1/{batches}: "
+            f"epsilon <= {rounded_up(found.epsilon)}"
+        )
+    return {"opacus": "\n".join(lines)}
+
+
+def _jax_privacy(event: DPSGD) -> dict[str, str]:
+    if event.sampling == "poisson":
+        expected = f"{event.updates} * {event.logical_batch} / {event.dataset_size}"
+        return {
+            "jax-privacy": "plan = jax_privacy.execution_plan.BandMFConfig.default(num_bands=1, "
+            f"iterations={event.updates}, expected_participations={expected}, "
+            f"noise_multiplier={event.noise_multiplier!r}).make()"
+        }
+    if event.sampling == "fixed-size":
+        return {
+            "jax-privacy": "event = jax_privacy.accounting.fixed_dpsgd_event("
+            f"{event.noise_multiplier!r}, {event.updates}, dataset_size={event.dataset_size}, "
+            f"batch_size={event.logical_batch})  # noise per clipping norm"
+        }
+    return {}

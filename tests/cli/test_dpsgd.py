@@ -1,0 +1,90 @@
+"""``rdpkit dpsgd``: one line for one question, and what was assumed."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import rdpkit
+from rdpkit.cli import main
+
+BASIC = ["--batch-size", "256", "--dataset-size", "60000", "--epochs", "5"]
+NOISE = ["--noise-multiplier", "1.1"]
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["dpsgd", *words])
+
+
+def as_json(*words):
+    found = run(*words, "--format", "json")
+    assert found.exit_code == 0, found.output
+    return json.loads(found.output)
+
+
+def test_one_line_answers_and_says_what_was_assumed():
+    found = run(*BASIC, *NOISE)
+    assert found.exit_code == 0
+    event = rdpkit.DPSGD(noise_multiplier=1.1, batch_size=256, dataset_size=60000, epochs=5)
+    upper = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon
+    (shown,) = [line.split()[2] for line in found.output.splitlines() if line.startswith("epsilon")]
+    assert upper <= float(shown) <= upper * 1.002
+    for word in ("assumed        delta = 1e-05", "add-or-remove-one", "Poisson", "opacus:"):
+        assert word in found.output
+    assert len(found.output.splitlines()) < 30
+
+
+def test_what_is_given_is_not_assumed():
+    given = ["--delta", "1e-6", "--adjacency", "replace", "--sampling", "fixed-size"]
+    table = as_json(*BASIC, *NOISE, *given)
+    assert table["assumed"] == []
+    assert table["upper"]["delta"] == 1e-6
+    assert table["upper"]["adjacency"] == "replace_one"
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (BASIC, "noise_multiplier"),
+        ([*BASIC[:4], *NOISE], "steps"),
+        ([*BASIC[2:], *NOISE], "batch_size"),
+        ([*BASIC[2:4], *NOISE, "--steps", "100"], "batch_size"),
+    ],
+)
+def test_a_target_finds_what_is_left_out(words, name):
+    table = as_json(*words, "--target-epsilon", "1.5")
+    assert table["found"] == name
+    assert 1.4 < table["upper"]["epsilon"] <= 1.5
+
+
+def test_too_little_or_too_much_is_one_helpful_line():
+    for words, message in [
+        (BASIC, "Missing option '--noise-multiplier'. To find it, give '--target-epsilon'."),
+        ([*BASIC[:4], *NOISE], "Missing option '--epochs' or '--steps'"),
+        ([*BASIC, *NOISE, "--target-epsilon", "1"], "leave out exactly one"),
+        (["--dataset-size", "10", "--target-epsilon", "1"], "leave out exactly one"),
+    ]:
+        found = run(*words)
+        assert found.exit_code == 2
+        assert message in found.output
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict", "status"), [("1.0", "sound", 0), ("0.5", "refuted", 1)]
+)
+def test_a_claim_gets_a_verdict(claim, verdict, status):
+    found = run(*BASIC, *NOISE, "--claimed-epsilon", claim)
+    assert found.exit_code == status
+    assert f"is {verdict}" in " ".join(found.output.split())
+
+
+def test_shuffled_batches_refute_no_claim_without_a_pair():
+    found = run(*BASIC, *NOISE, "--sampling", "shuffle", "--claimed-epsilon", "0.9")
+    assert found.exit_code == 0
+    assert "unproven" in found.output
+
+
+def test_a_target_out_of_reach_is_a_failed_check():
+    words = ["--dataset-size", "100", "--batch-size", "100", "--noise-multiplier", "0.1"]
+    found = run(*words, "--target-epsilon", "0.01")
+    assert found.exit_code == 1

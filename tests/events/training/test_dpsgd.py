@@ -1,0 +1,145 @@
+"""DP-SGD by its settings: what it expands to, and that bounds from both sides fit together."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit.events.training.dpsgd import SAMPLINGS
+
+MNIST = {"noise_multiplier": 1.1, "dataset_size": 60000, "batch_size": 256}
+
+
+def epsilon(event, adjacency="add_or_remove_one", **options):
+    return rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency, **options).epsilon
+
+
+def test_epochs_become_steps_rounded_up():
+    event = rdpkit.DPSGD(**MNIST, epochs=60)
+    assert event.updates == 14063  # 14062.5
+    assert event.expand() == rdpkit.Repeated(
+        event=rdpkit.PoissonSampledGaussian(
+            noise_std=1.1, record_norm=1.0, sampling_probability=256 / 60000, record_diameter=2.0
+        ),
+        count=14063,
+    )
+    assert rdpkit.DPSGD(**MNIST, steps=14063).expand() == event.expand()
+
+
+def test_epochs_are_exact_where_a_float_product_would_round_up():
+    event = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=3 * 10**14, batch_size=3, epochs=1)
+    assert event.updates == 10**14
+
+
+@pytest.mark.parametrize("adjacency", list(rdpkit.Adjacency))
+@pytest.mark.parametrize("sampling", ["poisson", "fixed-size"])
+def test_the_settings_and_the_steps_written_out_have_the_same_epsilon(sampling, adjacency):
+    event = rdpkit.DPSGD(**MNIST, epochs=1, sampling=sampling)
+    assert epsilon(event, adjacency) == epsilon(event.expand(), adjacency)
+
+
+def test_noise_is_relative_to_the_clipping_norm_under_both_relations():
+    # A replaced example moves the sum by twice the clipping norm.
+    full = {"noise_multiplier": 6.0, "dataset_size": 10, "batch_size": 10, "steps": 1}
+    event = rdpkit.DPSGD(**full)
+    for adjacency, z in (
+        (rdpkit.Adjacency.ADD_OR_REMOVE_ONE, 6),
+        (rdpkit.Adjacency.REPLACE_ONE, 3),
+    ):
+        gaussian = rdpkit.Gaussian(noise_std=z, record_norm=1.0, record_diameter=1.0)
+        assert epsilon(event, adjacency) == pytest.approx(epsilon(gaussian), rel=1e-12)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_microbatches_double_the_sensitivity_of_add_or_remove(sampling):
+    event = rdpkit.DPSGD(**MNIST, epochs=2, sampling=sampling, microbatch_size=4)
+    doubled = rdpkit.DPSGD(**MNIST | {"noise_multiplier": 0.55}, epochs=2, sampling=sampling)
+    if sampling == "poisson":
+        assert epsilon(event) == pytest.approx(epsilon(doubled), rel=1e-9)
+    else:
+        # A swap moves the sum by twice the clipping norm with or without microbatches.
+        single = rdpkit.DPSGD(**MNIST, epochs=2, sampling=sampling)
+        assert epsilon(event) == pytest.approx(epsilon(single), rel=1e-9)
+    assert any("microbatch" in text for text in event.assumptions())
+
+
+def test_accumulated_batches_are_one_batch():
+    parts = rdpkit.DPSGD(**MNIST | {"batch_size": 32}, epochs=3, accumulation_steps=8)
+    assert parts.expand() == rdpkit.DPSGD(**MNIST, epochs=3).expand()
+
+
+def test_a_shuffled_epoch_uses_every_example_once():
+    event = rdpkit.DPSGD(**MNIST | {"noise_multiplier": 20.0}, epochs=60, sampling="shuffle")
+    assert event.updates == 60 * 234
+    swap = rdpkit.Gaussian(noise_std=10.0, record_norm=1.0, record_diameter=1.0)
+    once = rdpkit.Repeated(event=swap, count=60)
+    for adjacency in ("add_or_remove_one", "replace_one"):
+        assert epsilon(event, adjacency) == pytest.approx(epsilon(once), rel=1e-9)
+        renyi = epsilon(event, adjacency, bound="best-rdp")
+        assert renyi == pytest.approx(epsilon(once, bound="best-rdp"), rel=1e-9)
+    # 235 steps begin a second epoch.
+    assert rdpkit.DPSGD(**MNIST, steps=234, sampling="shuffle").passes == 1
+    assert rdpkit.DPSGD(**MNIST, steps=235, sampling="shuffle").passes == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epochs": 1, "steps": 1}, "Expected steps or epochs, exactly one"),
+        ({}, "Expected steps or epochs, exactly one"),
+        ({"epochs": 0}, "epochs to be a finite number > 0"),
+        ({"steps": 1.5}, "steps to be an integer"),
+        ({"epochs": 1, "batch_size": 60001}, "batch_size to be at most dataset_size = 60000"),
+        ({"epochs": 1, "accumulation_steps": 300}, "accumulated batch to be at most"),
+        ({"epochs": 1, "noise_multiplier": 0}, "noise_multiplier to be a finite number > 0"),
+        ({"epochs": 1, "sampling": "shuffled"}, "sampling to be one of .*did you mean"),
+        ({"epochs": 1, "microbatch_size": 0}, "microbatch_size to be an integer >= 1"),
+    ],
+)
+def test_bad_settings_are_named(change, message):
+    with pytest.raises(ValueError, match=f"(?i){message}"):
+        rdpkit.DPSGD(**MNIST | change)
+
+
+@settings(max_examples=15)
+@given(
+    noise=st.floats(0.5, 20),
+    size=st.integers(100, 10**6),
+    share=st.floats(0.001, 0.3),
+    steps=st.integers(1, 3000),
+    sampling=st.sampled_from(["poisson", "fixed-size"]),
+    adjacency=st.sampled_from(list(rdpkit.Adjacency)),
+)
+def test_the_lower_bound_is_below_the_upper_one(sampling, adjacency, **rest):
+    noise, size, share, steps = (rest[name] for name in ("noise", "size", "share", "steps"))
+    event = rdpkit.DPSGD(
+        noise_multiplier=noise,
+        dataset_size=size,
+        batch_size=max(1, int(share * size)),
+        steps=steps,
+        sampling=sampling,
+    )
+    lower = rdpkit.lower_bound(event, delta=1e-6, adjacency=adjacency)[0].epsilon
+    upper = rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency).epsilon
+    assert lower <= upper < math.inf
+
+
+@pytest.mark.parametrize("parameter", ["noise_multiplier", "steps", "batch_size"])
+def test_every_setting_can_be_calibrated(parameter):
+    event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, steps=1000)
+    found = rdpkit.calibrate(
+        event, target_epsilon=1.5, delta=1e-5, adjacency="add_or_remove_one", parameter=parameter
+    )
+    assert found.guarantee <= 1.5
+    assert found.guarantee >= 1.49
+
+
+def test_phases_compose():
+    phases = [
+        rdpkit.DPSGD(**MNIST, epochs=2),
+        rdpkit.DPSGD(**MNIST | {"batch_size": 512}, epochs=3),
+    ]
+    together = rdpkit.Composed(events=phases)
+    assert max(map(epsilon, phases)) < epsilon(together) < sum(map(epsilon, phases))

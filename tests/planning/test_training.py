@@ -1,0 +1,57 @@
+"""The report about a DP-SGD run: its numbers are those of the questions that it asks."""
+
+import pytest
+
+import rdpkit
+from rdpkit.planning.training import usual_delta
+
+
+@pytest.mark.parametrize(
+    ("size", "delta"),
+    [(1, 1e-5), (99999, 1e-5), (100000, 1e-6), (60000, 1e-5), (999999, 1e-6), (10**6, 1e-7)],
+)
+def test_the_usual_delta_is_a_power_of_ten_below_one_over_the_size(size, delta):
+    assert usual_delta(size) == delta
+    assert usual_delta(size) < 1 / size or size == 1
+
+
+def test_the_numbers_are_those_of_the_questions():
+    event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, epochs=5)
+    asked = {"delta": 1e-5, "adjacency": "add_or_remove_one"}
+    report = rdpkit.training_report(event, **asked)
+    assert report.upper == rdpkit.epsilon(event, **asked)
+    assert report.lower == rdpkit.lower_bound(event, **asked)[0]
+    flat = rdpkit.delta(event, epsilon=0.0, adjacency="add_or_remove_one")
+    assert report.advantage == flat.delta
+    # With the noise that plain Renyi accounting asks for, it reports the same epsilon.
+    noisier = rdpkit.DPSGD(
+        noise_multiplier=report.plain_rdp_noise, dataset_size=60000, batch_size=256, epochs=5
+    )
+    plain = rdpkit.epsilon(noisier, **asked, bound="best-rdp", conversion="mironov2017")
+    assert plain.epsilon == pytest.approx(report.upper.epsilon, rel=1e-5)
+    assert report.plain_rdp_noise > 1.1
+
+
+def test_the_lines_for_opacus_say_what_that_loader_does():
+    event = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=1000, batch_size=64, epochs=3)
+    lines = rdpkit.training_report(event, delta=1e-5, adjacency="add_or_remove_one").lines
+    # A loader of 1000 examples in batches of 64 has 16 of them.
+    assert "48 steps at probability 1/16" in lines["opacus"]
+    exactly = rdpkit.Repeated(
+        event=rdpkit.PoissonSampledGaussian(
+            noise_std=1.0, record_norm=1.0, sampling_probability=1 / 16
+        ),
+        count=48,
+    )
+    found = rdpkit.epsilon(exactly, delta=1e-5, adjacency="add_or_remove_one").epsilon
+    printed = float(lines["opacus"].rpartition("<= ")[2])
+    assert found <= printed <= found * 1.001
+
+
+def test_no_line_is_given_where_a_library_trains_differently():
+    settings = {"noise_multiplier": 1.0, "dataset_size": 1000, "batch_size": 50, "epochs": 1}
+    asked = {"delta": 1e-5, "adjacency": "replace_one"}
+    fixed = rdpkit.training_report(rdpkit.DPSGD(**settings, sampling="fixed-size"), **asked)
+    assert set(fixed.lines) == {"jax-privacy"}
+    averaged = rdpkit.training_report(rdpkit.DPSGD(**settings, microbatch_size=2), **asked)
+    assert not averaged.lines
