@@ -30,9 +30,15 @@ from flint import arb, ctx
 from rdpkit.accountants.losses import closed
 from rdpkit.accountants.losses.above import Above
 from rdpkit.accountants.losses.below import Below
-from rdpkit.accountants.losses.curves import parameters
+from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
-from rdpkit.accountants.losses.steps import Alternative, ProfileStep, Releases, alternatives
+from rdpkit.accountants.losses.steps import (
+    Alternative,
+    AnyStep,
+    ProfileStep,
+    Releases,
+    alternatives,
+)
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError, Step
@@ -104,7 +110,7 @@ def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
     worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
     enclosure = Enclosure(lower=worst.other_end, upper=worst.value)
     steps = [step for releases in candidates for step, _ in releases]
-    exact = not [step for step in steps if isinstance(step, Step) and not step.is_a_pair]
+    exact = not [step for step in steps if not (step.is_a_pair or isinstance(step, ProfileStep))]
     return _guarantee(event, target, worst, Kind.UPPER, enclosure), exact
 
 
@@ -447,25 +453,24 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
 
 
 def infinite_mass(releases: Releases) -> arb:
-    """Probability of an infinite loss: the delta that profiles have at every epsilon."""
+    """Probability of an infinite loss: the delta that remains at every epsilon."""
     step, count = releases[0]
-    if isinstance(step, ProfileStep) and len(releases) == count == 1:
-        return arb(step.profile.infinite)
+    if len(releases) == count == 1:
+        return kind_of(step).infinite(step)
     with ctx.workprec(128):
         log_finite = arb(0)
         for step, count in releases:
-            if isinstance(step, ProfileStep):
-                log_finite += count * (-arb(step.profile.infinite)).log1p()
+            log_finite += count * (-kind_of(step).infinite(step)).log1p()
         return -log_finite.expm1()
 
 
-def _merged(releases: Releases) -> tuple[Releases, Step | ProfileStep | None]:
+def _merged(releases: Releases) -> tuple[Releases, AnyStep | None]:
     """All Gaussian pairs as one, and the step if only one is left, taken once.
 
     The squared distances of Gaussian pairs over the noise add up, exactly.
     """
     squares: list[float] = []
-    rest: list[tuple[Step | ProfileStep, int]] = []
+    rest: list[tuple[AnyStep, int]] = []
     several = 0
     for step, count in releases:
         if isinstance(step, Step) and step.is_gaussian:
@@ -489,37 +494,36 @@ def largest_loss(releases: Releases) -> float:
     Parameters
     ----------
     releases : Releases
-        Steps and counts. Losses of profiles end at their last epsilon, and those of additions at
-        -log(1 - q).
+        Steps and counts.
     """
     total = Fraction(0)
     for step, count in releases:
-        if isinstance(step, ProfileStep):
-            total += count * Fraction(step.profile.epsilons[-1])
-        elif step.kind == "added":
-            q, _ = parameters(step, leaks_more=True)
-            if not q < 1:
+        with ctx.workprec(128):
+            largest = kind_of(step).largest(step, True)
+            if largest is None or not largest.is_finite():
                 return math.inf
-            with ctx.workprec(128):
-                total += count * Fraction(float_above(-((-q).log1p())))
-        else:
-            return math.inf
+            total += count * Fraction(_exactly(largest, float_above))
     if total > Fraction(1e300):
         return math.inf
     found = float(total)
     return found if Fraction(found) >= total else math.nextafter(found, math.inf)
 
 
+def _exactly(ball: arb, rounded: Callable[[arb], float]) -> float:
+    """The float that a ball is, or else the one to the side that ``rounded`` rounds to."""
+    return float(ball) if ball.rad() == 0 and arb(float(ball)) == ball else rounded(ball)
+
+
 def _largest_sum(releases: Releases) -> float:
-    """The supremum of the losses: of additions alone minus log(1 - q) each, else infinite."""
+    """The supremum of the losses, rounded down; infinite where a loss may be."""
     with ctx.workprec(128):
         total = arb(0)
         for step, count in releases:
-            if not isinstance(step, Step) or step.kind != "added":
+            largest = kind_of(step).largest(step, False)
+            if largest is None or kind_of(step).infinite(step) > 0:
                 return math.inf
-            q = arb(step.sampling_probability * (1.0 - 8.0 * math.ulp(1.0)))
-            total += count * -((-q).log1p())
-        return max(float_below(total), 0.0)
+            total += count * largest
+        return max(_exactly(total, float_below), 0.0)
 
 
 def _up(value: arb) -> float:

@@ -24,7 +24,8 @@ import numpy as np
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array
 from rdpkit.events import Composed, Event, Parallel, Repeated
-from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Step
+from rdpkit.events.losses import NoLossDistributionError, OneOf, ProfilePoints, Step
+from rdpkit.events.pairs import Pair
 
 
 def rdp_floor(event: Event, orders: Array, adjacency: Adjacency) -> Array:
@@ -54,10 +55,12 @@ def rdp_floor(event: Event, orders: Array, adjacency: Adjacency) -> Array:
         losses = event.losses(adjacency, attained=True)
     except NoLossDistributionError:
         return np.zeros_like(orders)
+    if isinstance(losses, OneOf):
+        return np.zeros_like(orders)
     return np.asarray(sum((_pair(orders, loss) for loss in losses), np.zeros_like(orders)))
 
 
-def _pair(orders: Array, loss: Step | ProfilePoints) -> Array:
+def _pair(orders: Array, loss: Step | ProfilePoints | Pair) -> Array:
     if not isinstance(loss, Step) or not (loss.kind == "removed" or loss.is_gaussian):
         return np.zeros_like(orders)
     with np.errstate(over="ignore"):

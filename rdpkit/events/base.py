@@ -9,7 +9,7 @@ from typing import ClassVar
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
-from rdpkit.events.losses import Losses, NoLossDistributionError
+from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf
 from rdpkit.events.mixing import Mixing
 
 
@@ -54,7 +54,7 @@ class Event:
         """
         return {}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
         """The pairs of distributions that bound one release; only called for primitive events.
 
         Parameters

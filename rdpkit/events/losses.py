@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rdpkit.events.pairs import Pair
+
 StepKind = Literal["removed", "added", "replaced"]
 
 
@@ -72,8 +74,21 @@ class ProfilePoints:
     deltas: tuple[float, ...]
 
 
-Losses = tuple[Step | ProfilePoints, ...]
+Losses = tuple[Step | ProfilePoints | Pair, ...]
 """The losses of one release; an empty tuple if it leaks nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneOf:
+    """Several pairs that data sets attain, of which the best is used for a lower bound.
+
+    Parameters
+    ----------
+    choices : tuple of Losses
+        The losses of one release between the data sets of each pair.
+    """
+
+    choices: tuple[Losses, ...]
 
 
 def sampled_step(

@@ -75,7 +75,9 @@ class NeighbouringPair:
             f"D': {self.second.describe()}",
         ]
         for step, count in self.alternative.releases:
-            assert isinstance(step, Step)  # no data sets are known that attain a profile
+            if not isinstance(step, Step):
+                lines.append(f"seen along u: {count} x {step}")
+                continue
             q = step.sampling_probability
             mixture = "(1-q) N(0, z^2) + q N(1, z^2)"
             other = mixture.replace("N(1", f"N({step.other:g}") if step.other else "N(0, z^2)"
@@ -160,7 +162,7 @@ def pair_of(
         inner = inner.event
     found = inner.neighbours(relation, alternative.touched)
     first, second = found.first, found.second
-    if all(step.kind == "added" for step, _ in alternative.releases):
+    if all(getattr(step, "kind", "") == "added" for step, _ in alternative.releases):
         first, second = second, first
     return NeighbouringPair(
         event=event,

@@ -23,12 +23,12 @@ import math
 import numpy as np
 from flint import arb, ctx
 
-from rdpkit.accountants.losses import curves
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, add_up, merged_above
 from rdpkit.accountants.losses.guide import Array
+from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.layout import Layout, copies
-from rdpkit.accountants.losses.steps import ProfileStep
-from rdpkit.events.losses import NoLossDistributionError, Step
+from rdpkit.accountants.losses.steps import AnyStep
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.fourier import TINY, U, geometric
 
@@ -37,12 +37,12 @@ _SHARP = 2.0**-30
 _MOST_BITS = 1 << 12
 
 
-def dominating(step: Step | ProfileStep, edges: Indices, grid: Grid, *, log_least: float) -> Tilted:
+def dominating(step: AnyStep, edges: Indices, grid: Grid, *, log_least: float) -> Tilted:
     """The pair that connects the dots of a step's curve at grid points.
 
     Parameters
     ----------
-    step : Step or ProfileStep
+    step : AnyStep
         One release.
     edges : ndarray of int
         Ascending grid points, at least two.
@@ -72,9 +72,9 @@ def dominating(step: Step | ProfileStep, edges: Indices, grid: Grid, *, log_leas
     )
 
 
-def _connect(step: Step | ProfileStep, edges: Indices, grid: Grid) -> Tilted | None:
+def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
     """The pair at the working precision; None where that does not suffice."""
-    curve = curves.curve(step, leaks_more=True)
+    curve = kind_of(step).curve(step, True)
     w, tilt = arb(grid.step), arb(grid.tilt)
     losses = [w * int(k) for k in edges]
     ratios = [loss.exp() for loss in losses]

@@ -27,7 +27,6 @@ from functools import partial
 import numpy as np
 from flint import arb, ctx
 
-from rdpkit.accountants.losses.curves import parameters, upper_tail
 from rdpkit.accountants.losses.grid import (
     Grid,
     Indices,
@@ -38,9 +37,9 @@ from rdpkit.accountants.losses.grid import (
     merged_labels,
 )
 from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.layout import Block, Layout, copies
-from rdpkit.accountants.losses.steps import ProfileStep
-from rdpkit.events.losses import Step
+from rdpkit.accountants.losses.steps import AnyStep
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.fourier import TINY, U, geometric
 
@@ -58,28 +57,20 @@ class _Cells:
     second: Sequence[arb]
 
 
-def _cells(step: Step | ProfileStep, guide: Guide, edges: Indices, grid: Grid) -> _Cells:
-    if isinstance(step, ProfileStep) or guide.places is None:
+def _cells(step: AnyStep, guide: Guide, edges: Indices, grid: Grid) -> _Cells:
+    of_kind = kind_of(step).tails
+    if of_kind is None or guide.places is None:
         raise TypeError(f"No pair of distributions is known for {step!r}.")
     # Cells end about where the loss is half-way between grid points, so that most cells have the
     # loss of one grid point. Floats suffice: cells with any ends give a valid bound.
     losses = (edges + 0.5) * grid.step
     places = np.unique(np.interp(losses, guide.losses, guide.places))
-    q, z = parameters(step, leaks_more=False)
-    shift = 1 / z
-    other = arb(step.other) * shift if step.kind == "replaced" and not step.is_gaussian else arb(0)
-    beyond_first, beyond_second = [arb(1)], [arb(1)]
-    for place in places.tolist():
-        x = arb(place)
-        common = (1 - q) * upper_tail(x)
-        beyond_first.append(common + q * upper_tail(x - shift))
-        beyond_second.append(common + q * upper_tail(x - other))
+    tails = of_kind(step)
+    beyond = [(arb(1), arb(1)), *[tails(arb(place)) for place in places.tolist()]]
     first, second = (
         [left - right for left, right in zip(tail, [*tail[1:], arb(0)], strict=True)]
-        for tail in (beyond_first, beyond_second)
+        for tail in zip(*beyond, strict=True)
     )
-    if step.kind == "added":
-        first, second = second, first
     exact = np.array([_loss(p, q) / grid.step for p, q in zip(first, second, strict=True)])
     labels = np.round(exact).astype(np.int64)
     return _Cells(labels=labels, exact=exact, first=first, second=second)

@@ -6,9 +6,9 @@ import math
 
 from flint import arb, ctx
 
-from rdpkit.accountants.losses.curves import Curve, curve
-from rdpkit.accountants.losses.steps import ProfileStep
-from rdpkit.events.losses import Step
+from rdpkit.accountants.losses.kinds import kind_of
+from rdpkit.accountants.losses.kinds.base import Curve
+from rdpkit.accountants.losses.steps import AnyStep
 from rdpkit.numerics.balls import float_above, float_below
 
 _START_BITS, _MOST_BITS = 128, 1 << 14
@@ -16,19 +16,19 @@ _SHARP = 2.0**-50
 _HALVINGS = 1100
 
 
-def delta(step: Step | ProfileStep, epsilon: float, *, above: bool) -> float:
+def delta(step: AnyStep, epsilon: float, *, above: bool) -> float:
     """Delta at an epsilon, rounded to one side.
 
     Parameters
     ----------
-    step : Step or ProfileStep
+    step : AnyStep
         The release.
     epsilon : float
         In nats, >= 0.
     above : bool
         Whether the number bounds delta from above or from below.
     """
-    height = _height(curve(step, leaks_more=above), epsilon)
+    height = _height(kind_of(step).curve(step, above), epsilon)
     return min(max(float_above(height) if above else float_below(height), 0.0), 1.0)
 
 
@@ -46,19 +46,19 @@ def _height(of: Curve, epsilon: float) -> arb:
         bits *= 2
 
 
-def epsilon(step: Step | ProfileStep, delta: float, *, above: bool) -> float:
+def epsilon(step: AnyStep, delta: float, *, above: bool) -> float:
     """Epsilon at a delta, rounded to one side by bisection down to neighbouring floats.
 
     Parameters
     ----------
-    step : Step or ProfileStep
+    step : AnyStep
         The release.
     delta : float
         In (0, 1).
     above : bool
         Whether the number bounds epsilon from above (infinity where no float does) or from below.
     """
-    of = curve(step, leaks_more=above)
+    of = kind_of(step).curve(step, above)
     target = arb(delta)
 
     def meets(at: float) -> bool:

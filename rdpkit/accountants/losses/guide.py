@@ -7,14 +7,11 @@ certificate fail, but never makes it false.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rdpkit.accountants.losses.steps import ProfileStep
-from rdpkit.events.losses import NoLossDistributionError, Step
 
 Array = NDArray[np.float64]
 
@@ -22,10 +19,6 @@ RARE = 1e-6
 """The part of delta that may be moved to infinity above a window."""
 # The part of delta that may be lost because its losses lie below a window or wrap around in it.
 _LOST = 1e-6
-_POINTS = 3000
-# With a distance over noise outside of this range, losses are too close to each other for floats,
-# or too large.
-_LEAST_DISTANCE, _MOST_DISTANCE = 1e-7, 1e5
 # Distances of tilts that are tried for the ends of a window, in standard deviations.
 _TILTS = np.geomspace(0.1, 64.0, 20)
 # Factors of a tilt that are tried for its upper end.
@@ -46,8 +39,7 @@ class Guide:
     log_masses : ndarray, shape (k,)
         Logarithms of the probabilities of these points.
     places : ndarray of shape (k,), or None
-        For a pair on a line, where on the line the loss is that of ``losses``, in units of the
-        noise: descending for "added".
+        For a pair, where the tails of its kind have about these losses; monotone.
     """
 
     losses: Array
@@ -56,7 +48,7 @@ class Guide:
 
     def cumulant(self, tilt: float) -> float:
         """Logarithm of the mean of e^(tilt loss)."""
-        return _log_sum(self.log_masses + tilt * self.losses)
+        return log_sum(self.log_masses + tilt * self.losses)
 
     def moments(self, tilt: float) -> tuple[float, float, float]:
         """The cumulant, and mean and variance of the loss once tilted."""
@@ -85,7 +77,7 @@ class Guide:
         if not far.any():
             return -math.inf
         gains = np.log(-np.expm1(epsilon - self.losses[far]))
-        return _log_sum(self.log_masses[far] + gains)
+        return log_sum(self.log_masses[far] + gains)
 
     def inflation(self, tilt: float, step: float) -> float:
         """What the variance of the tilted loss gains when it is split between grid points."""
@@ -96,101 +88,10 @@ class Guide:
         return float(np.dot(weights, left * (1.0 - left))) * step * step
 
 
-def guide(step: Step | ProfileStep, reach: float) -> Guide:
-    """The guide of one release, as far as probabilities of e^-reach matter."""
-    if isinstance(step, ProfileStep):
-        return _of_profile(step)
-    far = math.sqrt(2.0 * reach) + 2.0
-    s = 1.0 / step.noise_multiplier
-    if not _LEAST_DISTANCE <= s <= _MOST_DISTANCE:
-        raise NoLossDistributionError(
-            "Privacy loss distributions of several releases are computed for noise multipliers in "
-            f"[{1.0 / _MOST_DISTANCE:g}, {1.0 / _LEAST_DISTANCE:g}], got {step.noise_multiplier!r}."
-        )
-    if step.is_gaussian:
-        s /= 1.0 - step.other
-        places = _points((0.0, s), far)
-        return _of_line(places, s * places - s * s / 2.0, -0.5 * (places - s) ** 2)
-    q = step.sampling_probability
-    common = math.log1p(-q) if q < 1.0 else -math.inf
-    other = step.other if step.kind == "replaced" else None
-    centres = (0.0, s) if other is None else (0.0, s, other * s)
-    places = _points(centres, far)
-
-    def log_density(x: Array, centre: float) -> Array:
-        exponent = centre * x - 0.5 * centre * centre
-        # Near 1 the sum is 1 + q (e^exponent - 1), which logaddexp would round.
-        with np.errstate(over="ignore"):
-            near = np.log1p(q * np.expm1(np.minimum(exponent, 1.0)))
-        return np.where(exponent < 1.0, near, np.logaddexp(common, math.log(q) + exponent))
-
-    first = log_density(places, s)
-    losses = first - (0.0 if other is None else log_density(places, other * s))
-    found = _of_line(places, losses, -0.5 * places * places + first)
-    if step.kind == "added":
-        return Guide(
-            losses=-found.losses[::-1],
-            log_masses=(found.log_masses - found.losses)[::-1],
-            places=None if found.places is None else found.places[::-1],
-        )
-    return found if step.is_a_pair else _symmetric(found)
-
-
-def _log_sum(exponents: Array) -> float:
+def log_sum(exponents: Array) -> float:
+    """The logarithm of a sum, from logarithms of its terms."""
     top = float(exponents.max())
     return top + math.log(float(np.exp(exponents - top).sum()))
-
-
-def _points(centres: Sequence[float], far: float) -> Array:
-    low, high = min(centres) - far, max(centres) + far
-    if high - low <= 2.0 * len(set(centres)) * far:
-        return np.linspace(low, high, _POINTS)
-    pieces = [np.linspace(c - far, c + far, _POINTS) for c in sorted(set(centres))]
-    return np.unique(np.concatenate(pieces))
-
-
-def _of_line(places: Array, losses: Array, log_densities: Array) -> Guide:
-    """Points of a line, their losses, and densities up to a factor."""
-    losses = np.maximum.accumulate(losses)
-    width = np.gradient(places)
-    log_masses = log_densities + np.log(width) - 0.5 * math.log(2.0 * math.pi)
-    # Masses are renormalised: the pieces of the line that are left out have little mass.
-    return Guide(losses=losses, log_masses=log_masses - _log_sum(log_masses), places=places)
-
-
-def _symmetric(found: Guide) -> Guide:
-    """The loss of a symmetric profile: the positive losses, their mirror images, and 0."""
-    right = found.losses > 0.0
-    losses, log_masses = found.losses[right], found.log_masses[right]
-    mirrored = log_masses - losses
-    rest = max(1.0 - float(np.exp(log_masses).sum() + np.exp(mirrored).sum()), 1e-300)
-    return Guide(
-        losses=np.concatenate([-losses[::-1], [0.0], losses]),
-        log_masses=np.concatenate([mirrored[::-1], [math.log(rest)], log_masses]),
-    )
-
-
-def _of_profile(step: ProfileStep) -> Guide:
-    epsilons, values = np.array(step.profile.epsilons), np.array(step.profile.values)
-    if epsilons.size == 1:
-        return Guide(losses=np.zeros(1), log_masses=np.zeros(1))
-    # Slopes in e^eps, times e^eps of the node at which they end.
-    drops = values[:-1] - values[1:]
-    drops[0] = step.profile.first_drop
-    width = -np.expm1(epsilons[:-1] - epsilons[1:])
-    scaled = drops / width
-    before = scaled[1:] * np.exp(epsilons[1:-1] - epsilons[2:])
-    masses = scaled.copy()
-    masses[:-1] -= before
-    masses = np.maximum(masses, 1e-300)
-    losses = epsilons[1:]
-    log_masses = np.log(masses)
-    mirrored = log_masses - losses
-    rest = max(1.0 - float(masses.sum() + np.exp(mirrored).sum()) - step.profile.infinite, 1e-300)
-    return Guide(
-        losses=np.concatenate([-losses[::-1], [0.0], losses]),
-        log_masses=np.concatenate([mirrored[::-1], [math.log(rest)], log_masses]),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, Total, Window, add_up
-from rdpkit.accountants.losses.guide import RARE, Guide, Saddle, Sum, guide, saddle
-from rdpkit.accountants.losses.steps import ProfileStep, Releases
-from rdpkit.events.losses import NoLossDistributionError, Step
+from rdpkit.accountants.losses.guide import RARE, Guide, Saddle, Sum, saddle
+from rdpkit.accountants.losses.kinds import kind_of
+from rdpkit.accountants.losses.steps import AnyStep, Releases
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.numerics.fourier import DOUBLE, Format, extended
 
 ACCURACY = 2e-4
@@ -53,7 +54,7 @@ class Block:
 
     Parameters
     ----------
-    step : Step or ProfileStep
+    step : AnyStep
         The step.
     guide : Guide
         Where its losses are.
@@ -70,7 +71,7 @@ class Block:
         left over.
     """
 
-    step: Step | ProfileStep
+    step: AnyStep
     guide: Guide
     count: int
     edges: Indices
@@ -170,13 +171,13 @@ def arrange(
     low, high, wrapping = Sum(parts=guides).ends(at, 1)
     # Mass that wraps around from above the window must end up below epsilon.
     span = max(high - low, wrapping - at.epsilon)
-    profiles = [step.profile for step, _ in releases if isinstance(step, ProfileStep)]
-    last = max([profile.epsilons[-1] for profile in profiles], default=0.0)
+    atoms = [atom for step, _ in releases for atom in kind_of(step).atoms(step).tolist()[-1:]]
+    last = max(atoms, default=0.0)
 
     def with_window(step: float, size: int, *, staged: bool) -> Layout:
         if last > step:
-            # The last epsilon of a profile is put on a grid point, or just before it: the step is
-            # a few roundings larger than it need be.
+            # The largest loss with a probability of its own is put on a grid point, or just before
+            # it: the step is a few roundings larger than it need be.
             step = last / math.ceil(last / step) * (1.0 + 4.0 * math.ulp(1.0))
         grid = Grid(step=step, tilt=at.tilt)
         share, staged_at = budget / len(releases), at if staged else None
@@ -221,7 +222,7 @@ def _guides(
     reach = 60.0 + math.log(total_count) - (log_delta or 0.0)
     asked = log_delta
     for _ in range(_ROUNDS):
-        whole = tuple([(guide(step, reach), count) for step, count in releases])
+        whole = tuple([(kind_of(step).guide(step, reach), count) for step, count in releases])
         at = saddle(Sum(parts=whole), log_delta=log_delta, epsilon=epsilon, around=around)
         if asked is None:
             asked = max(at.log_delta, _LEAST_LOG_DELTA)
@@ -265,7 +266,7 @@ def _budget(at: Saddle, accuracy: float, *, delta_asked: bool) -> float:
 
 
 def _block(
-    step: Step | ProfileStep,
+    step: AnyStep,
     found: Guide,
     count: int,
     grid: Grid,
@@ -345,7 +346,7 @@ def _window(found: Guide, block: int, count: int, grid: Grid, at: Saddle) -> Win
 
 
 def _edges(
-    step: Step | ProfileStep,
+    step: AnyStep,
     found: Guide,
     count: int,
     grid: Grid,
@@ -384,12 +385,12 @@ def _edges(
     edges = np.round(places / w).astype(np.int64)
     ends = [math.floor(float(losses[first]) / w), math.ceil(float(losses[last]) / w)]
     extra: list[int] = [*ends]
-    if isinstance(step, ProfileStep) or not step.is_a_pair:
-        # A symmetric profile has a point mass at 0, and a given one has one at each node.
+    if not step.is_a_pair:
+        # The curve of a symmetric relation may have a point mass at 0.
         extra += [-1, 0, 1]
-    if isinstance(step, ProfileStep):
-        for node in losses.tolist():
-            extra += [math.floor(node / w), math.ceil(node / w)]
+    for atom in kind_of(step).atoms(step).tolist():
+        if losses[first] <= atom <= losses[last]:
+            extra += [math.floor(atom / w), math.ceil(atom / w)]
     return np.unique(np.concatenate([edges, np.array(extra, dtype=np.int64)]))
 
 

@@ -11,12 +11,13 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
 from rdpkit.events import Composed, Event, Parallel, Repeated
-from rdpkit.events.losses import NoLossDistributionError, Step
+from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf, ProfilePoints, Step
+from rdpkit.events.pairs import Pair
 
 _MOST_ALTERNATIVES = 64
 _PARTS_THAT_MEET = 2
@@ -33,14 +34,17 @@ class ProfileStep:
     """
 
     profile: Envelope
-    kind: ClassVar[Literal["profile"]] = "profile"
+    is_a_pair: ClassVar[bool] = False
 
     def reversed(self) -> ProfileStep:
         """The step itself: the profile holds in both directions."""
         return self
 
 
-Releases = tuple[tuple[Step | ProfileStep, int], ...]
+AnyStep = Step | ProfileStep | Pair
+"""One release."""
+
+Releases = tuple[tuple[AnyStep, int], ...]
 """Steps with how often each is taken, sorted."""
 
 
@@ -114,7 +118,11 @@ def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternativ
     expanded = event.expand()
     if expanded is not None:
         return _walk(expanded, adjacency, attained)
-    return [Alternative(releases=_releases(event, adjacency, attained))]
+    choices = event.losses(adjacency, attained=attained)
+    return [
+        Alternative(releases=_releases(losses))
+        for losses in (choices.choices if isinstance(choices, OneOf) else (choices,))
+    ]
 
 
 def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
@@ -182,7 +190,7 @@ def _different(events: tuple[Event, ...]) -> list[int]:
 
 
 def _together(found: tuple[Alternative, ...]) -> Alternative:
-    counter: Counter[Step | ProfileStep] = Counter()
+    counter: Counter[AnyStep] = Counter()
     for alternative in found:
         for step, count in alternative.releases:
             counter[step] += count
@@ -192,11 +200,11 @@ def _together(found: tuple[Alternative, ...]) -> Alternative:
     )
 
 
-def _releases(event: Event, adjacency: Adjacency, attained: bool) -> Releases:
+def _releases(losses: Losses) -> Releases:
     """What one primitive event says of its losses, as steps."""
-    counter: Counter[Step | ProfileStep] = Counter()
-    for loss in event.losses(adjacency, attained=attained):
-        if isinstance(loss, Step):
+    counter: Counter[AnyStep] = Counter()
+    for loss in losses:
+        if not isinstance(loss, ProfilePoints):
             counter[loss] += 1
             continue
         profile = envelope(loss)
@@ -232,8 +240,8 @@ def _covers(larger: Releases, smaller: Releases) -> bool:
     )
 
 
-def _dominates(one: Step | ProfileStep, two: Step | ProfileStep) -> bool:
-    if isinstance(one, ProfileStep) or isinstance(two, ProfileStep):
+def _dominates(one: AnyStep, two: AnyStep) -> bool:
+    if not (isinstance(one, Step) and isinstance(two, Step)):
         return one == two
     return (
         one.kind == two.kind

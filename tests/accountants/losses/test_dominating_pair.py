@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rdpkit
-from rdpkit.accountants.losses.curves import curve
+from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.events.losses import Step
 from tests.bounds.strategies import log_uniform
 
@@ -93,7 +93,7 @@ def test_no_pair_in_the_plane_is_beyond_it(triangle, norm, q, epsilon, spread):
         sampling_probability=q,
         other=max(1.0 - distance / norm, -1.0),
     )
-    bound = float(curve(step, leaks_more=True)(arb(epsilon)).upper())
+    bound = float(kind_of(step).curve(step, True)(arb(epsilon)).upper())
     assert plane_divergence(x, y, q, epsilon) <= bound * (1.0 + 1e-3) + 1e-6
 
 
@@ -104,7 +104,7 @@ def test_the_collinear_pair_attains_it(spread):
         kind="replaced", noise_multiplier=1.0 / 1.2, sampling_probability=0.3, other=1.0 - spread
     )
     for epsilon in (0.0, 0.2, 0.7):
-        bound = float(curve(step, leaks_more=True)(arb(epsilon)).mid())
+        bound = float(kind_of(step).curve(step, True)(arb(epsilon)).mid())
         assert_allclose(plane_divergence(x, y, 0.3, epsilon), bound, rtol=1e-3, atol=1e-6)
 
 

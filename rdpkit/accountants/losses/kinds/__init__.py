@@ -1,0 +1,53 @@
+"""The kinds of pairs: a new one is a file, a description in ``events/pairs.py`` and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rdpkit.accountants.losses.kinds.base import LossKind
+from rdpkit.accountants.losses.kinds.bounded_range import BOUNDED_RANGE
+from rdpkit.accountants.losses.kinds.discrete_gaussian import DISCRETE_GAUSSIAN
+from rdpkit.accountants.losses.kinds.discrete_laplace import DISCRETE_LAPLACE
+from rdpkit.accountants.losses.kinds.gaussian_mixture import GAUSSIAN_MIXTURE
+from rdpkit.accountants.losses.kinds.laplace import LAPLACE, OPPOSED_LAPLACE
+from rdpkit.accountants.losses.kinds.profile import PROFILE
+from rdpkit.accountants.losses.kinds.response import RESPONSE, STATED, TWO_OUTCOMES
+from rdpkit.accountants.losses.kinds.sampled import replacement, sampled
+from rdpkit.accountants.losses.kinds.sampled_gaussian import SAMPLED_GAUSSIAN
+from rdpkit.accountants.losses.steps import ProfileStep
+from rdpkit.events import pairs
+from rdpkit.events.losses import Step
+
+
+def kind_of(step: Any) -> LossKind:
+    """The kind of a step.
+
+    Raises
+    ------
+    TypeError
+        If its description is of no known kind.
+    """
+    try:
+        return _KINDS[type(step)]
+    except KeyError:
+        raise TypeError(f"Expected a known pair of distributions, got {step!r}.") from None
+
+
+_KINDS: Mapping[type[Any], LossKind] = {
+    Step: SAMPLED_GAUSSIAN,
+    ProfileStep: PROFILE,
+    pairs.LaplacePair: LAPLACE,
+    pairs.OpposedLaplacePair: OPPOSED_LAPLACE,
+    pairs.DiscreteLaplacePair: DISCRETE_LAPLACE,
+    pairs.DiscreteGaussianPair: DISCRETE_GAUSSIAN,
+    pairs.ResponsePair: RESPONSE,
+    pairs.TwoOutcomes: TWO_OUTCOMES,
+    pairs.StatedPair: STATED,
+    pairs.BoundedRange: BOUNDED_RANGE,
+    pairs.GaussianMixturePair: GAUSSIAN_MIXTURE,
+    pairs.SampledPair: sampled(kind_of),
+    pairs.SampledReplacement: replacement(kind_of),
+}
+
+__all__ = ["kind_of"]

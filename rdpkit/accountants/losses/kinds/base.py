@@ -1,0 +1,149 @@
+"""What the composition of losses needs to know of one kind of pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from rdpkit.accountants.losses.guide import Array, Guide
+
+Curve = Callable[[arb], arb]
+"""Maps a privacy loss, any real number, to the hockey-stick divergence there."""
+
+Tails = Callable[[arb], tuple[arb, arb]]
+"""Maps a place to an event's probability on either data set; larger places, smaller events."""
+
+MARGIN = 8 * math.ulp(1.0)
+"""Parameters that are quotients of what users gave are moved by this, relative to them."""
+
+
+def no_infinite(step: Any) -> arb:
+    """No loss is infinite."""
+    return arb(0)
+
+
+def no_atoms(step: Any) -> Array:
+    """No loss has a probability of its own."""
+    return np.empty(0)
+
+
+def unbounded(step: Any, leaks_more: bool) -> arb | None:
+    """Losses have no largest value."""
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossKind:
+    """One kind of pair: its numbers in balls, and about where its losses are.
+
+    Every function takes the description of a step first. ``leaks_more`` says whether parameters
+    with a few roundings are moved so that the step leaks no less, or no more, than the exact one.
+
+    Parameters
+    ----------
+    curve : callable
+        ``curve(step, leaks_more)``: the hockey-stick curve at every real loss.
+    guide : callable
+        ``guide(step, reach)``: losses with logarithms of their probabilities, in floats, as far as
+        probabilities of e^-reach matter. Nothing that is proven rests on it.
+    tails : callable or None
+        ``tails(step)``: for a pair, probabilities of events, each about "the loss is above that of
+        this place" (or below it), for places of the guide. Each event contains those of larger
+        places. None where there is no pair.
+    largest : callable
+        ``largest(step, leaks_more)``: the largest finite loss; None where there is none.
+    infinite : callable
+        Probability of an infinite loss, at most.
+    atoms : callable
+        Losses that have a probability of their own, in floats; those near them are told apart.
+    """
+
+    curve: Callable[[Any, bool], Curve]
+    guide: Callable[[Any, float], Guide]
+    tails: Callable[[Any], Tails] | None = None
+    largest: Callable[[Any, bool], arb | None] = unbounded
+    infinite: Callable[[Any], arb] = no_infinite
+    atoms: Callable[[Any], Array] = no_atoms
+
+
+def moved(value: float, up: bool) -> arb:
+    """A parameter, eight units in the last place further up or down."""
+    return arb(value * (1.0 + (MARGIN if up else -MARGIN)))
+
+
+def moved_probability(value: float, up: bool) -> arb:
+    """The same for a probability, which stays at most 1."""
+    return arb(min(value * (1.0 + (MARGIN if up else -MARGIN)), 1.0))
+
+
+def reversed_curve(curve: Curve) -> Curve:
+    """The curve with the members exchanged: 1 - e^l + e^l h(-l)."""
+
+    def height(loss: arb) -> arb:
+        return loss.exp() * curve(-loss) - loss.expm1()
+
+    return height
+
+
+def mirrored(right: Curve) -> Curve:
+    """The curve of a symmetric relation, from what it is at losses >= 0."""
+
+    def both(loss: arb) -> arb:
+        return loss.exp() * right(-loss) - loss.expm1() if loss < 0 else right(loss)
+
+    return both
+
+
+def piece(loss: arb, edge: arb, left: Callable[[], arb], right: Callable[[], arb]) -> arb:
+    """One formula up to an edge and another beyond it; both where it is not certain which."""
+    if loss < edge:
+        return left()
+    if loss > edge:
+        return right()
+    return left().union(right())
+
+
+def largest_of(candidates: list[arb]) -> arb:
+    """A ball around the largest of several numbers."""
+    found = candidates[0]
+    for one in candidates[1:]:
+        found = found.max(one)
+    return found
+
+
+def upper_tail(x: arb) -> arb:
+    """P(N(0, 1) > x)."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def tolerance(x: arb) -> arb:
+    """How well a root can be known at the working precision."""
+    return (abs(x) + 1) * arb(2) ** (8 - ctx.prec)
+
+
+def symmetric_guide(losses: Array, log_masses: Array, middle: float | None = None) -> Guide:
+    """The points of a symmetric pair, from those of losses > 0, ascending.
+
+    Parameters
+    ----------
+    losses, log_masses : ndarray
+        Positive losses and the logarithms of their probabilities on the first data set.
+    middle : float, optional
+        The logarithm of the probability of the loss 0, if it has one.
+    """
+    at_zero = ([0.0], [middle]) if middle is not None else ([], [])
+    all_losses = np.concatenate([-losses[::-1], at_zero[0], losses])
+    masses = np.concatenate([(log_masses - losses)[::-1], at_zero[1], log_masses])
+    return Guide(losses=all_losses, log_masses=normalised(masses), places=all_losses)
+
+
+def normalised(log_masses: Array) -> Array:
+    """Logarithms of masses that add up to 1."""
+    top = float(log_masses.max())
+    shares: Array = log_masses - (top + math.log(float(np.exp(log_masses - top).sum())))
+    return shares

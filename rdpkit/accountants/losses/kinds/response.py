@@ -1,0 +1,157 @@
+r"""Randomised response, and other pairs with a handful of outcomes.
+
+Of k buckets the true one is released with probability a = 1 - p + p/k, each other with b = p/k.
+With a record in one bucket and in another the losses are log(a/b), 0 and -log(a/b). The curve is
+a - b e^l for 0 <= l <= log(a/b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.accountants.losses.kinds.base import (
+    Curve,
+    LossKind,
+    Tails,
+    largest_of,
+    mirrored,
+    normalised,
+    piece,
+)
+from rdpkit.events.pairs import ResponsePair, StatedPair, TwoOutcomes
+
+# Probabilities that are known up to a few roundings.
+_KNOWN = 2.0**-49
+
+Outcomes = Callable[[Any], list[tuple[arb, arb]]]
+"""Maps a description to the outcomes' probabilities on either data set, by falling loss."""
+
+
+def _response(step: ResponsePair) -> list[tuple[arb, arb]]:
+    p, k = arb(step.noise_parameter), step.num_buckets
+    other = p / k
+    true = 1 - p + other
+    return [(true, other), ((k - 2) * other, (k - 2) * other), (other, true)]
+
+
+def _response_curve(step: ResponsePair, leaks_more: bool) -> Curve:
+    (a, b), _, _ = _response(step)
+
+    def right(loss: arb) -> arb:
+        return piece(loss, (a / b).log(), lambda: a - b * loss.exp(), lambda: arb(0))
+
+    return mirrored(right)
+
+
+def _two(step: TwoOutcomes) -> list[tuple[arb, arb]]:
+    found = []
+    for first, second in ((step.first, step.second), (1.0 - step.first, 1.0 - step.second)):
+        found.append((arb(first, first * _KNOWN), arb(second, second * _KNOWN)))
+    return found if step.first >= step.second else found[::-1]
+
+
+def _stated(step: StatedPair) -> list[tuple[arb, arb]]:
+    delta, grown = arb(step.delta), arb(step.epsilon).exp()
+    large, small = (1 - delta) * grown / (1 + grown), (1 - delta) / (1 + grown)
+    # The outcome that only one data set has is taken together with the one beside it.
+    return [(delta + large, small), (small, delta + large)]
+
+
+def _stated_curve(step: StatedPair, leaks_more: bool) -> Curve:
+    delta, e = arb(step.delta), arb(step.epsilon)
+    grown = e.exp()
+
+    def right(loss: arb) -> arb:
+        def inside() -> arb:
+            return delta + (1 - delta) * (grown - loss.exp()) / (1 + grown)
+
+        return piece(loss, e, inside, lambda: delta)
+
+    return mirrored(right)
+
+
+def _sum_curve(outcomes: Outcomes) -> Callable[[Any, bool], Curve]:
+    def curve(step: Any, leaks_more: bool) -> Curve:
+        found = outcomes(step)
+
+        def height(loss: arb) -> arb:
+            grown = loss.exp()
+            return sum((largest_of([arb(0), p - grown * q]) for p, q in found), arb(0))
+
+        return height
+
+    return curve
+
+
+def _losses(outcomes: Outcomes, step: Any) -> tuple[Array, Array]:
+    """Losses, ascending, and logarithms of their probabilities, in floats."""
+    found = [(p, q) for p, q in outcomes(step) if p > 0 and q > 0]
+    losses = np.array([float((p / q).log()) for p, q in reversed(found)])
+    return losses, np.array([float(p.log()) for p, _ in reversed(found)])
+
+
+def _tails_of(outcomes: Outcomes) -> Callable[[Any], Tails]:
+    def tails(step: Any) -> Tails:
+        found = [(p, q) for p, q in outcomes(step) if p > 0 and q > 0]
+        losses = _losses(outcomes, step)[0][::-1]
+
+        def beyond(place: arb) -> tuple[arb, arb]:
+            above = int(np.sum(losses > float(place.mid())))
+            if above == len(found):
+                return arb(1), arb(1)
+            return sum((p for p, _ in found[:above]), arb(0)), sum(
+                (q for _, q in found[:above]), arb(0)
+            )
+
+        return beyond
+
+    return tails
+
+
+def _guide_of(outcomes: Outcomes) -> Callable[[Any, float], Guide]:
+    def guide(step: Any, reach: float) -> Guide:
+        losses, log_masses = _losses(outcomes, step)
+        return Guide(losses=losses, log_masses=normalised(log_masses), places=losses)
+
+    return guide
+
+
+def _largest_of(outcomes: Outcomes) -> Callable[[Any, bool], arb]:
+    def largest(step: Any, leaks_more: bool) -> arb:
+        p, q = outcomes(step)[0]
+        return (p / q).log()
+
+    return largest
+
+
+def _stated_largest(step: StatedPair, leaks_more: bool) -> arb:
+    return arb(step.epsilon)
+
+
+RESPONSE = LossKind(
+    curve=_response_curve,
+    guide=_guide_of(_response),
+    tails=_tails_of(_response),
+    largest=_largest_of(_response),
+    atoms=lambda step: _losses(_response, step)[0],
+)
+TWO_OUTCOMES = LossKind(
+    curve=_sum_curve(_two),
+    guide=_guide_of(_two),
+    tails=_tails_of(_two),
+    largest=_largest_of(_two),
+    atoms=lambda step: _losses(_two, step)[0],
+)
+STATED = LossKind(
+    curve=_stated_curve,
+    guide=_guide_of(_stated),
+    tails=_tails_of(_stated),
+    largest=_stated_largest,
+    infinite=lambda step: arb(step.delta),
+    atoms=lambda step: np.array([-step.epsilon, step.epsilon]),
+)

@@ -1,0 +1,161 @@
+r"""A record that takes part with a probability, in a release whose own pair is known.
+
+* removed: (1-q) Q + q P against Q: h(e^l) = q h_PQ(e^l'), e^l = 1 - q + q e^l'; 1 - e^l where
+  e^l <= 1 - q. added: the same, exchanged.
+* replaced, for l >= 0: with e^l = 1 + q (e^L - 1) and b = e^(l - L), the divergence of
+  (1-q) R + q P from (1-q) R + q Q is q H_L(P || (1-b) R + b Q), at most
+  q ((1-b) H_L(P || R) + b H_L(P || Q)) (advanced joint convexity: Balle, Barthe and Gaboardi 2018,
+  Theorem 2, arXiv 1807.01647v2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.accountants.losses.kinds.base import (
+    Curve,
+    LossKind,
+    Tails,
+    mirrored,
+    moved_probability,
+    normalised,
+    reversed_curve,
+)
+from rdpkit.events.pairs import SampledPair, SampledReplacement
+
+KindOf = Callable[[Any], LossKind]
+
+
+def sampled(kind_of: KindOf) -> LossKind:
+    """The kind of :class:`rdpkit.events.pairs.SampledPair`.
+
+    Parameters
+    ----------
+    kind_of : callable
+        Finds the kind of the pair that is sampled.
+    """
+
+    def curve(step: SampledPair, leaks_more: bool) -> Curve:
+        q = moved_probability(step.sampling_probability, leaks_more)
+        removed = _removed(kind_of(step.pair).curve(step.pair, leaks_more), q)
+        return removed if step.kind == "removed" else reversed_curve(removed)
+
+    def tails(step: SampledPair) -> Tails:
+        of_pair = kind_of(step.pair).tails
+        if of_pair is None:
+            raise TypeError(f"No pair of distributions is known for {step!r}.")
+        inner = of_pair(step.pair)
+        q = moved_probability(step.sampling_probability, False)
+
+        def beyond(place: arb) -> tuple[arb, arb]:
+            first, second = inner(place)
+            mixture = (1 - q) * second + q * first
+            return (mixture, second) if step.kind == "removed" else (second, mixture)
+
+        return beyond
+
+    def largest(step: SampledPair, leaks_more: bool) -> arb | None:
+        q = moved_probability(step.sampling_probability, leaks_more)
+        if step.kind == "removed":
+            found = kind_of(step.pair).largest(step.pair, leaks_more)
+            return None if found is None else (q * found.expm1()).log1p()
+        other = step.pair.reversed()
+        least = kind_of(other).largest(other, leaks_more)
+        rest = -q if least is None else q * (-least).expm1()
+        return -(rest.log1p()) if rest > -1 else None
+
+    def infinite(step: SampledPair) -> arb:
+        q = moved_probability(step.sampling_probability, True)
+        return q * kind_of(step.pair).infinite(step.pair) if step.kind == "removed" else arb(0)
+
+    def guide(step: SampledPair, reach: float) -> Guide:
+        q = step.sampling_probability
+        found = kind_of(step.pair).guide(step.pair, reach - math.log(q) + 60.0)
+        losses, second = _drawn(found.losses, q), found.log_masses - found.losses
+        if step.kind == "removed":
+            return Guide(losses=losses, log_masses=normalised(second + losses), places=found.places)
+        places = None if found.places is None else found.places[::-1]
+        return Guide(losses=-losses[::-1], log_masses=normalised(second[::-1]), places=places)
+
+    def atoms(step: SampledPair) -> Array:
+        found = _drawn(kind_of(step.pair).atoms(step.pair), step.sampling_probability)
+        return found if step.kind == "removed" else -found[::-1]
+
+    return LossKind(
+        curve=curve, guide=guide, tails=tails, largest=largest, infinite=infinite, atoms=atoms
+    )
+
+
+def _removed(inner: Curve, q: arb) -> Curve:
+    def height(loss: arb) -> arb:
+        level = loss.expm1() / q
+        if level > -1:
+            return q * inner(level.log1p())
+        # Where e^l' is 0 up to rounding, q h(e^l') lies between 1 - e^l and q.
+        return -loss.expm1() if level < -1 else (-loss.expm1()).union(q)
+
+    return height
+
+
+def _drawn(losses: Array, q: float) -> Array:
+    """log(1 - q + q e^loss), in floats."""
+    with np.errstate(over="ignore"):
+        near = np.log1p(q * np.expm1(np.minimum(losses, 1.0)))
+    common = math.log1p(-q) if q < 1.0 else -math.inf
+    found: Array = np.where(losses < 1.0, near, np.logaddexp(common, math.log(q) + losses))
+    return found
+
+
+def replacement(kind_of: KindOf) -> LossKind:
+    """The kind of :class:`rdpkit.events.pairs.SampledReplacement`; parameters as for the other."""
+
+    def curve(step: SampledReplacement, leaks_more: bool) -> Curve:
+        q = moved_probability(step.sampling_probability, leaks_more)
+        replaced = kind_of(step.replaced).curve(step.replaced, leaks_more)
+        removed = kind_of(step.removed).curve(step.removed, leaks_more)
+
+        def right(loss: arb) -> arb:
+            level = (loss.expm1() / q).log1p()
+            share = (loss - level).exp()
+            return q * ((1 - share) * removed(level) + share * replaced(level))
+
+        return mirrored(right)
+
+    def largest(step: SampledReplacement, leaks_more: bool) -> arb | None:
+        q = moved_probability(step.sampling_probability, leaks_more)
+        pairs = (step.replaced, step.removed)
+        found = [kind_of(pair).largest(pair, leaks_more) for pair in pairs]
+        if found[0] is None or found[1] is None:
+            return None
+        return (q * found[0].max(found[1]).expm1()).log1p()
+
+    def infinite(step: SampledReplacement) -> arb:
+        pairs = (step.replaced, step.removed)
+        found = [kind_of(pair).infinite(pair) for pair in pairs]
+        return moved_probability(step.sampling_probability, True) * found[0].max(found[1])
+
+    def guide(step: SampledReplacement, reach: float) -> Guide:
+        """About the losses of a sampled replacement: those of the larger pair, and a share at 0."""
+        q = step.sampling_probability
+        found = kind_of(step.replaced).guide(step.replaced, reach - math.log(q) + 60.0)
+        right = found.losses > 0.0
+        losses = _drawn(found.losses[right], q)
+        log_masses = found.log_masses[right] + math.log(q)
+        rest = math.log(max(1.0 - 2.0 * float(np.exp(log_masses).sum()), 1e-3))
+        everywhere = np.concatenate([-losses[::-1], [0.0], losses])
+        masses = np.concatenate([(log_masses - losses)[::-1], [rest], log_masses])
+        return Guide(losses=everywhere, log_masses=normalised(masses))
+
+    def atoms(step: SampledReplacement) -> Array:
+        q = step.sampling_probability
+        found = [kind_of(pair).atoms(pair) for pair in (step.replaced, step.removed)]
+        right = _drawn(np.concatenate([one[one > 0.0] for one in found]), q)
+        return np.unique(np.concatenate([-right, [0.0], right]))
+
+    return LossKind(curve=curve, guide=guide, largest=largest, infinite=infinite, atoms=atoms)

@@ -1,0 +1,269 @@
+"""Pairs of distributions other than Gaussians on a sample, by which events describe their losses.
+
+Like :class:`rdpkit.events.losses.Step`, these only describe. Every class here has its curve, its
+tails and its points in a module of ``rdpkit.accountants.losses.kinds``. A description says whether
+it is a pair (``is_a_pair``), which data sets can attain, or a curve that lies above all pairs; and
+what it is with the two data sets exchanged (``reversed``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
+
+Side = Literal["removed", "added"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymmetricPair:
+    """A pair whose curve is that of the pair with the data sets exchanged."""
+
+    is_a_pair: ClassVar[bool] = True
+
+    def reversed(self) -> Self:
+        """The pair itself."""
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplacePair(SymmetricPair):
+    """Two Laplace distributions of scale 1.
+
+    Parameters
+    ----------
+    distance : float
+        Between their centres: the sensitivity over the scale of the noise, perhaps with a few
+        roundings; above 0.
+    """
+
+    distance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteLaplacePair(SymmetricPair):
+    """Two discrete Laplace distributions: integers k with probabilities in e^(-rate |k|).
+
+    Parameters
+    ----------
+    rate : float
+        One over the scale of the noise, perhaps with a few roundings; above 0.
+    distance : int
+        Between their centres; at least 1.
+    """
+
+    rate: float
+    distance: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteGaussianPair(SymmetricPair):
+    """Two discrete Gaussians: integers k with probabilities in e^(-k^2 / (2 sigma^2)).
+
+    Parameters
+    ----------
+    sigma : float
+        The parameter of the noise, taken as exact; above 0.
+    distance : int
+        Between their centres; at least 1.
+    """
+
+    sigma: float
+    distance: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponsePair(SymmetricPair):
+    """Randomised response: losses of epsilon, 0 and -epsilon.
+
+    Parameters
+    ----------
+    noise_parameter : float
+        Probability that a bucket is drawn at random, in (0, 1); taken as exact.
+    num_buckets : int
+        At least 2.
+    """
+
+    noise_parameter: float
+    num_buckets: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoOutcomes:
+    """Two outcomes whose probabilities are known up to a few roundings.
+
+    Parameters
+    ----------
+    first, second : float
+        Probability of the first outcome on either data set, in (0, 1).
+    """
+
+    is_a_pair: ClassVar[bool] = True
+
+    first: float
+    second: float
+
+    def reversed(self) -> TwoOutcomes:
+        """The other data set first."""
+        return TwoOutcomes(first=self.second, second=self.first)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedRange(SymmetricPair):
+    """The curve above all mechanisms whose losses lie in [t - epsilon, t] for some t.
+
+    Parameters
+    ----------
+    epsilon : float
+        The length of the range, perhaps with a few roundings; above 0.
+    """
+
+    is_a_pair: ClassVar[bool] = False
+
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianMixturePair:
+    """A mixture of Gaussians against the one at 0, or the reverse.
+
+    Parameters
+    ----------
+    kind : {"removed", "added"}
+        "removed": the mixture is the first member. "added": it is the second.
+    noise_std : float
+        Standard deviation of all of them; exact.
+    positions : tuple of float
+        Centres, >= 0, not all of them 0; exact.
+    weights : tuple of float
+        Numbers above 0 that the probabilities of the centres are in proportion to; exact.
+    """
+
+    is_a_pair: ClassVar[bool] = True
+
+    kind: Side
+    noise_std: float
+    positions: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def reversed(self) -> GaussianMixturePair:
+        """The two members exchanged."""
+        return replace(self, kind=_other(self.kind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledPair:
+    """A record that takes part with a probability: (1-q) Q + q P against Q, or the reverse.
+
+    Parameters
+    ----------
+    kind : {"removed", "added"}
+        "removed": the mixture is the first member. "added": it is the second.
+    pair : Pair
+        P and Q: the release with and without the record, if it is certain to take part.
+    sampling_probability : float
+        q, in (0, 1); perhaps with a few roundings.
+    """
+
+    kind: Side
+    pair: Pair
+    sampling_probability: float
+
+    @property
+    def is_a_pair(self) -> bool:
+        """Whether P and Q are a pair."""
+        return self.pair.is_a_pair
+
+    def reversed(self) -> SampledPair:
+        """The two members exchanged."""
+        return replace(self, kind=_other(self.kind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledReplacement(SymmetricPair):
+    """The curve above (1-q) R + q P against (1-q) R + q Q: a record of a sample is replaced.
+
+    Parameters
+    ----------
+    replaced : Pair
+        A symmetric pair above P against Q, and Q against P.
+    removed : Pair
+        A pair above P against R, and Q against R.
+    sampling_probability : float
+        q, in (0, 1); perhaps with a few roundings.
+    """
+
+    is_a_pair: ClassVar[bool] = False
+
+    replaced: Pair
+    removed: Pair
+    sampling_probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpposedLaplacePair(SymmetricPair):
+    """(1-q) L(0) + q L(distance) against (1-q) L(0) + q L(-distance), Laplace of scale 1.
+
+    Parameters
+    ----------
+    distance : float
+        Perhaps with a few roundings; above 0.
+    sampling_probability : float
+        q, in (0, 1); perhaps with a few roundings.
+    """
+
+    distance: float
+    sampling_probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedPair(SymmetricPair):
+    """The worst mechanism that is (epsilon, delta)-DP: four outcomes.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, > 0; exact.
+    delta : float
+        In [0, 1); exact.
+    """
+
+    epsilon: float
+    delta: float
+
+
+Pair = (
+    LaplacePair
+    | DiscreteLaplacePair
+    | DiscreteGaussianPair
+    | ResponsePair
+    | TwoOutcomes
+    | BoundedRange
+    | GaussianMixturePair
+    | SampledPair
+    | SampledReplacement
+    | OpposedLaplacePair
+    | StatedPair
+)
+"""Every description of this module."""
+
+
+def _other(side: Side) -> Side:
+    return "added" if side == "removed" else "removed"
+
+
+__all__ = [
+    "BoundedRange",
+    "DiscreteGaussianPair",
+    "DiscreteLaplacePair",
+    "GaussianMixturePair",
+    "LaplacePair",
+    "OpposedLaplacePair",
+    "Pair",
+    "ResponsePair",
+    "SampledPair",
+    "SampledReplacement",
+    "Side",
+    "StatedPair",
+    "SymmetricPair",
+    "TwoOutcomes",
+]
