@@ -364,11 +364,19 @@ def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURAC
         value = closed.epsilon(only, delta, above=False)
         return LossBound(value=value, other_end=_just_above(value))
     around = _about(releases, delta, accuracy)
+    if around is not None:
+        # Sums on a coarse grid may be a little larger than losses can be.
+        around = min(around, largest_loss(releases))
     again = partial(arrange, releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
     least = _FAR * (around or 0.0)
-    return _from_below(
-        lambda found: found.epsilon_at(delta), again, least=least, wide=_WIDE * accuracy
-    )
+    wide = _WIDE * accuracy
+    best = _from_below(lambda found: found.epsilon_at(delta), again, least=least, wide=wide)
+    if around is not None and best.value < least:
+        # Close to the largest sum of bounded losses a tilt for a little less loses less.
+        lower = partial(again, around=_FAR * around)
+        found = _from_below(lambda one: one.epsilon_at(delta), lower, least=0.0, wide=wide)
+        best = max(best, found, key=lambda one: one.value)
+    return best
 
 
 def _from_below(

@@ -63,7 +63,7 @@ def _cells(step: AnyStep, guide: Guide, edges: Indices, grid: Grid) -> _Cells:
         raise TypeError(f"No pair of distributions is known for {step!r}.")
     # Cells end about where the loss is half-way between grid points, so that most cells have the
     # loss of one grid point. Floats suffice: cells with any ends give a valid bound.
-    losses = (edges + 0.5) * grid.step
+    losses = np.append(edges[0] - 0.5, edges + 0.5) * grid.step
     places = np.unique(np.interp(losses, guide.losses, guide.places))
     tails = of_kind(step)
     beyond = [(arb(1), arb(1)), *[tails(arb(place)) for place in places.tolist()]]

@@ -177,8 +177,8 @@ def arrange(
     def with_window(step: float, size: int, *, staged: bool) -> Layout:
         if last > step:
             # The largest loss with a probability of its own is put on a grid point, or just before
-            # it: the step is a few roundings larger than it need be.
-            step = last / math.ceil(last / step) * (1.0 + 4.0 * math.ulp(1.0))
+            # it, although it may have a few roundings: the step is a little larger than it need be.
+            step = last / math.ceil(last / step) * (1.0 + 64.0 * math.ulp(1.0))
         grid = Grid(step=step, tilt=at.tilt)
         share, staged_at = budget / len(releases), at if staged else None
         blocks = [

@@ -142,6 +142,36 @@ def symmetric_guide(losses: Array, log_masses: Array, middle: float | None = Non
     return Guide(losses=all_losses, log_masses=normalised(masses), places=all_losses)
 
 
+def guide_of_curve(curve: Curve, nodes: Array, reach: float) -> Guide:
+    """The points of the pair that connects the dots of a curve at some losses.
+
+    Parameters
+    ----------
+    curve : Curve
+        Any curve.
+    nodes : ndarray
+        Losses, strictly ascending.
+    reach : float
+        Probabilities of e^-reach matter.
+    """
+    gap = float(np.min(np.diff(nodes)))
+    with ctx.workprec(128 + math.ceil(reach / math.log(2.0) - 2.0 * math.log2(min(gap, 1.0)))):
+        losses = [arb(node) for node in nodes.tolist()]
+        ratios = [loss.exp() for loss in losses]
+        heights = [curve(loss) for loss in losses]
+        slopes = [(heights[0] - 1) / ratios[0]]
+        for i in range(len(losses) - 1):
+            slopes.append((heights[i + 1] - heights[i]) / (ratios[i + 1] - ratios[i]))
+        slopes.append(arb(0))
+        masses = [
+            ratio * (right - left)
+            for ratio, left, right in zip(ratios, slopes, slopes[1:], strict=False)
+        ]
+        logs = [float(mass.mid().log()) if mass.mid() > 0 else -math.inf for mass in masses]
+    kept = np.isfinite(logs)
+    return Guide(losses=nodes[kept], log_masses=normalised(np.array(logs)[kept]))
+
+
 def normalised(log_masses: Array) -> Array:
     """Logarithms of masses that add up to 1."""
     top = float(log_masses.max())

@@ -22,6 +22,7 @@ from rdpkit.accountants.losses.kinds.base import (
     Curve,
     LossKind,
     Tails,
+    guide_of_curve,
     mirrored,
     moved_probability,
     normalised,
@@ -30,6 +31,8 @@ from rdpkit.accountants.losses.kinds.base import (
 from rdpkit.events.pairs import SampledPair, SampledReplacement
 
 KindOf = Callable[[Any], LossKind]
+# About how many losses of each pair a guide looks at.
+_NODES = 400
 
 
 def sampled(kind_of: KindOf) -> LossKind:
@@ -141,16 +144,16 @@ def replacement(kind_of: KindOf) -> LossKind:
         return moved_probability(step.sampling_probability, True) * found[0].max(found[1])
 
     def guide(step: SampledReplacement, reach: float) -> Guide:
-        """About the losses of a sampled replacement: those of the larger pair, and a share at 0."""
         q = step.sampling_probability
-        found = kind_of(step.replaced).guide(step.replaced, reach - math.log(q) + 60.0)
-        right = found.losses > 0.0
-        losses = _drawn(found.losses[right], q)
-        log_masses = found.log_masses[right] + math.log(q)
-        rest = math.log(max(1.0 - 2.0 * float(np.exp(log_masses).sum()), 1e-3))
-        everywhere = np.concatenate([-losses[::-1], [0.0], losses])
-        masses = np.concatenate([(log_masses - losses)[::-1], [rest], log_masses])
-        return Guide(losses=everywhere, log_masses=normalised(masses))
+        found = []
+        for pair in (step.replaced, step.removed):
+            losses = kind_of(pair).guide(pair, reach - math.log(q) + 60.0).losses
+            right = losses[losses > 0.0]
+            found.append(_drawn(right[:: max(1, right.size // _NODES)], q))
+            found.append(_drawn(right[-1:], q))
+        right = np.unique(np.concatenate(found))
+        nodes = np.concatenate([-right[::-1], [0.0], right])
+        return guide_of_curve(curve(step, True), nodes, reach)
 
     def atoms(step: SampledReplacement) -> Array:
         q = step.sampling_probability
