@@ -15,10 +15,13 @@ class Adjacency(StrEnum):
 
     ``ADD_OR_REMOVE_ONE`` ("unbounded"): one data set has one record more than the other.
     ``REPLACE_ONE`` ("bounded"): equal sizes, and one record (features and label) differs.
+    ``ZERO_OUT``: equal sizes, and one record is replaced by a special one that contributes nothing:
+    its vector is zero, and it is in no class.
     """
 
     ADD_OR_REMOVE_ONE = "add_or_remove_one"
     REPLACE_ONE = "replace_one"
+    ZERO_OUT = "zero_out"
 
     @classmethod
     def _missing_(cls, value: object) -> Adjacency:
@@ -45,12 +48,14 @@ class Adjacency(StrEnum):
 _ALSO_CALLED: Mapping[Adjacency, tuple[str, ...]] = {
     Adjacency.ADD_OR_REMOVE_ONE: ("add_or_remove", "add_remove", "add_remove_one"),
     Adjacency.REPLACE_ONE: ("replace", "substitute_one", "substitute"),
+    Adjacency.ZERO_OUT: ("replace_special",),
 }
 
 MEANINGS: Mapping[Adjacency, str] = MappingProxyType(
     {
         Adjacency.ADD_OR_REMOVE_ONE: "one data set has one record more",
         Adjacency.REPLACE_ONE: "one record differs",
+        Adjacency.ZERO_OUT: "one record becomes a special one that contributes nothing",
     }
 )
 """Each relation in a few words, for errors and help."""
@@ -95,4 +100,31 @@ def _unknown(value: object, name: str) -> ValueError:
     return ValueError(f"{_validate.fail(name, f'to be one of {accepted}', value)}{advice(value)}")
 
 
-__all__ = ["MEANINGS", "NO_DEFAULT", "SPELLINGS", "Adjacency", "advice", "choices"]
+ORDINARY = (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE)
+"""The relations between data sets of ordinary records, in which no record is special."""
+
+
+def ordinary(adjacency: Adjacency, *, because: str) -> Adjacency:
+    """The relation, if it is one of :data:`ORDINARY`.
+
+    Raises
+    ------
+    ValueError
+        If it is not; ``because`` ends the message.
+    """
+    if adjacency in ORDINARY:
+        return adjacency
+    names = " or ".join(repr(member.value) for member in ORDINARY)
+    raise ValueError(f"Expected adjacency to be {names}, got {adjacency.value!r}: {because}.")
+
+
+__all__ = [
+    "MEANINGS",
+    "NO_DEFAULT",
+    "ORDINARY",
+    "SPELLINGS",
+    "Adjacency",
+    "advice",
+    "choices",
+    "ordinary",
+]

@@ -11,7 +11,7 @@ import numpy as np
 from rdpkit import _validate
 from rdpkit.accountants import loss_distributions, renyi
 from rdpkit.accountants.divergence_bounds import find_published, published_bounds, upper_ids
-from rdpkit.accountants.event_tree import UpperBounds
+from rdpkit.accountants.event_tree import UpperBounds, check_adjacency
 from rdpkit.accountants.loss_distributions import LOWER_ID, UPPER_ID
 from rdpkit.accountants.losses.steps import Alternative
 from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
@@ -207,6 +207,7 @@ def lower_bound(
         delta=None if delta is None else _validate.target_delta("delta", delta),
         epsilon=None if epsilon is None else _validate.non_negative("epsilon", epsilon),
     )
+    check_adjacency(event, target.adjacency)
     return loss_distributions.lower(event, target)
 
 
@@ -308,6 +309,7 @@ def published_rdp(event: Event, *, order: float, adjacency: Adjacency, bound: st
 
 def upper_rdp(event: Event, *, order: float, adjacency: Adjacency) -> tuple[float, str]:
     """The best sound Renyi divergence at one order in floats, and the id of its bound."""
+    check_adjacency(event, adjacency)
     evaluator = UpperBounds()
     value = float(evaluator.rdp(event, np.array([order]), adjacency)[0])
     names = evaluator.used(event, order, adjacency) if math.isfinite(value) else ()
@@ -371,6 +373,7 @@ def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> Value
 
 def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:
     _validate.one_of_a_kind("event", event, Event)
+    check_adjacency(event, target.adjacency)
     if bound == BEST and options.conversion is None:
         return _best(event, target, options)
     if bound == UPPER_ID:

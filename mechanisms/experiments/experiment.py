@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rdpkit import Adjacency, _validate
+from rdpkit.adjacency import ordinary
 from rdpkit.formats.records import (
     Key,
     ValueKind,
@@ -312,6 +313,12 @@ def _list(name: str, value: Any) -> list[Any]:
     return value
 
 
+def _relation(name: str, value: Any) -> Adjacency:
+    return ordinary(
+        Adjacency.parse(value, name=name), because="mechanisms are given no special records"
+    )
+
+
 def _ranges(name: str, value: Any) -> Any:
     if not isinstance(value, (list, dict)):
         raise refused(name, "to be a list or a table", value)
@@ -356,7 +363,7 @@ _OF_TABLE = {
     "image_shape": Key(ValueKind(_list, {})),
 }
 _PRIVACY = {
-    "adjacency": Key(ValueKind(lambda name, value: Adjacency.parse(value), {}), needed=True),
+    "adjacency": Key(ValueKind(_relation, {}), needed=True),
     "delta": Key(number("in (0, 1)", above=0.0, below=1.0), needed=True),
     "target_epsilon": Key(number("to be a finite number > 0", above=0.0)),
     "bound": Key(choice(_BOUNDS), default=_BOUNDS[0]),

@@ -430,7 +430,11 @@ def _stated(sizes: Sizes, *, classes: int, by_class: bool) -> Sizes:
 
 def _moved(adjacency: Adjacency) -> int:
     """How far one change moves the vector of counts, in the L1 norm."""
-    return 1 if adjacency is Adjacency.ADD_OR_REMOVE_ONE else 2
+    match adjacency:
+        case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+            return 1
+        case Adjacency.REPLACE_ONE:
+            return 2
 
 
 def _up(value: float) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rdpkit import Adjacency, _validate
+from rdpkit.adjacency import ordinary
 from rdpkit.mechanisms.parts.counts import (
     CountsUse,
     KnownCounts,
@@ -59,7 +60,10 @@ class Privacy:
 
     def __post_init__(self) -> None:
         _validate.open_probability("delta", self.delta)
-        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
+        relation = ordinary(
+            Adjacency.parse(self.adjacency), because="mechanisms are given no special records"
+        )
+        object.__setattr__(self, "adjacency", relation)
         _validate.one_of_a_kind("noise", self.noise, NoiseSource)
         if self.accept_epsilon is not None:
             _validate.positive("accept_epsilon", self.accept_epsilon)

@@ -187,7 +187,12 @@ def exact_count_checks(notes: Sequence[str], adjacency: Adjacency) -> tuple[Priv
     Under add-or-remove-one two neighbours have different counts, and the manifest that shows them
     tells the neighbours apart. Under replace-one it depends on whether they were public before.
     """
-    fails = adjacency is Adjacency.ADD_OR_REMOVE_ONE
+    match adjacency:
+        case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+            # Under zero-out class sizes differ, because the special record is in no class.
+            fails = True
+        case Adjacency.REPLACE_ONE:
+            fails = False
     return tuple(
         PrivacyCheck(
             name="public_parameters",

@@ -75,8 +75,8 @@ class DivergenceBound:
 def upper_ids(event: Event, adjacency: Adjacency) -> list[str]:
     """Ids of the sound theorems about the event or an event inside of it."""
     found: dict[str, None] = {}
-    for leaf in leaves(event):
-        for bound in sound_bounds(leaf, adjacency):
+    for leaf, relation in leaves(event, adjacency):
+        for bound in sound_bounds(leaf, relation):
             found[bound.id] = None
     return list(found)
 
@@ -99,8 +99,8 @@ def only_theorem(event: Event, bound: str | None, adjacency: Adjacency) -> dict[
     """The types of event for which one sound theorem is used alone, with its id."""
     return {
         type(leaf): bound
-        for leaf in leaves(event)
-        if bound is not None and any(b.id == bound for b in sound_bounds(leaf, adjacency))
+        for leaf, relation in leaves(event, adjacency)
+        if bound is not None and any(b.id == bound for b in sound_bounds(leaf, relation))
     }
 
 
@@ -194,9 +194,9 @@ def upper_range(event: Event, adjacency: Adjacency) -> OrderRange:
     """The orders worth searching: up to the smallest limit of any part of the event."""
     highest = math.inf
     included = True
-    for leaf in leaves(event):
+    for leaf, relation in leaves(event, adjacency):
         if leaf.expand() is None:
-            ranges = [b.order_range(leaf, adjacency) for b in sound_bounds(leaf, adjacency)]
+            ranges = [b.order_range(leaf, relation) for b in sound_bounds(leaf, relation)]
             if ranges:
                 top = max(r.highest for r in ranges)
                 if top < highest:
@@ -209,10 +209,10 @@ def _theorem_assumptions(
     event: Event, adjacency: Adjacency, only: dict[type[Event], str]
 ) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for leaf in leaves(event):
+    for leaf, relation in leaves(event, adjacency):
         for assumption in leaf.assumptions() if leaf is not event else ():
             found[assumption] = None
-        for bound in sound_bounds(leaf, adjacency):
+        for bound in sound_bounds(leaf, relation):
             if only.get(type(leaf), bound.id) == bound.id:
                 for assumption in bound.assumptions(leaf):
                     found[assumption] = None

@@ -7,6 +7,9 @@ The divergence returned is an upper bound between neighbours, order by order:
 * releases one after the other, adaptively: the sum (Mironov 2017, Proposition 1);
 * the same release ``count`` times: ``count`` times it;
 * disjoint parts under add-or-remove-one: the largest, since one part is touched (Chaudhuri et al.);
+* disjoint parts under zero-out: the same, with the add-or-remove-one divergences of the parts,
+  because the special record is in no part (with the parts' own zero-out divergences if it keeps
+  the place of a record);
 * disjoint parts under replace-one: the largest of one part's replace-one divergence and, unless a
   record keeps its part, of the sum of two parts' add-or-remove-one divergences: the record leaves
   one part and joins another;
@@ -35,6 +38,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from flint import arb, ctx
 
+from rdpkit import _validate
 from rdpkit.accountants.pruning import Focus, Trace, deciding_parts
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS
@@ -48,24 +52,50 @@ _FEW_ORDERS = 3
 _LIKELY_SMALLEST = "profile-sampling"
 
 
-def leaves(event: Event) -> Iterator[Event]:
-    """The events inside of compositions, mechanisms as they stand and expanded, each once."""
-    seen: set[Event] = set()
-    pending = [event]
+def leaves(event: Event, adjacency: Adjacency) -> Iterator[tuple[Event, Adjacency]]:
+    """The events inside of compositions, mechanisms as they stand and expanded, each once.
+
+    Each comes with the relation between the two versions of the data that it sees, which inside of
+    disjoint parts may be another one than that of the whole event. A record that moves from one
+    part to another is not followed.
+    """
+    seen: set[tuple[Event, Adjacency]] = set()
+    pending = [(event, adjacency)]
     while pending:
-        current = pending.pop()
-        if current in seen:
+        found = pending.pop()
+        if found in seen:
             continue
-        seen.add(current)
+        seen.add(found)
+        current, relation = found
         if isinstance(current, Repeated):
-            pending.append(current.event)
-        elif isinstance(current, (Composed, Parallel)):
-            pending.extend(current.events)
+            pending.append((current.event, relation))
+        elif isinstance(current, Composed):
+            pending.extend((part, relation) for part in current.events)
+        elif isinstance(current, Parallel):
+            pending.extend((part, current.inside(relation)) for part in current.events)
         else:
-            yield current
+            yield found
             expanded = current.expand()
             if expanded is not None:
-                pending.append(expanded)
+                pending.append((expanded, relation))
+
+
+def check_adjacency(event: Event, adjacency: Adjacency) -> None:
+    """Raise a ValueError if it is not known what a change of one record does to a part of an event.
+
+    Raises
+    ------
+    ValueError
+        With the relations under which that part is described.
+    """
+    for leaf, relation in leaves(event, adjacency):
+        if relation not in leaf.adjacencies:
+            names = " or ".join(repr(member.value) for member in leaf.adjacencies)
+            raise _validate.fail(
+                "adjacency",
+                f"to be {names}, under which {type(leaf).__name__} is described",
+                relation.value,
+            )
 
 
 def sound_bounds(event: Event, adjacency: Adjacency) -> tuple[RdpBound, ...]:
@@ -175,7 +205,8 @@ class UpperBounds:
     def _of_parallel(self, event: Parallel, adjacency: Adjacency, at: _Evaluation) -> Array:
         """The largest divergence of a part, or of two parts between which a record moves."""
         if not event.record_may_move(adjacency):
-            stays = [self._value(part, adjacency, at) for part in event.events]
+            inside = event.inside(adjacency)
+            stays = [self._value(part, inside, at) for part in event.events]
             return np.asarray(np.maximum.reduce(stays))
         ends = np.stack([self._value(part, _BOTH_ENDS, at) for part in event.events])
         ends.sort(axis=0)
@@ -286,7 +317,8 @@ class UpperBounds:
         if isinstance(event, Parallel):
             event = self._needed(event, adjacency)
             if not event.record_may_move(adjacency):
-                return largest([self._ball(e, order, adjacency, known) for e in event.events])
+                inside = event.inside(adjacency)
+                return largest([self._ball(e, order, inside, known) for e in event.events])
             ends = [self._ball(e, order, _BOTH_ENDS, known) for e in event.events]
             moved = [ends[i] + ends[j] for i in range(len(ends)) for j in range(i)]
             enough = max(float(ball.mid()) for ball in moved)
@@ -349,9 +381,10 @@ class UpperBounds:
         elif isinstance(event, Parallel):
             parts = self._needed(event, adjacency).events
             total = float(self._value(event, adjacency, at)[0])
+            inside = event.inside(adjacency)
             for part in parts:
-                if float(self._value(part, adjacency, at)[0]) == total:
-                    self._collect(part, adjacency, at, found)
+                if float(self._value(part, inside, at)[0]) == total:
+                    self._collect(part, inside, at, found)
                     return
             ranked = sorted(parts, key=lambda one: float(self._value(one, _BOTH_ENDS, at)[0]))
             for part in ranked[-2:]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
-from rdpkit.accountants.event_tree import UpperBounds
+from rdpkit.accountants.event_tree import UpperBounds, check_adjacency
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.conversions.curves import rdp_to_epsilon
@@ -75,6 +75,7 @@ class RdpCurve:
         """The best sound curve of an event at the given orders."""
         _validate.one_of_a_kind("event", event, Event)
         relation = Adjacency.parse(adjacency)
+        check_adjacency(event, relation)
         checked = _validate.orders("orders", orders)
         values = UpperBounds().rdp(event, checked, relation)
         return cls(orders=checked, values=values, adjacency=relation, source=repr(event))

@@ -32,6 +32,11 @@ Integers = NDArray[np.int64]
 Rdp = Callable[[Array, Array, Array], Array]
 
 SAMPLINGS = ("poisson", "fixed_size")
+# The relations under which each kind of sampling is swept.
+_RELATIONS = {
+    "poisson": (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.ZERO_OUT),
+    "fixed_size": (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE),
+}
 CONVERSIONS = ("balle2020", "mironov2017")
 INVALID = ("raise", "skip")
 
@@ -128,7 +133,8 @@ def sweep_epsilon(
     delta : array_like
         In (0, 1).
     adjacency : Adjacency or str
-        The neighbouring relation. "poisson" is for add-or-remove-one; "fixed_size" is for both.
+        The neighbouring relation. "poisson" is for add-or-remove-one and zero-out, "fixed_size" for
+        add-or-remove-one and replace-one.
     sampling : {"poisson", "fixed_size"}
         How a sample is drawn.
     conversion : {"balle2020", "mironov2017"}
@@ -170,10 +176,12 @@ def sweep_epsilon(
     _validate.choice("sampling", sampling, SAMPLINGS)
     _validate.choice("conversion", conversion, CONVERSIONS)
     _validate.choice("invalid", invalid, INVALID)
-    if sampling == "poisson" and relation is not Adjacency.ADD_OR_REMOVE_ONE:
+    if relation not in _RELATIONS[sampling]:
+        names = " or ".join(repr(known.value) for known in _RELATIONS[sampling])
         raise _validate.fail(
             "adjacency",
-            "to be 'add_or_remove_one' for Poisson sampling (rdpkit.epsilon knows both)",
+            f"to be {names} for {'Poisson' if sampling == 'poisson' else 'fixed-size'} sampling "
+            "(rdpkit.epsilon knows all)",
             relation.value,
         )
     columns, shape = _columns(

@@ -7,6 +7,7 @@ from typing import Literal
 
 from rdpkit import _validate
 from rdpkit.accountants.divergence_bounds import find_published, published_bounds, upper_ids
+from rdpkit.accountants.event_tree import check_adjacency
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
 from rdpkit.adjacency import Adjacency
@@ -174,6 +175,7 @@ def _requirement(
     event: Event, bound: str, *, epsilon: float, target: Target, options: RenyiOptions
 ) -> Requirement:
     """What is to be met by Renyi divergences, with which every search begins."""
+    check_adjacency(event, target.adjacency)
     published = find_published(event, target.adjacency, bound)
     sound = upper_ids(event, target.adjacency)
     any_sound = (BEST, BEST_RDP, UPPER_ID)

@@ -46,7 +46,8 @@ def rdp_floor(event: Event, orders: Array, adjacency: Adjacency) -> Array:
         case Composed():
             return np.asarray(sum(rdp_floor(part, orders, adjacency) for part in event.events))
         case Parallel():
-            parts = [rdp_floor(part, orders, adjacency) for part in event.events]
+            inside = event.inside(adjacency)
+            parts = [rdp_floor(part, orders, inside) for part in event.events]
             return np.asarray(np.maximum.reduce(parts))
     expanded = event.expand()
     if expanded is not None:

@@ -108,19 +108,18 @@ def _sampled(event: Event, question: Question) -> _Sampled | None:
     while isinstance(event, Repeated):
         count *= event.count
         event = event.event
-    replace = question.adjacency is Adjacency.REPLACE_ONE
+    relation = question.adjacency
     if isinstance(event, Gaussian):
-        z = event.noise_multiplier(question.adjacency)
-        return _Sampled("gaussian", "poisson", z, 1.0, count)
-    if isinstance(event, PoissonSampledGaussian) and not replace:
-        z = event.noise_multiplier(question.adjacency)
+        return _Sampled("gaussian", "poisson", event.noise_multiplier(relation), 1.0, count)
+    if isinstance(event, PoissonSampledGaussian) and relation is not Adjacency.REPLACE_ONE:
+        z = event.noise_multiplier(relation)
         return _Sampled("mironov2019", "poisson", z, event.sampling_probability, count)
     if isinstance(event, FixedSizeSampledGaussian):
-        q = event.sample_size / event.population_size
-        if replace or q < 1.0:
-            sampling = "fixed_size" if replace else "poisson"
-            bound = "wang2019" if replace else "swap-coupling"
-            return _Sampled(bound, sampling, event.noise_multiplier, q, count)
+        z, q = event.noise_multiplier, event.sample_size / event.population_size
+        if relation is Adjacency.REPLACE_ONE:
+            return _Sampled("wang2019", "fixed_size", z, q, count)
+        if relation is Adjacency.ADD_OR_REMOVE_ONE and q < 1.0:
+            return _Sampled("swap-coupling", "poisson", z, q, count)
     return None
 
 
@@ -149,7 +148,7 @@ def _in_one_go(
         "delta": [_number(deltas[row]) for row in rows],
     }
     conversion = question.conversion or "balle2020"
-    # A Gaussian without sampling has the same divergence under either relation.
+    # A Gaussian without sampling has the same divergence under every relation.
     relation = Adjacency.ADD_OR_REMOVE_ONE if sampling == "poisson" else question.adjacency
     found = sweep_epsilon(
         **{name: np.array(values, dtype=np.float64) for name, values in numbers.items()},

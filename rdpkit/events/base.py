@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import ORDINARY, Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
 from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf
@@ -26,12 +26,16 @@ class Event:
     ----------
     mechanism : str
         The name of this kind of event in claims and on the command line.
+    adjacencies : tuple of Adjacency
+        The neighbouring relations under which it is known what one record changes. Any other
+        relation is refused. By default the special record of zero-out is not known.
     mixing : Mixing or None
         For mechanisms that release noisy means or sums of records: the parameters that planning
         may change.
     """
 
     mechanism: ClassVar[str] = ""
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = ORDINARY
     mixing: ClassVar[Mixing | None] = None
 
     def expand(self) -> Event | None:
@@ -60,7 +64,8 @@ class Event:
         Parameters
         ----------
         adjacency : Adjacency
-            The neighbouring relation. Under add-or-remove-one the pairs are for a removal.
+            The neighbouring relation. Under add-or-remove-one the pairs are for a removal, and
+            under zero-out for a record that becomes the special one.
         attained : bool
             If False, the pairs bound what the release leaks. If True, the data sets of
             :meth:`neighbours` attain them.

@@ -52,6 +52,7 @@ class Composed(Event):
     """
 
     mechanism: ClassVar[str] = "composed"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     events: tuple[Event, ...]
 
@@ -96,6 +97,7 @@ class Repeated(Event):
     """
 
     mechanism: ClassVar[str] = "repeated"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event
     count: int
@@ -132,7 +134,8 @@ class Parallel(Event):
         What is released from each part; at least one event.
     record_keeps_its_part : bool
         Whether a replaced record stays in its part. True is right only if the part is determined
-        by something that is the same in both neighbours (a public key).
+        by something that is the same in both neighbours (a public key). The special record of
+        zero-out is then in the part of the record whose place it takes, and otherwise in no part.
 
     Raises
     ------
@@ -153,6 +156,7 @@ class Parallel(Event):
     """
 
     mechanism: ClassVar[str] = "parallel"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     events: tuple[Event, ...]
     record_keeps_its_part: bool = False
@@ -168,6 +172,18 @@ class Parallel(Event):
     def with_one_more_record(self) -> Event:
         """Every part with one more record, because the record may join any part."""
         return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
+
+    def inside(self, adjacency: Adjacency) -> Adjacency:
+        """The relation between the two versions of the one part that a changed record touches.
+
+        Under zero-out the special record is in no part, so that the part loses a record, unless the
+        place of a record decides which part it is in.
+        """
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.REPLACE_ONE:
+                return adjacency
+            case Adjacency.ZERO_OUT:
+                return adjacency if self.record_keeps_its_part else Adjacency.ADD_OR_REMOVE_ONE
 
     def record_may_move(self, adjacency: Adjacency) -> bool:
         """Whether a changed record may leave one part and join another."""

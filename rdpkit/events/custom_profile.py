@@ -48,6 +48,7 @@ class CustomProfile(Event):
     """
 
     mechanism: ClassVar[str] = "custom_profile"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     epsilons: tuple[float, ...]
     deltas: tuple[float, ...]

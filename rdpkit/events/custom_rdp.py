@@ -43,6 +43,7 @@ class CustomRdp(Event):
     """
 
     mechanism: ClassVar[str] = "custom_rdp"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     orders: tuple[float, ...]
     values: tuple[float, ...]

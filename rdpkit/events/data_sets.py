@@ -29,12 +29,23 @@ class RecordGroup:
     position : float
         Signed L2 distance from the origin along the line.
     label : int
-        Class, from 0.
+        Class, from 0; -1 for the special record of zero-out, which is in no class.
     """
 
     count: int
     position: float
     label: int = 0
+
+    def describe(self) -> str:
+        """The group in words."""
+        if self.label == SPECIAL.label:
+            return "the special record, which contributes nothing"
+        plural = "s" if self.count > 1 else ""
+        return f"{self.count} record{plural} of class {self.label} at {self.position:+.6g} u"
+
+
+SPECIAL = RecordGroup(count=1, position=0.0, label=-1)
+"""The special record of zero-out: a zero vector that is in no class."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +72,7 @@ class DataSet:
 
     def describe(self) -> str:
         """The groups in words."""
-        return "; ".join(
-            f"{group.count} record{'s' if group.count > 1 else ''} of class {group.label} at "
-            f"{group.position:+.6g} u"
-            for group in self.groups
-            if group.count
-        )
+        return "; ".join(group.describe() for group in self.groups if group.count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +109,7 @@ def one_record_changed(
     new_label: int = 0,
     direction: Literal["axis", "diagonal"] = "axis",
 ) -> NeighbouringDataSets:
-    """A record at ``changed`` that is removed, or replaced by one at ``replacement``.
+    """A record at ``changed`` that is removed, or replaced by another or by the special one.
 
     Parameters
     ----------
@@ -119,9 +125,13 @@ def one_record_changed(
         The direction of the line on which the positions are.
     """
     first = data_set(*rest, RecordGroup(count=1, position=changed, label=label))
-    second = data_set(*rest)
-    if adjacency is Adjacency.REPLACE_ONE:
-        second = data_set(*rest, RecordGroup(count=1, position=replacement, label=new_label))
+    match adjacency:
+        case Adjacency.ADD_OR_REMOVE_ONE:
+            second = data_set(*rest)
+        case Adjacency.REPLACE_ONE:
+            second = data_set(*rest, RecordGroup(count=1, position=replacement, label=new_label))
+        case Adjacency.ZERO_OUT:
+            second = data_set(*rest, SPECIAL)
     return NeighbouringDataSets(first=first, second=second, direction=direction)
 
 
@@ -168,6 +178,8 @@ def one_record_of_a_class_changed(
             second.append(RecordGroup(count=1, position=replacement, label=label))
     if moved:
         second.append(RecordGroup(count=1, position=changed, label=touched[1]))
+    if adjacency is Adjacency.ZERO_OUT:
+        second.append(SPECIAL)
     return NeighbouringDataSets(
         first=data_set(*first), second=data_set(*second), direction=direction
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -12,7 +13,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, integer
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
+from rdpkit.events.losses import Losses, NoLossDistributionError, StepKind, sampled_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,7 @@ class FixedSizeSampledGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "fixed_size_sampled_gaussian"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float
     record_norm: float
@@ -80,8 +82,23 @@ class FixedSizeSampledGaussian(Event):
 
     @property
     def noise_multiplier(self) -> float:
-        """Noise standard deviation over :attr:`swap_distance`, under either adjacency."""
+        """Noise standard deviation over :attr:`swap_distance`, for ordinary records."""
         return self.noise_std / self.swap_distance
+
+    @property
+    def _unit(self) -> float:
+        """How far a record of length 1 moves what is released."""
+        return 1.0 / self.sample_size if self.release == "mean" else 1.0
+
+    @property
+    def presence_noise_multiplier(self) -> float:
+        """Noise over how far a record that becomes the special one, if it is drawn, moves it."""
+        return self.noise_std / (self.record_norm * self._unit)
+
+    @property
+    def smallest_noise_multiplier(self) -> float:
+        """Noise over the largest distance of two records, of which one may be the special one."""
+        return min(self.noise_multiplier, self.presence_noise_multiplier)
 
     @property
     def sampling_probability(self) -> float:
@@ -107,21 +124,58 @@ class FixedSizeSampledGaussian(Event):
         }
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """A mixture and a Gaussian; an upper bound under replace-one is for both directions."""
-        unbounded = adjacency is Adjacency.ADD_OR_REMOVE_ONE
-        if unbounded and self.sample_size == self.population_size:
-            raise NoLossDistributionError(
-                "Under add_or_remove_one the smaller neighbour must have enough records for the "
-                "sample: expected sample_size < population_size."
-            )
+        """A mixture and a Gaussian; if a record is replaced, the upper bound is symmetric.
+
+        Under zero-out the curve is that of another member at one end, the record and the special
+        record as far from it and from each other as they may be (theory page "Zero-out").
+        """
+        kind: StepKind
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE:
+                if self.sample_size == self.population_size:
+                    raise NoLossDistributionError(
+                        "Under add_or_remove_one the smaller neighbour must have enough records "
+                        "for the sample: expected sample_size < population_size."
+                    )
+                kind, z, other = "removed", self.noise_multiplier, 0.0
+            case Adjacency.REPLACE_ONE:
+                kind = "removed" if attained else "replaced"
+                z, other = self.noise_multiplier, 0.0
+            case Adjacency.ZERO_OUT:
+                kind, z, other = self._special_record(attained=attained)
         return sampled_step(
-            "removed" if unbounded or attained else "replaced",
-            noise_multiplier=self.noise_multiplier,
+            kind,
+            noise_multiplier=z,
             sampling_probability=self.sampling_probability,
+            other=other,
         )
 
+    def _special_record(self, *, attained: bool) -> tuple[StepKind, float, float]:
+        """Kind of the step, noise multiplier, and position of the special record under zero-out.
+
+        Another member of the sample is at 0 and the record at 1. Two data sets attain what there is
+        where all other records equal the one that becomes special.
+        """
+        if attained:
+            return "removed", self.presence_noise_multiplier, 0.0
+        diameter = check_geometry(self.record_norm, self.record_diameter)
+        if diameter <= self.record_norm:
+            return "replaced", self.presence_noise_multiplier, 0.0
+        # The roundings of the quotient and the difference are covered by a record farther away.
+        other = max(1.0 - self.record_norm / diameter - 4.0 * math.ulp(1.0), 0.0)
+        return "replaced", self.noise_multiplier, other
+
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record on one side of the origin, all others on the other side."""
+        """One record on one side of the origin, all others on the other side.
+
+        Under zero-out all records are equal. The data set with the special one comes first.
+        """
+        if adjacency is Adjacency.ZERO_OUT:
+            same = RecordGroup(count=self.population_size - 1, position=self.record_norm)
+            found = one_record_changed(
+                adjacency, changed=self.record_norm, replacement=0.0, rest=(same,)
+            )
+            return NeighbouringDataSets(first=found.second, second=found.first)
         swap = self.swap_distance * (self.sample_size if self.release == "mean" else 1)
         rest = RecordGroup(count=self.population_size - 1, position=-swap / 2.0)
         return one_record_changed(

@@ -33,8 +33,8 @@ class Gaussian(Event):
     """The sum of the records' vectors plus Gaussian noise, released once.
 
     Released: sum of x_i + N(0, noise_std^2 I). With s the sensitivity, ``record_norm`` under
-    add-or-remove-one and ``record_diameter`` under replace-one, the Renyi divergence between
-    neighbours is at most order * s^2 / (2 * noise_std^2), and some neighbours attain that.
+    add-or-remove-one and zero-out and ``record_diameter`` under replace-one, the Renyi divergence
+    between neighbours is at most order * s^2 / (2 * noise_std^2), and some neighbours attain that.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Gaussian(Event):
         Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
     record_norm : float
         Largest L2 norm of one record's vector, in the units of the sum; above 0. It is the
-        sensitivity under add-or-remove-one.
+        sensitivity under add-or-remove-one and zero-out.
     record_diameter : float, optional
         Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
         most 2 * record_norm, which is the default. It is the sensitivity under replace-one.
@@ -61,6 +61,7 @@ class Gaussian(Event):
     """
 
     mechanism: ClassVar[str] = "gaussian"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float
     record_norm: float
@@ -72,9 +73,11 @@ class Gaussian(Event):
 
     def sensitivity(self, adjacency: Adjacency) -> float:
         """L2 sensitivity of the sum between neighbours."""
-        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-            return self.record_norm
-        return check_geometry(self.record_norm, self.record_diameter)
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+                return self.record_norm
+            case Adjacency.REPLACE_ONE:
+                return check_geometry(self.record_norm, self.record_diameter)
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Noise standard deviation over the sensitivity under ``adjacency``."""
@@ -91,9 +94,10 @@ class Gaussian(Event):
         )
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record and no record, or one record and its mirror image."""
-        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-            position = self.record_norm
-        else:
-            position = self.sensitivity(adjacency) / 2.0
+        """One record and none (or the special one), or one record and its mirror image."""
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+                position = self.record_norm
+            case Adjacency.REPLACE_ONE:
+                position = self.sensitivity(adjacency) / 2.0
         return one_record_changed(adjacency, changed=position, replacement=-position)

@@ -52,6 +52,7 @@ class PoissonSampledGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "poisson_sampled_gaussian"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float
     record_norm: float
@@ -69,9 +70,11 @@ class PoissonSampledGaussian(Event):
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Noise standard deviation over how far one record moves the sum under ``adjacency``."""
-        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-            return self.noise_std / self.record_norm
-        return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+                return self.noise_std / self.record_norm
+            case Adjacency.REPLACE_ONE:
+                return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private; larger records, or larger samples, are less private."""
@@ -82,20 +85,25 @@ class PoissonSampledGaussian(Event):
         }
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """A mixture against a Gaussian if a record is removed; two mixtures if it is replaced."""
-        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-            return sampled_step(
-                "removed",
-                noise_multiplier=self.noise_multiplier(adjacency),
-                sampling_probability=self.sampling_probability,
-            )
-        z, other = self._replaced_record(attained=attained)
-        return sampled_step(
-            "replaced",
-            noise_multiplier=z,
-            sampling_probability=self.sampling_probability,
-            other=other,
-        )
+        """A mixture against a Gaussian if a record is removed; two mixtures if it is replaced.
+
+        The special record adds zero whether it is drawn or not, as if it were not there.
+        """
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+                return sampled_step(
+                    "removed",
+                    noise_multiplier=self.noise_multiplier(adjacency),
+                    sampling_probability=self.sampling_probability,
+                )
+            case Adjacency.REPLACE_ONE:
+                z, other = self._replaced_record(attained=attained)
+                return sampled_step(
+                    "replaced",
+                    noise_multiplier=z,
+                    sampling_probability=self.sampling_probability,
+                    other=other,
+                )
 
     def _replaced_record(self, *, attained: bool) -> tuple[float, float]:
         """Noise multiplier, and the position of the new record if the old one is at 1 on a line.
@@ -117,7 +125,7 @@ class PoissonSampledGaussian(Event):
         return at_norm, max(1.0 - diameter / self.record_norm - 4.0 * math.ulp(1.0), -1.0)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record and no record, or one record and its mirror image."""
+        """One record and none (or the special one), or one record and its mirror image."""
         position = self.record_norm
         if adjacency is Adjacency.REPLACE_ONE:
             position = self.noise_std / self._replaced_record(attained=True)[0]

@@ -21,6 +21,7 @@ _BOUNDS = (analysis.BEST, analysis.BEST_RDP, UPPER_ID)
 _RELATIONS = {
     privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE_ONE,
     privacy_accountant.NeighboringRelation.REPLACE_ONE: Adjacency.REPLACE_ONE,
+    privacy_accountant.NeighboringRelation.REPLACE_SPECIAL: Adjacency.ZERO_OUT,
 }
 # A divergence that is finite at any order is finite at an order this close to 1.
 _LOWEST_ORDER = 1.0 + 1e-3
@@ -41,8 +42,8 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
     Parameters
     ----------
     neighboring_relation : NeighboringRelation, Adjacency or str
-        dp-accounting's enumeration or rdpkit's. There is no default, and no counterpart of
-        ``REPLACE_SPECIAL``.
+        dp-accounting's enumeration or rdpkit's; its ``REPLACE_SPECIAL`` is ``ZERO_OUT`` here. There
+        is no default.
     noise_relative_to : {"record_norm", "swap_distance"}, optional
         As for :func:`rdpkit.interop.from_dp_event`. Under replace-one, events with noise are only
         supported if it is given.
@@ -79,7 +80,7 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
             if neighboring_relation not in _RELATIONS:
                 raise _validate.fail(
                     "neighboring_relation",
-                    "to be ADD_OR_REMOVE_ONE or REPLACE_ONE, the relations that rdpkit knows",
+                    "to be one of " + ", ".join(known.name for known in _RELATIONS),
                     neighboring_relation,
                 )
             relation = neighboring_relation

@@ -117,8 +117,8 @@ _WHY_NOT = {
     "UnsupportedDpEvent": "it stands for an operation without a description.",
     "SampledWithReplacementDpEvent": "no theorem here is about samples with replacement, in which "
     "a record may occur more than once.",
-    "SingleEpochTreeAggregationDpEvent": "it is stated for neighbours in which a record is "
-    "replaced by a special one, and rdpkit does not have this relation.",
+    "SingleEpochTreeAggregationDpEvent": "rdpkit has no event for the noisy sums of leaves "
+    "and nodes of a binary tree.",
     "RepeatAndSelectDpEvent": "no theorem here is about the best of a random number of runs.",
     "TruncatedSubsampledGaussianDpEvent": "no theorem here is about Poisson samples that are cut "
     "to a largest size, and nothing proves that it leaks as little as a plain Poisson sample.",
@@ -194,10 +194,10 @@ def _one_gaussian(dp_event: Any, parts: list[tuple[float, int]], *, adaptive: bo
 
     Releases with noises z_i, one after the other, leak at most as much as one release with
     1/z^2 = sum 1/z_i^2 (Dong, Roth and Su 2022, Corollary 3.3). If a record is added to a Poisson
-    sample or removed from it, two distributions are compared, and the corollary carries over to
-    their mixtures, even if later releases depend on earlier ones. ``adaptive`` says that this is
-    the case. If a record is swapped, three distributions take part, nothing is proven here about
-    several releases, and they are refused.
+    sample or removed from it, or replaced by the special one, which adds zero, two distributions
+    are compared, and the corollary carries over to their mixtures, even if later releases depend on
+    earlier ones. ``adaptive`` says that this is the case. If a record is swapped, three
+    distributions take part, nothing is proven here about several releases, and they are refused.
     """
     if len(parts) == 1 and parts[0][1] == 1:
         return parts[0][0]
@@ -222,13 +222,13 @@ def _from_poisson(dp_event: Any, reading: NoiseReading) -> Event:
         inner = inner.event
     parts = _gaussian_parts(inner)
     if parts is None:
-        if reading.adjacency is not Adjacency.ADD_OR_REMOVE_ONE:
+        if reading.adjacency is Adjacency.REPLACE_ONE:
             raise UnconvertibleEventError(
                 dp_event, "under replace_one Poisson samples are known for Gaussian noise only."
             )
         return _sampled_profile(dp_event, inner, probability, reading)
-    unbounded = reading.adjacency is Adjacency.ADD_OR_REMOVE_ONE
-    z = _one_gaussian(dp_event, parts, adaptive=unbounded)
+    two = reading.adjacency is not Adjacency.REPLACE_ONE
+    z = _one_gaussian(dp_event, parts, adaptive=two)
     if z == 0.0:
         return profiles.everything(reading.adjacency)
     if math.isinf(z):
@@ -245,7 +245,7 @@ def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
         if reading.adjacency is not Adjacency.REPLACE_ONE:
             raise UnconvertibleEventError(
                 dp_event,
-                "under add_or_remove_one samples of a fixed size are known for Gaussian noise "
+                f"under {reading.adjacency} samples of a fixed size are known for Gaussian noise "
                 "only.",
             )
         return _sampled_profile(dp_event, dp_event.event, size / population, reading)

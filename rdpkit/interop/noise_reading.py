@@ -4,7 +4,8 @@ The documentation of dp-accounting's ``GaussianDpEvent(z)`` says z = s / C: nois
 norm of a record. Under add-or-remove-one C is the sensitivity, and the reading is clear. Under
 replace-one a sum moves by the distance between two records, which is up to 2 C, and dp-accounting
 has two readings: its PLD accountant doubles the sensitivity, and its RDP accountant does not.
-Under replace-one the caller therefore says which reading is meant:
+Under replace-one the caller therefore says which reading is meant. Under zero-out, as under
+add-or-remove-one, C is the sensitivity of a sum:
 
 ``"record_norm"``
     z = noise / C, the documented meaning and the PLD accountant's reading.
@@ -71,14 +72,23 @@ class NoiseReading:
         presence : bool
             Whether a record's mere presence also moves what is released.
         """
-        if self.adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-            if self.noise_relative_to == "swap_distance" and not swaps:
-                raise UnconvertibleEventError(
-                    event,
-                    "under add_or_remove_one a record is added or removed, not swapped: expected "
-                    "noise_relative_to to be 'record_norm', got 'swap_distance'.",
-                )
-            return self.noise_relative_to or "record_norm"
+        match self.adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+                # The distance of two records does not say how far the special record is from them.
+                if self.noise_relative_to == "swap_distance" and not (
+                    swaps and self.adjacency is Adjacency.ADD_OR_REMOVE_ONE
+                ):
+                    raise UnconvertibleEventError(
+                        event,
+                        f"under {self.adjacency} a record and its absence are compared, not two "
+                        "records: expected noise_relative_to to be 'record_norm', got "
+                        "'swap_distance'.",
+                    )
+                return self.noise_relative_to or "record_norm"
+            case Adjacency.REPLACE_ONE:
+                return self._of_replaced(event, swaps=swaps, presence=presence)
+
+    def _of_replaced(self, event: Any, *, swaps: bool, presence: bool) -> NoiseRelativeTo:
         if self.noise_relative_to is None:
             raise UnconvertibleEventError(
                 event,

@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb
 
 from rdpkit import _validate
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, ordinary
 from rdpkit.bounds.base import Array
 from rdpkit.bounds.synthesis.exact import log_part_ball
 from rdpkit.events import GaussianSynthesis
@@ -188,7 +188,9 @@ def attained_pair(
     5.7254
     """
     a = _validate.order("order", order)
-    relation = Adjacency.parse(adjacency)
+    relation = ordinary(
+        Adjacency.parse(adjacency), because="no pair with a special record is written out"
+    )
     best: tuple[float, bool, _Common] | None = None
     for common in _candidates(event, relation):
         for backwards in (False, True):

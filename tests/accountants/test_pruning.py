@@ -16,7 +16,7 @@ from rdpkit.adjacency import Adjacency
 from tests.accountants.naive_tree import divergence
 
 ORDERS = np.array([1.3, 2.0, 7.5, 40.0])
-BOTH = list(Adjacency)
+BOTH = [Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE]
 
 
 def fixed(population, count, noise=2.0, sample=20):

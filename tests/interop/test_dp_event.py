@@ -211,8 +211,8 @@ class TestMeaningOfNoise:
     @pytest.mark.parametrize(
         ("dp_event", "adjacency", "message"),
         [
-            (G(5.0), ADD, "a record is added or removed, not swapped"),
-            (dpa.PoissonSampledDpEvent(0.1, G(5.0)), ADD, "added or removed, not swapped"),
+            (G(5.0), ADD, "a record and its absence are compared, not two"),
+            (dpa.PoissonSampledDpEvent(0.1, G(5.0)), ADD, "a record and its absence are compared"),
             (dpa.PoissonSampledDpEvent(0.1, G(5.0)), REPLACE, "may also be absent"),
         ],
     )
@@ -230,7 +230,7 @@ class TestMeaningOfNoise:
         with pytest.raises(ValueError, match="Expected noise_relative_to to be one of"):
             from_dp_event(G(5.0), adjacency=REPLACE, noise_relative_to="clip_norm")
         with pytest.raises(ValueError, match="Expected adjacency to be one of"):
-            from_dp_event(G(5.0), adjacency="replace_special")
+            from_dp_event(G(5.0), adjacency="bounded")
         with pytest.raises(TypeError, match="Expected dp_event to be a DpEvent, got 5"):
             from_dp_event(5.0, adjacency=ADD)
         with pytest.raises(ValueError, match="Expected event to be Event"):
@@ -254,7 +254,7 @@ class TestEveryEvent:
         [
             (dpa.UnsupportedDpEvent(), "stands for an operation without a description"),
             (dpa.SampledWithReplacementDpEvent(100, 10, G(1.0)), "samples with replacement"),
-            (dpa.SingleEpochTreeAggregationDpEvent(1.0, 8), "replaced by a special one"),
+            (dpa.SingleEpochTreeAggregationDpEvent(1.0, 8), "leaves and nodes of a binary tree"),
             (dpe.RepeatAndSelectDpEvent(G(1.0), 10, 1), "the best of a random number of runs"),
             (dpa.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0), "cut to a largest size"),
         ],

@@ -14,7 +14,7 @@ from rdpkit.bounds.synthesis import BOUNDS
 from rdpkit.events import GaussianSynthesis
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
 
-BOTH = list(Adjacency)
+BOTH = [Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE]
 SETTINGS = [
     (10, 1, 0.5),
     (60, 1, 0.5),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rdpkit import _validate
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, ordinary
 from rdpkit.verification.blackbox.neighbours import Array, LabelledData, Labels, Neighbours
 from rdpkit.verification.blackbox.options import USUAL_RECORDS
 
@@ -268,7 +268,7 @@ def adversarial_neighbours(
     ValueError
         If an argument is outside of its range.
     """
-    relation = Adjacency.parse(adjacency)
+    relation = ordinary(Adjacency.parse(adjacency), because="code is run on ordinary records alone")
     wanted = _validate.integer("count", count)
     found: list[Neighbours] = []
     seen: set[bytes] = set()

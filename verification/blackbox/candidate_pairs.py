@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rdpkit import Event, _validate
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, ordinary
 from rdpkit.events import (
     CustomProfile,
     CustomRdp,
@@ -435,7 +435,7 @@ def random_neighbours(
     ValueError
         If an argument is outside of its range.
     """
-    relation = Adjacency.parse(adjacency)
+    relation = ordinary(Adjacency.parse(adjacency), because="code is run on ordinary records alone")
     _validate.integer("count", count)
     n = _validate.integer("records", records)
     d = _validate.integer("dimension", dimension)

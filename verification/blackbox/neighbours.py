@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, ordinary
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -135,7 +135,10 @@ class Neighbours:
     beyond_norm: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
+        relation = ordinary(
+            Adjacency.parse(self.adjacency), because="code is run on ordinary records alone"
+        )
+        object.__setattr__(self, "adjacency", relation)
         for name in ("first", "second"):
             _validate.one_of_a_kind(name, getattr(self, name), LabelledData)
         if self.first.dimension != self.second.dimension:

@@ -75,7 +75,8 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """Every way in which one changed record may matter, without those that another one dominates.
 
-    Under add-or-remove-one they are for a removal; reversed, for an addition.
+    Under add-or-remove-one they are for a removal; reversed, for an addition. Under zero-out they
+    are for a record that becomes the special one; reversed, for the special one in its place.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternativ
 
 
 def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
-    within = _in_each_part(event, adjacency, attained)
+    within = _in_each_part(event, event.inside(adjacency), attained)
     if not event.record_may_move(adjacency):
         return _undominated(within)
     # The record leaves one part and joins another, so every ordered pair of parts is an

@@ -32,12 +32,18 @@ from rdpkit.events import FixedSizeSampledGaussian, PoissonSampledGaussian
 
 def smaller_neighbour_has_a_sample(event: Any, adjacency: Adjacency) -> OrderRange:
     """Every order, or none if the smaller neighbour has fewer records than the sample."""
-    feasible = adjacency is Adjacency.REPLACE_ONE or event.sample_size < event.population_size
+    match adjacency:
+        case Adjacency.ADD_OR_REMOVE_ONE:
+            feasible = event.sample_size < event.population_size
+        case Adjacency.REPLACE_ONE | Adjacency.ZERO_OUT:
+            feasible = True
     return OrderRange() if feasible else OrderRange(highest=1.0)
 
 
 def _fixed_size_arguments(event: Any, adjacency: Adjacency) -> tuple[float]:
-    return (event.noise_multiplier,)
+    """With the same places drawn, a record becomes another one, or the special one."""
+    zero_out = adjacency is Adjacency.ZERO_OUT
+    return (event.presence_noise_multiplier if zero_out else event.noise_multiplier,)
 
 
 POISSON = RdpBound(
@@ -55,7 +61,7 @@ POISSON = RdpBound(
 FIXED_SIZE = replace(
     POISSON,
     event_type=FixedSizeSampledGaussian,
-    adjacencies=(Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE),
+    adjacencies=tuple(Adjacency),
     order_range=smaller_neighbour_has_a_sample,
     rdp=of_event(gaussian.rdp, _fixed_size_arguments),
     ball=of_event(gaussian.ball, _fixed_size_arguments),

@@ -24,7 +24,9 @@ Integration by parts turns it into an integral of powers (:mod:`rdpkit.numerics.
 
 Assumes
 -------
-REPLACE_ONE; uniform subsets without replacement (or independent Poisson draws), fresh each time.
+REPLACE_ONE, or ZERO_OUT for samples of a fixed size, where m1' has the special record and no two
+members of a sample, of which one may be special, are farther apart than the sensitivity; uniform
+subsets without replacement (or independent Poisson draws), fresh each time.
 
 Source
 ------
@@ -68,12 +70,19 @@ def ball(order: float, noise_multiplier: float, gamma: float) -> arb:
 
 
 def _fixed_size(event: Any, adjacency: Adjacency) -> tuple[float, float]:
-    return event.noise_multiplier, event.sampling_probability
+    """Under zero-out the special record is one of those that are swapped."""
+    zero_out = adjacency is Adjacency.ZERO_OUT
+    z = event.smallest_noise_multiplier if zero_out else event.noise_multiplier
+    return z, event.sampling_probability
 
 
 def _poisson(event: Any, adjacency: Adjacency) -> tuple[float, float]:
     """The noise is measured in the larger of a record's norm and the distance of two records."""
-    return min(event.noise_multiplier(one) for one in Adjacency), event.sampling_probability
+    z = min(
+        event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE),
+        event.noise_multiplier(Adjacency.REPLACE_ONE),
+    )
+    return z, event.sampling_probability
 
 
 def _poisson_range(event: Any, adjacency: Adjacency) -> OrderRange:
@@ -87,7 +96,7 @@ FIXED_SIZE = RdpBound(
     source="Balle, Barthe and Gaboardi 2018, Theorem 11; Sason and Verdu 2016; rdpkit",
     kind=Kind.UPPER,
     event_type=FixedSizeSampledGaussian,
-    adjacencies=(Adjacency.REPLACE_ONE,),
+    adjacencies=(Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT),
     order_range=every_order,
     rdp=of_event(rdp, _fixed_size),
     ball=of_event(ball, _fixed_size),
@@ -97,6 +106,7 @@ POISSON = replace(
     FIXED_SIZE,
     title="privacy profile of Poisson sampling, as RDP",
     event_type=PoissonSampledGaussian,
+    adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=_poisson_range,
     rdp=of_event(rdp, _poisson),
     ball=of_event(ball, _poisson),

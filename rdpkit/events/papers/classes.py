@@ -6,7 +6,7 @@ from typing import Any
 
 from rdpkit import _validate
 from rdpkit.events.base import Event
-from rdpkit.events.composition import Repeated, part_by_part
+from rdpkit.events.composition import Parallel, Repeated
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 
 
@@ -41,8 +41,11 @@ def check_mixtures(event: Any) -> None:
 
 
 def mixtures(event: Any, *, record_norm: float, record_diameter: float | None = None) -> Event:
-    """For each class, its releases: noisy means of ``order_of_mixture`` records."""
-    return part_by_part(
+    """For each class, its releases: noisy means of ``order_of_mixture`` records.
+
+    A single class is a part, too, because the special record of zero-out is in no class.
+    """
+    events = tuple(
         Repeated(
             event=FixedSizeSampledGaussian(
                 noise_std=event.feature_noise,
@@ -56,3 +59,4 @@ def mixtures(event: Any, *, record_norm: float, record_diameter: float | None = 
         )
         for size, count in zip(event.class_sizes, event.samples, strict=True)
     )
+    return Parallel(events=events)

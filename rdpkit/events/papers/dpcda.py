@@ -64,6 +64,7 @@ class DPCDA(Event):
     """
 
     mechanism: ClassVar[str] = "dpcda"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",
         releases="samples_per_class",

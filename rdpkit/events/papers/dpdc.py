@@ -101,6 +101,7 @@ class LDPDC(Event):
     """
 
     mechanism: ClassVar[str] = "ldpdc"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="group_size",
         releases="samples_per_class",
@@ -201,6 +202,7 @@ class NDPDC(Event):
     """
 
     mechanism: ClassVar[str] = "ndpdc"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="group_size",
         releases="iterations",

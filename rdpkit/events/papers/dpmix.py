@@ -80,6 +80,7 @@ class DPMix(Event):
     """
 
     mechanism: ClassVar[str] = "dpmix"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",
         releases="releases",
@@ -133,10 +134,25 @@ class DPMix(Event):
         }
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record in the far corner of the cube and of another class, all others at 0."""
+        """One record in the far corner of the cube and of another class, all others at 0.
+
+        Under zero-out all records are equal. The data set with the special one comes first.
+        """
+        corner = math.sqrt(self.feature_dimension)
+        if adjacency is Adjacency.ZERO_OUT:
+            found = one_record_changed(
+                adjacency,
+                changed=corner,
+                replacement=0.0,
+                rest=(RecordGroup(count=self.population_size - 1, position=corner),),
+                direction="diagonal",
+            )
+            return NeighbouringDataSets(
+                first=found.second, second=found.first, direction=found.direction
+            )
         return one_record_changed(
             adjacency,
-            changed=math.sqrt(self.feature_dimension),
+            changed=corner,
             replacement=0.0,
             rest=(RecordGroup(count=self.population_size - 1, position=0.0),),
             label=1,
@@ -191,6 +207,7 @@ class ClassWiseDPMix(Event):
     """
 
     mechanism: ClassVar[str] = "class_wise_dpmix"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",
         releases="samples_per_class",

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
@@ -76,6 +77,7 @@ class DPSGD(Event):
     """
 
     mechanism: ClassVar[str] = "dpsgd"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_multiplier: float
     dataset_size: int

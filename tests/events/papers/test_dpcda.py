@@ -46,8 +46,9 @@ def test_one_number_of_samples_is_for_every_class():
     assert DPCDA(**{**EXAMPLE, "samples_per_class": [100, 7]}).samples == (100, 7)
 
 
-def test_a_single_class_is_no_parallel_composition():
-    assert isinstance(DPCDA(**{**EXAMPLE, "class_sizes": [5421]}).expand(), Repeated)
+def test_a_single_class_is_a_part_too():
+    (only,) = DPCDA(**{**EXAMPLE, "class_sizes": [5421]}).expand().events
+    assert isinstance(only, Repeated)
 
 
 def test_lists_count_as_tuples():

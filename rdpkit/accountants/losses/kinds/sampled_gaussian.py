@@ -95,9 +95,9 @@ def _added(z: arb, q: arb) -> Curve:
 
 
 def _replaced(z: arb, q: arb, other: arb) -> Curve:
-    s = 1 / z
-
     def height(loss: arb) -> arb:
+        # Here, at the precision that is in force when the curve is asked.
+        s = 1 / z
         ratio = loss.exp()
         x = _threshold(loss, s, q, other)
         both = (1 - q) * -loss.expm1() * upper_tail(x)
