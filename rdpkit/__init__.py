@@ -51,7 +51,7 @@ if _TYPE_CHECKING:
         event_from_parameters,
     )
     from rdpkit.events.data_sets import DataSet
-    from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
+    from rdpkit.guarantee import Comparison, Enclosure, Guarantee, UncertifiedEnclosure
     from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "CalibrationError",
     "Choice",
     "ClassWiseDPMix",
+    "Comparison",
     "Composed",
     "CustomProfile",
     "CustomRdp",
@@ -155,7 +156,7 @@ _MODULES = {
         "ShuffledGaussian",
         "event_from_parameters",
     ),
-    "guarantee": ("Enclosure", "Guarantee", "UncertifiedEnclosure"),
+    "guarantee": ("Comparison", "Enclosure", "Guarantee", "UncertifiedEnclosure"),
     "planning": (
         "Choice",
         "Plan",
@@ -184,4 +185,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """The public names, imported or not."""
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -6,11 +6,14 @@ everywhere: ``Expected NAME CONDITION, got VALUE.``
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,8 @@ from numpy.typing import NDArray
 from rdpkit.formats import records
 
 Array = NDArray[np.float64]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LARGEST_INTEGER = 10**15
 did_you_mean = records.did_you_mean
@@ -204,3 +209,82 @@ def one_of_a_kind(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...]
     if not isinstance(value, kinds):
         raise fail(name, "to be " + " or ".join(k.__name__ for k in kinds), value)
     return value
+
+
+def by_name(**about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator for public functions: a call with the wrong arguments is one line that helps.
+
+    Parameters
+    ----------
+    **about : str
+        What else to say where the argument of that name is missing.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError:
+                check_call(function.__name__, signature, args, kwargs, about)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def check_call(
+    name: str,
+    signature: inspect.Signature,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    about: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Check the arguments of a call against a signature.
+
+    Parameters
+    ----------
+    name : str
+        What is called.
+    signature : inspect.Signature
+        Of what is called, without ``self``.
+    args, kwargs
+        The call.
+    about : mapping of str to str
+        What else to say where the argument of that name is missing.
+
+    Raises
+    ------
+    TypeError
+        If they do not fit; the message is one line that names the arguments.
+    """
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        pass
+    else:
+        return
+    parameters = signature.parameters.values()
+    first = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    required = [p.name for p in parameters if p.default is p.empty]
+    optional = [p.name for p in parameters if p.default is not p.empty]
+    shown = ", ".join(one if one in first else f"{one}=..." for one in required)
+    usage = f"{name}({shown})" + (f"; optional: {', '.join(optional)}" if optional else "")
+    if len(args) > len(first):
+        which = "all arguments but the first" if first else "its arguments"
+        raise TypeError(f"{name}() takes {which} by name: {usage}.")
+    for key in kwargs:
+        if key not in signature.parameters:
+            hint = did_you_mean(key, signature.parameters)
+            raise TypeError(f"{name}() has no argument {key!r}.{hint} It is called as {usage}.")
+    missing = [one for one in required if one not in kwargs and one not in first[: len(args)]]
+    if not missing:
+        raise TypeError(f"{name}() got {first[0]!r} twice; it is called as {usage}.")
+    words = [about[one] for one in missing if one in about]
+    if len(missing) > len(words):
+        words.insert(0, f"it is called as {usage}")
+    needed = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
+    raise TypeError(f"{name}() needs {needed}: {'. '.join(words)}.")

@@ -81,6 +81,11 @@ def choices() -> str:
     return ", ".join(words[:-1]) + " or " + words[-1]
 
 
+def needed() -> str:
+    """What to say where no adjacency is given."""
+    return f"adjacency is {choices()}; {NO_DEFAULT}"
+
+
 def advice(value: object) -> str:
     """What to say behind an error about a relation that is not known."""
     if isinstance(value, str) and value.strip().lower() in ("bounded", "unbounded"):
@@ -126,5 +131,6 @@ __all__ = [
     "Adjacency",
     "advice",
     "choices",
+    "needed",
     "ordinary",
 ]

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
+from rdpkit.formats import html
+from rdpkit.formats.html import Points
+from rdpkit.formats.numbers import formatted, rounded_down, rounded_up
 from rdpkit.formats.records import as_plain
+
+# Significant digits of numbers in one line.
+_DIGITS, _SMALL = 5, 1e-3
+_SIGNS = {Kind.UPPER: "<=", Kind.LOWER: ">=", Kind.PUBLISHED: "="}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +60,9 @@ class UncertifiedEnclosure:
 class Guarantee:
     """(epsilon, delta) under an adjacency, by one bound. Compares with numbers by its epsilon.
 
+    ``print`` shows one line, and a format like ``f"{guarantee:.3f}"`` shows epsilon. Both round to
+    the safe side: up, and a lower bound down. Notebooks show a table and the privacy profile.
+
     Parameters
     ----------
     epsilon : float
@@ -75,6 +86,23 @@ class Guarantee:
         What must hold, beyond the parameters.
     notes : tuple of str
         What a reader should know about how the number came about.
+    lower : float or None
+        What an explicit pair of neighbouring data sets attains, so that no bound can be smaller: of
+        epsilon, or of delta where that was asked for. ``rdpkit.epsilon(..., lower=True)`` fills it.
+    asked : {"epsilon", "delta"}
+        Which of the two numbers was asked for, and not given.
+    profile : callable or None
+        Computes the points of the privacy profile that notebooks draw. It is not compared.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
+    >>> g = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one", lower=True)
+    >>> print(g)
+    epsilon <= 0.72553 at delta = 1e-05 (add-or-remove-one; certified; lower 0.72552)
+    >>> f"{g:.2f}"
+    '0.73'
     """
 
     epsilon: float
@@ -87,12 +115,56 @@ class Guarantee:
     enclosure: Enclosure | UncertifiedEnclosure | None = None
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    lower: float | None = None
+    asked: Literal["epsilon", "delta"] = "epsilon"
+    profile: Callable[[], Points] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
             if math.isnan(value) or value < 0.0:
                 raise ArithmeticError(f"A guarantee with {name} = {value!r} was about to be made.")
+
+    def __str__(self) -> str:
+        given = "delta" if self.asked == "epsilon" else "epsilon"
+        about = [self.adjacency.value.replace("_", "-"), self._status()]
+        if self.lower is not None:
+            about.append(f"lower {_short(self.lower, up=False)}")
+        return (
+            f"{self.asked} {_SIGNS[self.kind]} {self._rounded(self.asked)} at {given} = "
+            f"{self._rounded(given)} ({'; '.join(about)})"
+        )
+
+    def __format__(self, specification: str) -> str:
+        up = self.kind is not Kind.LOWER
+        text = formatted(self.epsilon, specification, up=up)
+        return format(str(self), specification) if text is None else text
+
+    def _rounded(self, name: str) -> str:
+        return _short(getattr(self, name), up=self.kind is not Kind.LOWER)
+
+    def _status(self) -> str:
+        """Whether the number is proven, in words."""
+        if self.kind is Kind.PUBLISHED:
+            return f"published as {self.bound}"
+        nothing = self.epsilon == math.inf or (self.asked == "delta" and self.delta >= 1.0)
+        if nothing and self.kind is Kind.UPPER:
+            return "nothing smaller is known"
+        if self.enclosure is not None and self.enclosure.rigorous:
+            return "certified"
+        return "exact" if self.epsilon == 0.0 else "in floats, not certified"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the line, how it was found, and the privacy profile."""
+        rows: dict[str, object] = {"bound": f"{self.bound} ({self.kind.value})"}
+        if self.order is not None:
+            rows["order"] = f"{self.order:.6g} ({self.conversion} conversion)"
+        rows |= {f"assumes {i}": text for i, text in enumerate(self.assumptions, 1)}
+        rows |= {f"note {i}": text for i, text in enumerate(self.notes, 1)}
+        points = () if self.profile is None else self.profile()
+        lower = self.lower if self.asked == "epsilon" else None
+        drawing = html.profile_drawing(points, epsilon=self.epsilon, delta=self.delta, lower=lower)
+        return html.block(f"<b>{html.escaped(self)}</b>", html.table(rows), drawing)
 
     def __float__(self) -> float:
         return float(self.epsilon)
@@ -129,9 +201,88 @@ class Guarantee:
         if self.enclosure is not None:
             found["enclosure"] = as_plain([self.enclosure.lower, self.enclosure.upper])
             found["rigorous"] = self.enclosure.rigorous
+        if self.lower is not None:
+            found["lower"] = as_plain(self.lower)
+        if self.asked != "epsilon":
+            found["asked"] = self.asked
         found["assumptions"] = list(self.assumptions)
         found["notes"] = list(self.notes)
         return found
+
+
+class Comparison(tuple[Guarantee, ...]):
+    """Every bound on one number, side by side: a tuple that shows itself as a table.
+
+    Published bounds come first, then upper bounds from the smallest on, then the lower bound.
+
+    Parameters
+    ----------
+    iterable : iterable of Guarantee
+        The bounds in that order; :func:`rdpkit.compare` makes them.
+    """
+
+    __slots__ = ()
+
+    @property
+    def best(self) -> Guarantee:
+        """The smallest upper bound.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        uppers = [one for one in self if one.kind is Kind.UPPER]
+        if not uppers:
+            raise ValueError("Expected a comparison with an upper bound, got none.")
+        return min(uppers, key=float)
+
+    @property
+    def lower(self) -> Guarantee | None:
+        """The largest lower bound, which a pair of data sets attains; None if none is known."""
+        return max((one for one in self if one.kind is Kind.LOWER), key=float, default=None)
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """The bounds as plain values for JSON."""
+        return [one.as_dict() for one in self]
+
+    def __str__(self) -> str:
+        if not self:
+            return "no bounds"
+        width = max(len(one.bound) for one in self)
+        return "\n".join(
+            [
+                self._title(),
+                *(
+                    f"{one.bound:{width}}  {one.kind.value:9}  {_SIGNS[one.kind]:>2} "
+                    f"{one._rounded('epsilon')}"
+                    for one in self
+                ),
+            ]
+        )
+
+    def _title(self) -> str:
+        relation = self[0].adjacency.value.replace("_", "-")
+        return f"epsilon at delta = {_short(self[0].delta, up=True)} ({relation})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table, and the numbers side by side."""
+        if not self:
+            return html.block("no bounds")
+        rows = [
+            (
+                one.bound,
+                one.kind.value,
+                f"{_SIGNS[one.kind]} {one._rounded('epsilon')}",
+                "" if one.order is None else f"{one.order:.5g}",
+                one.conversion or "",
+            )
+            for one in self
+        ]
+        grid = html.grid(("bound", "kind", "epsilon", "order", "conversion"), rows)
+        marks = [(one.bound, one.kind.value, one.epsilon) for one in self]
+        title = f"<b>{html.escaped(self._title())}</b>"
+        return html.block(title, grid, html.bars_drawing(marks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +329,19 @@ class Target:
             epsilon=value if self.epsilon is None else self.epsilon,
             delta=value if self.delta is None else self.delta,
             adjacency=self.adjacency,
+            asked="epsilon" if self.epsilon is None else "delta",
             **details,
         )
+
+
+def _short(value: float, *, up: bool) -> str:
+    """A number with few digits, rounded to the safe side if it has more."""
+    text = f"{value:.{_DIGITS}g}"
+    if float(text) == value:
+        return text
+    if value < _SMALL:
+        return formatted(value, f".{_DIGITS - 1}e", up=up) or text
+    return rounded_up(value, _DIGITS) if up else rounded_down(value, _DIGITS)
 
 
 def _epsilon_of(value: Any) -> float | None:

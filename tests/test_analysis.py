@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -304,3 +306,69 @@ def test_compare_bad_input(options, message):
 def test_published_rdp_of_an_unknown_bound():
     with pytest.raises(ValueError, match="Expected bound to be one of 'best'"):
         published_rdp(GAUSSIAN, order=2.0, adjacency=ADD, bound="ldpdc-thm3.1")
+
+
+SAMPLED = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
+
+
+def test_a_guarantee_may_carry_what_is_attained():
+    question = {"delta": 1e-5, "adjacency": "add_or_remove_one"}
+    event = SAMPLED * 100
+    found = rdpkit.epsilon(event, **question, lower=True)
+    attained = rdpkit.lower_bound(event, **question)[0]
+    assert found.lower == attained.epsilon
+    assert 0.99 * found.epsilon < found.lower <= found.epsilon
+    assert found == dataclasses.replace(rdpkit.epsilon(event, **question), lower=found.lower)
+    other = rdpkit.delta(event, epsilon=1.0, adjacency="add_or_remove_one", lower=True)
+    assert other.asked == "delta"
+    assert 0.9 * other.delta < other.lower <= other.delta
+
+
+def test_where_no_pair_is_known_there_is_nothing_attained():
+    event = rdpkit.CustomRdp(orders=[2, 4], values=[0.1, 0.2], adjacency="replace_one")
+    found = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", lower=True)
+    assert found.lower is None
+    assert "lower" not in str(found)
+
+
+def test_a_notebook_draws_the_profile_between_its_bounds():
+    found = rdpkit.epsilon(SAMPLED, delta=1e-5, adjacency="add_or_remove_one", lower=True)
+    points = found.profile()
+    assert [e for e, _, _ in points] == sorted(e for e, _, _ in points)
+    assert all(0.0 <= low <= high <= 1.0 for _, high, low in points)
+    assert "<svg" in found._repr_html_()
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_the_profile_of_nothing_is_empty():
+    event = rdpkit.CustomRdp(orders=[2, 4], values=[0.1, 0.2], adjacency="replace_one")
+    found = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one")
+    assert found.profile() == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: rdpkit.epsilon(SAMPLED, 1e-5),
+            r"epsilon\(event, delta=\.\.\., adjacency=\.\.\.\)",
+        ),
+        (
+            lambda: rdpkit.epsilon(SAMPLED, delta=0.1),
+            'needs adjacency: adjacency is "add_or',
+        ),
+        (lambda: rdpkit.epsilon(SAMPLED, dleta=0.1), "no argument 'dleta'. Did you mean 'delta'"),
+        (lambda: rdpkit.epsilon(delta=0.1, adjacency="replace"), r"epsilon\(\) needs event: it is"),
+        (lambda: rdpkit.epsilon(SAMPLED, event=SAMPLED, delta=1, adjacency=1), "got 'event' twice"),
+        (lambda: rdpkit.compare(SAMPLED, 1e-5, "replace"), r"takes all arguments but the first"),
+        (
+            lambda: rdpkit.calibrate(SAMPLED),
+            "needs target_epsilon, .* and parameter: it is called as .* adjacency is",
+        ),
+        (lambda: rdpkit.sweep_epsilon(1.0), r"sweep_epsilon\(\) takes its arguments by name"),
+    ],
+)
+def test_a_wrong_call_is_one_line_that_helps(call, message):
+    with pytest.raises(TypeError, match=message) as refused:
+        call()
+    assert "\n" not in str(refused.value)

@@ -21,6 +21,7 @@ PUBLIC = {
     "CalibrationError",
     "ClassWiseDPMix",
     "Choice",
+    "Comparison",
     "Composed",
     "CustomProfile",
     "CustomRdp",

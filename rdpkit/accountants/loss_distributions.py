@@ -109,8 +109,10 @@ def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
     candidates = list(_directions(alternatives(event, target.adjacency)))
     worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
     enclosure = Enclosure(lower=worst.other_end, upper=worst.value)
-    steps = [step for releases in candidates for step, _ in releases]
-    exact = not [step for step in steps if not (step.is_a_pair or isinstance(step, ProfileStep))]
+    exact = True
+    for releases in candidates:
+        for step, _ in releases:
+            exact = exact and (step.is_a_pair or isinstance(step, ProfileStep))
     return _guarantee(event, target, worst, Kind.UPPER, enclosure), exact
 
 

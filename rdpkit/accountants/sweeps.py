@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
 from rdpkit.accountants.order_search import proposals
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.bounds.base import Kind
 from rdpkit.numerics import sampled_gaussian_block as block
 from rdpkit.numerics.sampled_gaussian import (
@@ -95,6 +95,7 @@ class Sweep:
     errors: dict[int, str]
 
 
+@_validate.by_name(adjacency=needed())
 def sweep_epsilon(
     *,
     noise_multiplier: ArrayLike,

@@ -10,7 +10,7 @@ from rdpkit.accountants.divergence_bounds import find_published, published_bound
 from rdpkit.accountants.event_tree import check_adjacency
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import BEST, BEST_RDP, renyi_options
 from rdpkit.calibration.outcome import Calibration
 from rdpkit.calibration.scores import Requirement
@@ -27,6 +27,7 @@ _TOLERANCE, _TOLERANCE_OF_DISTRIBUTIONS = 1e-6, 1e-4
 _SMALLEST_TOLERANCE, _LARGEST_TOLERANCE = 1e-12, 0.5
 
 
+@_validate.by_name(adjacency=needed())
 def calibrate(
     event: Event,
     *,

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from enum import Enum
+from functools import cache
+from numbers import Number
+from typing import Any, ClassVar, Self
 
+from rdpkit import _validate
 from rdpkit.adjacency import ORDINARY, Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
 from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf
 from rdpkit.events.mixing import Mixing
+from rdpkit.formats import html
+
+# Parts of a composition that a notebook shows.
+_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +31,9 @@ class Event:
     to primitive events (Gaussian, sampled Gaussian, compositions) that reveal at least as much, and
     sound bounds are computed for those. The methods are all that other packages ask of an event.
     Every method has a default, which says that nothing is known.
+
+    ``event * 1000`` is the event released 1000 times, ``one + other`` is both of them, and ``sum``
+    adds up any number.
 
     Attributes
     ----------
@@ -37,6 +50,38 @@ class Event:
     mechanism: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = ORDINARY
     mixing: ClassVar[Mixing | None] = None
+    # numpy's numbers leave a product with an event to the event.
+    __array_ufunc__: ClassVar[None] = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Check that the parameters are named, and which they are."""
+        # Copies are made without parameters.
+        if args or kwargs:
+            _validate.check_call(cls.__name__, _signature(cls.__init__), args, kwargs)
+        return object.__new__(cls)
+
+    def __mul__(self, count: Any) -> Event:
+        """The event released ``count`` times on the same data."""
+        from rdpkit.events.composition import times  # noqa: PLC0415 - it is made of events
+
+        return times(self, count) if isinstance(count, Number) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Any) -> Event:
+        """Both events, released on the same data."""
+        from rdpkit.events.composition import together  # noqa: PLC0415 - as above
+
+        return together(self, other) if isinstance(other, Event) else NotImplemented
+
+    def __radd__(self, other: Any) -> Event:
+        """The event itself after nothing, so that ``sum`` adds events up."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the kind of event and its parameters."""
+        kind = html.escaped(type(self).__name__)
+        return html.block(f"<b>{kind}</b>", html.table(_described(self)))
 
     def expand(self) -> Event | None:
         """An event made of primitive events that leaks at least as much; None for a primitive."""
@@ -103,3 +148,30 @@ class Event:
         """The same release from a data set with one record more, as primitive events."""
         expanded = self.expand()
         return self if expanded is None else expanded.with_one_more_record()
+
+
+@cache
+def _signature(initialise: Callable[..., None]) -> inspect.Signature:
+    """How an event is made."""
+    found = inspect.signature(initialise)
+    return found.replace(parameters=list(found.parameters.values())[1:])
+
+
+def _described(event: Event) -> dict[str, object]:
+    """The parameters of an event, where events are described in the same way."""
+    found: dict[str, object] = {}
+    for field in dataclasses.fields(event):
+        value = getattr(event, field.name)
+        if isinstance(value, Event):
+            found[field.name] = {type(value).__name__: _described(value)}
+        elif isinstance(value, tuple) and value and all(isinstance(v, Event) for v in value):
+            parts = value[:_SHOWN]
+            found |= {
+                f"{field.name}[{i}]": {type(part).__name__: _described(part)}
+                for i, part in enumerate(parts)
+            }
+            if len(value) > _SHOWN:
+                found[f"and {len(value) - _SHOWN} more"] = ""
+        elif value is not None:
+            found[field.name] = value.value if isinstance(value, Enum) else value
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
@@ -210,3 +210,53 @@ def composed_of(counts: Mapping[Event, int]) -> Event | None:
     if len(parts) <= 1:
         return parts[0] if parts else None
     return Composed(events=parts)
+
+
+def times(event: Event, count: Any) -> Event:
+    """The event a number of times; what is repeated already is repeated more often.
+
+    Raises
+    ------
+    ValueError
+        If the count is not an integer of at least 1.
+    """
+    number = _validate.integer("count", count)
+    if isinstance(event, Repeated):
+        return Repeated(event=event.event, count=event.count * number)
+    return Repeated(event=event, count=number)
+
+
+def together(one: Event, other: Event) -> Event:
+    """Both events as one composition; compositions are joined, and equal events are counted.
+
+    An event that depends on a partition of the data is not counted: when it is repeated its
+    partition stays, and two of them in a composition may have different ones.
+    """
+    found: list[Event] = []
+    for event in (*_flat(one), *_flat(other)):
+        base, count = _counted(event)
+        for place, known in enumerate(found):
+            known_base, known_count = _counted(known)
+            if known_base == base and not _has_partition(base):
+                found[place] = Repeated(event=base, count=known_count + count)
+                break
+        else:
+            found.append(event)
+    return found[0] if len(found) == 1 else Composed(events=tuple(found))
+
+
+def _flat(event: Event) -> tuple[Event, ...]:
+    return event.events if isinstance(event, Composed) else (event,)
+
+
+def _counted(event: Event) -> tuple[Event, int]:
+    return (event.event, event.count) if isinstance(event, Repeated) else (event, 1)
+
+
+def _has_partition(event: Event) -> bool:
+    """Whether the event, or one that it is made of or expands to, is on parts of the data."""
+    if isinstance(event, Parallel):
+        return True
+    expanded = event.expand()
+    inner = [part for _, part in event.parts()] + ([] if expanded is None else [expanded])
+    return any(_has_partition(part) for part in inner)

@@ -6,7 +6,7 @@ import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
@@ -114,7 +114,7 @@ def guarantee_from_table(table: Any) -> Guarantee:
         "guarantee",
         table,
         required=("bound", "kind", "epsilon", "delta", "adjacency", "assumptions", "notes"),
-        optional=("order", "conversion", "enclosure", "rigorous"),
+        optional=("order", "conversion", "enclosure", "rigorous", "lower", "asked"),
     )
     for key in ("bound", *(["conversion"] if "conversion" in table else [])):
         if not isinstance(table[key], str):
@@ -130,7 +130,20 @@ def guarantee_from_table(table: Any) -> Guarantee:
         enclosure=_enclosure(table),
         assumptions=strings("guarantee's assumptions", table["assumptions"]),
         notes=strings("guarantee's notes", table["notes"]),
+        lower=_lower(table),
+        asked=_asked(table.get("asked", "epsilon")),
     )
+
+
+def _lower(table: Mapping[str, Any]) -> float | None:
+    if "lower" not in table:
+        return None
+    return _number("guarantee's lower", table["lower"], minimum=0.0)
+
+
+def _asked(value: Any) -> Literal["epsilon", "delta"]:
+    names = ("epsilon", "delta")
+    return "delta" if _validate.choice("guarantee's asked", value, names) == "delta" else "epsilon"
 
 
 def check_keys(

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
+
+from rdpkit.formats.numbers import printable, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from rdpkit.guarantee import Guarantee
 
-# Numbers with more digits than this before the point are written with an exponent.
-_LONGEST = 12
 _LONGEST_CELL = 300
 _MARKUP = re.compile(r"[!-+/:-@\[-`{-~]")
-
-
-def printable(text: str) -> str:
-    """The text with control characters spelled out, so that no file controls a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def escaped_markdown(text: str) -> str:
@@ -49,33 +42,6 @@ def as_json(value: Any) -> str:
     return json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
 
 
-def rounded_down(value: float, digits: int = 4) -> str:
-    """A lower bound for people, rounded down."""
-    return _rounded(value, digits, ROUND_FLOOR)
-
-
-def rounded_up(value: float, digits: int = 4) -> str:
-    """A number for people, rounded up so that it never understates a privacy loss."""
-    return _rounded(value, digits, ROUND_CEILING)
-
-
-def _rounded(value: float, digits: int, mode: str) -> str:
-    if math.isinf(value):
-        return "inf"
-    if value == 0.0:
-        return "0"
-    # The shortest decimal that reads back as the float: 1e-05 stays 1e-05.
-    exact = Decimal(repr(value))
-    unit = Decimal(1).scaleb(min(exact.adjusted() - digits + 1, 0))
-    up = exact.quantize(unit, rounding=mode, context=Context(prec=400))
-    if exact.adjusted() > _LONGEST:
-        return f"{exact.normalize(Context(prec=digits, rounding=mode)):.{digits - 1}e}"
-    if exact.adjusted() >= -digits:
-        return f"{up:f}"
-    mantissa, exponent = f"{up.normalize(Context(prec=digits + 1, rounding=mode)):e}".split("e")
-    return f"{mantissa}e{int(exponent):+03d}"
-
-
 def guarantee_lines(guarantee: Guarantee) -> list[str]:
     """A guarantee in words."""
     rounded = rounded_down if guarantee.kind.value == "lower" else rounded_up
@@ -101,3 +67,14 @@ def with_guarantee(
         name, _, rest = line.partition(" ")
         found.append(f"{name:{width}} {rest.strip()}")
     return found + [f"{'note':{width}} {text}" for text in notes]
+
+
+__all__ = [
+    "as_json",
+    "escaped_markdown",
+    "guarantee_lines",
+    "printable",
+    "rounded_down",
+    "rounded_up",
+    "with_guarantee",
+]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rdpkit import _validate
 from rdpkit.accountants.losses.steps import Alternative
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import lower_bound
 from rdpkit.events import Event, Repeated
 from rdpkit.events.data_sets import Array, DataSet
@@ -96,6 +96,7 @@ class NeighbouringPair:
         return lines
 
 
+@_validate.by_name(adjacency=needed())
 def worst_pair(
     event: Event,
     *,

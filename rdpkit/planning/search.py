@@ -11,7 +11,7 @@ from typing import Any
 
 from rdpkit import _validate
 from rdpkit.accountants.divergence_bounds import find_published
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import BEST
 from rdpkit.calibration import Calibration, CalibrationError, UnreachableTargetError, calibrate
 from rdpkit.events import MECHANISMS, Event
@@ -35,6 +35,7 @@ Progress = Callable[[int, int], None]
 _MOST_CHOICES = 100_000
 
 
+@_validate.by_name(adjacency=needed())
 def plan(
     event: Event,
     *,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
+import pickle
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import rdpkit
+from rdpkit import Composed, Gaussian, PoissonSampledGaussian
 from rdpkit.events import MECHANISMS, parameters_of
 
 GAUSSIAN = {"mechanism": "gaussian", "noise_std": 5.0, "record_norm": 1.0}
@@ -167,7 +170,7 @@ def test_events_are_frozen_slotted_hashable_and_keyword_only(mechanism):
     assert not hasattr(event, "__dict__")
     assert hash(event) == hash(build(mechanism))
     assert event == build(mechanism)
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match=r"takes its arguments by name: \w+\("):
         type(event)(1)
 
 
@@ -229,3 +232,33 @@ def test_numbers_of_other_types_are_accepted():
         event = rdpkit.Gaussian(**{name: number(value) for name, value in same.items()})
         assert event == rdpkit.Gaussian(**same)
         assert type(event.noise_std) is float
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Gaussian(1.0, 2.0), r"Gaussian\(noise_std=\.\.\., record_norm=\.\.\.\); optional"),
+        (lambda: Gaussian(sigma=1.0), "no argument 'sigma'"),
+        (lambda: Gaussian(noise_sd=1.0, record_norm=1.0), "Did you mean 'noise_std'"),
+        (lambda: Gaussian(noise_std=1.0), "needs record_norm: it is called as Gaussian"),
+    ],
+)
+def test_parameters_that_are_not_named_are_one_line_that_helps(call, message):
+    with pytest.raises(TypeError, match=message) as refused:
+        call()
+    assert "\n" not in str(refused.value)
+
+
+def test_events_are_copied_and_kept():
+    event = Gaussian(noise_std=1.0, record_norm=1.0) * 3
+    assert copy.deepcopy(event) == pickle.loads(pickle.dumps(event)) == event
+
+
+def test_a_notebook_shows_the_parameters():
+    one = Gaussian(noise_std=1.25, record_norm=1.0)
+    shown = one + PoissonSampledGaussian(noise_std=2.5, record_norm=1.0, sampling_probability=0.1)
+    text = (shown * 7)._repr_html_()
+    for word in ("Repeated", "Composed", "events[1]", "sampling_probability", "1.25", "2.5", "7"):
+        assert word in text
+    many = Composed(events=[one] * 30)._repr_html_()
+    assert "and 10 more" in many

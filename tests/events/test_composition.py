@@ -5,7 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from rdpkit import Adjacency, Composed, CustomRdp, Gaussian, Parallel, Repeated
+from rdpkit import (
+    DPCDA,
+    Adjacency,
+    Composed,
+    CustomRdp,
+    Gaussian,
+    Parallel,
+    Repeated,
+    epsilon,
+)
 from rdpkit.events.composition import part_by_part
 
 ONE = Gaussian(noise_std=5.0, record_norm=1.0)
@@ -84,3 +93,64 @@ def test_a_custom_curve_holds_floats_and_a_member():
 def test_custom_curves_are_validated(orders, values, message):
     with pytest.raises(ValueError, match=message):
         CustomRdp(orders=orders, values=values, adjacency="replace_one")
+
+
+@pytest.mark.parametrize("count", [1, 7, np.int64(7), 10**15])
+def test_a_product_is_a_repetition(count):
+    assert ONE * count == count * ONE == Repeated(event=ONE, count=int(count))
+    assert (ONE * count).count == count
+
+
+def test_products_of_products_multiply():
+    assert ONE * 3 * 4 == 4 * (3 * ONE) == Repeated(event=ONE, count=12)
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, True, np.float64(2)])
+def test_only_integers_multiply(count):
+    with pytest.raises(ValueError, match="Expected count to be an integer >= 1"):
+        _ = ONE * count
+
+
+@pytest.mark.parametrize("other", ["2", None, [1], ONE])
+def test_nothing_else_multiplies(other):
+    with pytest.raises(TypeError):
+        _ = ONE * other
+
+
+def test_sums_are_flat_and_count_equal_events():
+    assert Composed(events=(ONE, TWO)) == ONE + TWO
+    assert Composed(events=(ONE * 2, TWO)) == ONE + TWO + ONE
+    assert Composed(events=(ONE * 5, TWO)) == ONE + (TWO + ONE * 4)
+    assert sum([ONE] * 1000) == ONE * 1000
+    assert sum([ONE]) is ONE
+
+
+@pytest.mark.parametrize("other", [1, 0.0, "a", None])
+def test_only_events_are_added(other):
+    with pytest.raises(TypeError):
+        _ = ONE + other
+    with pytest.raises(TypeError):
+        _ = other + ONE if other != 0 else ONE + other
+
+
+def test_two_partitions_are_not_taken_for_one():
+    """Repeated keeps its partition; of two events in a sum each may have its own."""
+    parts = Parallel(events=(ONE, TWO))
+    inside = DPCDA(
+        class_sizes=[60, 60], samples_per_class=2, order_of_mixture=8, clip_norm=1.0,
+        feature_noise=1.0, label_noise=1.0,
+    )  # fmt: skip
+    for event in (parts, parts * 2, inside, Composed(events=(parts,)) * 3):
+        assert event + event == Composed(events=(*_parts(event), *_parts(event)))
+
+
+def _parts(event):
+    return event.events if isinstance(event, Composed) else (event,)
+
+
+def test_a_sum_has_the_epsilon_of_the_composition():
+    written = Composed(events=(ONE, Repeated(event=TWO, count=3), ONE))
+    question = {"delta": 1e-6, "adjacency": "replace_one"}
+    assert epsilon(ONE + TWO * 3 + ONE, **question).epsilon == pytest.approx(
+        epsilon(written, **question).epsilon, rel=1e-9
+    )

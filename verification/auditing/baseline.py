@@ -88,7 +88,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class BaselineComparison:
     """What moved in all claims; claims in which nothing moved are left out."""
 
     changes: tuple[Change, ...]
@@ -172,7 +172,9 @@ def read_baseline(path: Path) -> dict[str, Entry]:
     return claims
 
 
-def compare(findings: Sequence[Finding], baseline: dict[str, Entry], fail_on: FailOn) -> Comparison:
+def compare(
+    findings: Sequence[Finding], baseline: dict[str, Entry], fail_on: FailOn
+) -> BaselineComparison:
     """What moved since the baseline.
 
     A claim is worse if its published or upper number grew or is no longer known; if its claimed
@@ -203,7 +205,7 @@ def compare(findings: Sequence[Finding], baseline: dict[str, Entry], fail_on: Fa
         if identifier not in seen:
             gone = Moved(what="claim", before="there", now="removed", worse=False)
             changes.append(Change(id=identifier, moved=(gone,)))
-    return Comparison(changes=tuple(changes))
+    return BaselineComparison(changes=tuple(changes))
 
 
 def _entry(finding: Finding, fail_on: FailOn) -> Entry:
@@ -273,8 +275,8 @@ def _no_constant(text: str) -> float:
 
 
 __all__ = [
+    "BaselineComparison",
     "Change",
-    "Comparison",
     "Moved",
     "compare",
     "read_baseline",

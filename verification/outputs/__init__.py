@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rdpkit.verification.auditing.baseline import Comparison
+    from rdpkit.verification.auditing.baseline import BaselineComparison
     from rdpkit.verification.auditing.findings import Finding
     from rdpkit.verification.auditing.rules import FailOn
 
@@ -36,13 +36,13 @@ class AuditResult:
         In the order of their claims.
     fail_on : FailOn
         The rules that make the check fail.
-    comparison : Comparison or None
+    comparison : BaselineComparison or None
         What moved since a baseline, if there is one.
     """
 
     findings: Sequence[Finding]
     fail_on: FailOn
-    comparison: Comparison | None = None
+    comparison: BaselineComparison | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

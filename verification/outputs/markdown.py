@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdpkit.formats.text import escaped_markdown
-from rdpkit.verification.auditing.baseline import Comparison
+from rdpkit.verification.auditing.baseline import BaselineComparison
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.rules import FailOn, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
@@ -81,7 +81,7 @@ def _row(finding: Finding, fail_on: FailOn) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _comparison(comparison: Comparison) -> list[str]:
+def _comparison(comparison: BaselineComparison) -> list[str]:
     lines = ["**Worse than the baseline.**" if comparison.worse else "Not worse than the baseline."]
     if comparison.changes:
         lines += ["", "| claim | | before | now |", "| --- | --- | --- | --- |"]

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from rdpkit.formats.text import escaped_markdown
-from rdpkit.verification.auditing.baseline import Change, Comparison, Moved
+from rdpkit.verification.auditing.baseline import BaselineComparison, Change, Moved
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult, markdown
 from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
@@ -87,9 +87,9 @@ def test_what_moved_is_a_table():
     text = summary(
         [finding()],
         DEFAULT,
-        Comparison(changes=(Change(id="<b>", moved=(moved,)),)),
+        BaselineComparison(changes=(Change(id="<b>", moved=(moved,)),)),
     )
     assert "**Worse than the baseline.**" in text
     assert "| &#60;b&#62; | :x: upper | 1 | 2 |" in text
-    nothing = summary([finding()], DEFAULT, Comparison(changes=()))
+    nothing = summary([finding()], DEFAULT, BaselineComparison(changes=()))
     assert "Not worse than the baseline." in nothing

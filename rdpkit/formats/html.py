@@ -1,0 +1,196 @@
+"""What notebooks show of guarantees, comparisons and events: tables and small drawings.
+
+Everything is inline, so that it needs neither a network nor a library. Texts are escaped. Lines
+have the colour of the text around them, so that dark pages work too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+WIDTH, HEIGHT = 340, 170
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 30
+_BLUE, _RED, _GREY = "#1f77b4", "#d62728", "#888888"
+# The smallest delta that a drawing shows, and how much of a value a cell shows.
+_LEAST, _LONGEST = 1e-30, 400
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
+_STYLE = "border:none;text-align:left;padding:1px 8px 1px 0;vertical-align:top"
+
+Points = Sequence[tuple[float, float, float | None]]
+"""Epsilon, the largest delta that is possible there, and the smallest one, if it is known."""
+
+
+def escaped(text: object) -> str:
+    """A text in which nothing is markup, cut off where it is long."""
+    shown = str(text)
+    if len(shown) > _LONGEST:
+        shown = shown[: _LONGEST - 3] + "..."
+    return "".join(_ENTITIES.get(c, c if c.isprintable() else " ") for c in shown)
+
+
+def table(rows: Mapping[str, object]) -> str:
+    """Names and values; a value that is a mapping is a table of its own."""
+    lines = [
+        f'<tr><td style="{_STYLE}">{escaped(name)}</td><td style="{_STYLE}">'
+        f"{table(value) if isinstance(value, Mapping) else escaped(value)}</td></tr>"
+        for name, value in rows.items()
+    ]
+    return f'<table style="border-collapse:collapse">{"".join(lines)}</table>'
+
+
+def grid(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table with headings."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        inner = "".join(f'<{tag} style="{_STYLE}">{escaped(cell)}</{tag}>' for cell in cells)
+        return f"<tr>{inner}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f'<table style="border-collapse:collapse">{line(headings, "th")}{body}</table>'
+
+
+def block(*parts: str) -> str:
+    """Parts below each other, as one piece of a page."""
+    inner = "".join(f"<div>{part}</div>" for part in parts if part)
+    return f'<div class="rdpkit">{inner}</div>'
+
+
+def profile_drawing(points: Points, *, epsilon: float, delta: float, lower: float | None) -> str:
+    """The privacy profile: delta on a logarithmic axis by epsilon, between its two bounds.
+
+    Parameters
+    ----------
+    points : sequence
+        The profile, with epsilon ascending. Deltas of 0 are left out.
+    epsilon, delta : float
+        The guarantee, which is marked.
+    lower : float or None
+        An epsilon that is attained at ``delta``. What lies between is shaded.
+
+    Returns
+    -------
+    str
+        SVG; empty if there are not two points to draw.
+    """
+    above = [(e, d) for e, d, _ in points if d > _LEAST]
+    below = [(e, d) for e, _, d in points if d is not None and d > _LEAST]
+    if len(above) < 2:
+        return ""
+    right = max(e for e, _ in above) or 1.0
+    logs = [math.log10(d) for _, d in (*above, *below)]
+    if delta > _LEAST:
+        logs.append(math.log10(delta))
+    low, high = math.floor(min(logs)), max(math.ceil(max(logs)), math.floor(min(logs)) + 1)
+
+    def place(e: float, d: float) -> tuple[float, float]:
+        return (
+            _LEFT + (WIDTH - _LEFT - _RIGHT) * min(max(e / right, 0.0), 1.0),
+            _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - math.log10(d)) / (high - low),
+        )
+
+    shapes = [_axes(right, low, high)]
+    if lower is not None and delta > _LEAST:
+        (x0, _), (x1, _) = place(lower, delta), place(epsilon, delta)
+        shapes.append(
+            f'<rect x="{x0:.1f}" y="{_TOP}" width="{max(x1 - x0, 1.0):.1f}" '
+            f'height="{HEIGHT - _TOP - _BOTTOM}" fill="{_GREY}" opacity="0.35"/>'
+        )
+    shapes.append(_line([place(*point) for point in above], _BLUE, ""))
+    if len(below) > 1:
+        shapes.append(_line([place(*point) for point in below], _RED, ' stroke-dasharray="4 3"'))
+    if delta > _LEAST:
+        x, y = place(epsilon, delta)
+        shapes.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{_BLUE}"/>')
+    return _svg("privacy profile: delta by epsilon, upper and lower bounds", shapes)
+
+
+def bars_drawing(rows: Sequence[tuple[str, str, float]]) -> str:
+    """Numbers side by side: one mark for each bound, and what lies between them shaded.
+
+    Parameters
+    ----------
+    rows : sequence
+        A label, a kind ("upper", "lower" or "published") and a number, for each bound.
+    """
+    rows = [row for row in rows if math.isfinite(row[2])]
+    if not rows:
+        return ""
+    right = 1.1 * max(value for _, _, value in rows) or 1.0
+    room = (HEIGHT - _TOP - _BOTTOM) / len(rows)
+
+    def x(value: float) -> float:
+        return 10 + (WIDTH - 20) * value / right
+
+    uppers = [value for _, kind, value in rows if kind == "upper"]
+    lowers = [value for _, kind, value in rows if kind == "lower"]
+    shapes = []
+    if uppers and lowers:
+        x0, x1 = x(max(lowers)), x(min(uppers))
+        shapes.append(
+            f'<rect x="{x0:.1f}" y="{_TOP}" width="{max(x1 - x0, 1.0):.1f}" '
+            f'height="{HEIGHT - _TOP - _BOTTOM}" fill="{_GREY}" opacity="0.35"/>'
+        )
+    colours = {"upper": _BLUE, "lower": _RED}
+    for index, (label, kind, value) in enumerate(rows):
+        y = _TOP + room * (index + 0.5)
+        colour = colours.get(kind, _GREY)
+        shapes.append(f'<circle cx="{x(value):.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>')
+        left = x(value) > WIDTH / 2
+        at, anchor = (x(value) - 7, "end") if left else (x(value) + 7, "start")
+        shapes.append(_text(at, y + 4, label, anchor))
+    bottom = HEIGHT - _BOTTOM
+    shapes.append(_path([(10, bottom), (WIDTH - 10, bottom)]))
+    shapes.append(_text(10, HEIGHT - 8, "0", "start"))
+    shapes.append(_text(WIDTH - 10, HEIGHT - 8, f"epsilon {right:.3g}", "end"))
+    return _svg("bounds on epsilon", shapes)
+
+
+def _axes(right: float, low: int, high: int) -> str:
+    bottom, middle = HEIGHT - _BOTTOM, (_LEFT + WIDTH - _RIGHT) / 2
+    return (
+        _path([(_LEFT, _TOP), (_LEFT, bottom), (WIDTH - _RIGHT, bottom)])
+        + _text(_LEFT - 5, _TOP + 8, f"1e{high}", "end")
+        + _text(_LEFT - 5, bottom, f"1e{low}", "end")
+        + _text(_LEFT - 5, (_TOP + bottom) / 2, "delta", "end")
+        + _text(_LEFT, HEIGHT - 12, "0", "middle")
+        + _text(middle, HEIGHT - 12, "epsilon", "middle")
+        + _text(WIDTH - _RIGHT, HEIGHT - 12, f"{right:.3g}", "end")
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="10" '
+        f'fill="currentColor">{escaped(words)}</text>'
+    )
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{joined}" fill="none" stroke="currentColor" opacity="0.6"/>'
+
+
+def _line(points: Sequence[tuple[float, float]], colour: str, more: str) -> str:
+    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="1.5"{more}/>'
+
+
+def _svg(title: str, shapes: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img"><title>{escaped(title)}</title>'
+        + "".join(shapes)
+        + "</svg>"
+    )
+
+
+__all__ = [
+    "Points",
+    "bars_drawing",
+    "block",
+    "escaped",
+    "grid",
+    "profile_drawing",
+    "table",
+]

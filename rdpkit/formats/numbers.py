@@ -1,0 +1,90 @@
+"""Numbers and words as people read them: rounded to the safe side, without control characters."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+# Numbers with more digits than this before the point are written with an exponent.
+_LONGEST = 12
+_NUMBER_FORMAT = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?\d*[_,]?(?:\.(\d+))?([eEfFgG%])")
+# Digits beyond these are those of the float itself.
+_EXACT = 340
+
+
+def printable(text: str) -> str:
+    """The text with control characters spelled out, so that no file controls a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """A lower bound for people, rounded down."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """A number for people, rounded up so that it never understates a privacy loss."""
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def _rounded(value: float, digits: int, mode: str) -> str:
+    if math.isinf(value):
+        return "inf"
+    if value == 0.0:
+        return "0"
+    # The shortest decimal that reads back as the float: 1e-05 stays 1e-05.
+    exact = Decimal(repr(value))
+    unit = Decimal(1).scaleb(min(exact.adjusted() - digits + 1, 0))
+    up = exact.quantize(unit, rounding=mode, context=Context(prec=400))
+    if exact.adjusted() > _LONGEST:
+        return f"{exact.normalize(Context(prec=digits, rounding=mode)):.{digits - 1}e}"
+    if exact.adjusted() >= -digits:
+        return f"{up:f}"
+    mantissa, exponent = f"{up.normalize(Context(prec=digits + 1, rounding=mode)):e}".split("e")
+    return f"{mantissa}e{int(exponent):+03d}"
+
+
+def formatted(value: float, specification: str, *, up: bool) -> str | None:
+    """A number as a format specification of floats asks for, rounded to the safe side.
+
+    Parameters
+    ----------
+    value : float
+        At least 0.
+    specification : str
+        As for floats, ending in e, f, g or %.
+    up : bool
+        Whether larger is safe.
+
+    Returns
+    -------
+    str or None
+        None if the specification is another one.
+
+    Examples
+    --------
+    >>> formatted(2.81624, ".3f", up=True), formatted(2.81624, ".3f", up=False)
+    ('2.817', '2.816')
+    >>> formatted(0.12301, "8.1%", up=True)
+    '   12.4%'
+    """
+    found = _NUMBER_FORMAT.fullmatch(specification)
+    if found is None:
+        return None
+    if not math.isfinite(value) or value == 0.0:
+        return format(value, specification)
+    exact = Decimal(repr(value))
+    digits, kind = min(int(found[1] or 6), _EXACT), found[2].lower()
+    place = {
+        "f": -digits,
+        "%": -digits - 2,
+        "e": exact.adjusted() - digits,
+        "g": exact.adjusted() - max(digits, 1) + 1,
+    }[kind]
+    mode = ROUND_CEILING if up else ROUND_FLOOR
+    rounded = exact.quantize(Decimal(1).scaleb(place), rounding=mode, context=Context(prec=800))
+    return format(float(rounded), specification)
+
+
+__all__ = ["formatted", "printable", "rounded_down", "rounded_up"]

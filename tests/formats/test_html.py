@@ -1,0 +1,54 @@
+"""Pieces of pages in notebooks: escaped, well formed, and drawn whatever the numbers are."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdpkit.formats import html
+
+numbers = st.floats(0, 1e6, allow_subnormal=False)
+points = st.lists(st.tuples(numbers, st.floats(0, 1), st.none() | st.floats(0, 1)), max_size=8)
+
+
+@given(st.text())
+def test_no_text_is_markup(text):
+    shown = html.escaped(text)
+    assert not set(shown) & set("<>\"'")
+    root = ElementTree.fromstring(html.block(html.table({text: {text: text}})))
+    assert {one.tag for one in root.iter()} <= {"div", "table", "tr", "td"}
+
+
+def test_long_texts_are_cut():
+    assert len(html.escaped("a" * 10_000)) == 400
+
+
+@given(points, numbers, st.floats(0, 1), st.none() | numbers)
+def test_a_profile_is_drawn_inside_of_its_frame(profile, epsilon, delta, lower):
+    drawing = html.profile_drawing(
+        sorted(profile, key=lambda p: p[0]), epsilon=epsilon, delta=delta, lower=lower
+    )
+    if not drawing:
+        return
+    for shape in ElementTree.fromstring(drawing).iter():
+        for x in (shape.get(name) for name in ("cx", "x")):
+            assert x is None or 0 <= float(x) <= html.WIDTH
+        for y in (shape.get(name) for name in ("cy", "y")):
+            assert y is None or 0 <= float(y) <= html.HEIGHT
+
+
+@given(st.lists(st.tuples(st.text(), st.sampled_from(["upper", "lower"]), st.floats(0, math.inf))))
+def test_bounds_are_drawn_side_by_side(rows):
+    drawing = html.bars_drawing(rows)
+    finite = [row for row in rows if math.isfinite(row[2])]
+    assert bool(drawing) == bool(finite)
+    if drawing:
+        root = ElementTree.fromstring(drawing)
+        assert sum(one.tag.endswith("circle") for one in root.iter()) == len(finite)
+
+
+def test_fewer_than_two_points_are_not_drawn():
+    assert html.profile_drawing([(1.0, 0.1, None)], epsilon=1.0, delta=0.1, lower=None) == ""

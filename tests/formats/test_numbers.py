@@ -1,0 +1,49 @@
+"""Numbers for people: a format may drop digits, and then goes to the safe side."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rdpkit.formats.numbers import formatted
+
+values = st.floats(0, 1e300, allow_subnormal=False)
+
+
+@given(values, st.integers(0, 12), st.sampled_from("eEfFgG"), st.booleans())
+@example(0.1, 1, "f", True)
+@example(9.9996, 3, "f", True)
+@example(9.9996, 4, "g", False)
+@example(1e-300, 3, "f", True)
+def test_digits_that_are_dropped_make_the_number_safer(value, digits, kind, up):
+    text = formatted(value, f".{digits}{kind}", up=up)
+    shown, exact = Decimal(text), Decimal(repr(value))
+    # Beyond 15 digits a decimal is that of the nearest float.
+    slack = exact * Decimal("1e-15")
+    assert shown >= exact - slack if up else shown <= exact + slack
+    unit = Decimal(1).scaleb(-digits) if kind in "fF" else exact * Decimal(10) ** (1 - digits)
+    assert abs(shown - exact) <= unit + slack
+
+
+@given(st.floats(0, 1), st.integers(0, 8))
+def test_per_cent(value, digits):
+    text = formatted(value, f".{digits}%", up=True)
+    assert text.endswith("%")
+    assert Decimal(text[:-1]) >= Decimal(repr(value)) * 100
+    assert Decimal(text[:-1]) - Decimal(repr(value)) * 100 <= Decimal(1).scaleb(-digits)
+
+
+def test_width_sign_and_fill_are_those_of_floats():
+    assert formatted(2.81624, "*>+10.3f", up=True) == "****+2.817"
+    assert formatted(12345.678, ",.1f", up=False) == "12,345.6"
+    assert formatted(0.0, ".2f", up=True) == "0.00"
+    assert formatted(math.inf, "8.2f", up=True) == "     inf"
+
+
+@pytest.mark.parametrize("specification", ["", ">20", "s", "d", ".3", "x<5", "f.3"])
+def test_other_specifications_are_not_of_numbers(specification):
+    assert formatted(1.0, specification, up=True) is None
