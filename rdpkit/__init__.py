@@ -53,6 +53,7 @@ if _TYPE_CHECKING:
     from rdpkit.events.data_sets import DataSet
     from rdpkit.guarantee import Comparison, Enclosure, Guarantee, UncertifiedEnclosure
     from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
+    from rdpkit.planning import Choice, Plan, TrainingReport, plan, training_report
 
 __all__ = [
     "BOUNDS",

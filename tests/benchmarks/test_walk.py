@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.walk import EVENTS, passed
 
-MOST = {"a Gaussian": (40, 10), "100 Poisson samples": (116, 16)}
+MOST = {"a Gaussian": (41, 12), "100 Poisson samples": (116, 17)}
 
 
 @pytest.mark.parametrize("name", EVENTS)
