@@ -75,6 +75,15 @@ def non_negative(name: str, value: Any, *, finite: bool = True) -> float:
     return number
 
 
+def above(name: str, value: Any, bound: float) -> float:
+    """A real number above a bound; it may be inf."""
+    condition = f"to be a number > {bound:g}, or inf"
+    number = _number(name, value, condition)
+    if number <= bound:
+        raise fail(name, condition, value)
+    return number
+
+
 def probability(name: str, value: Any) -> float:
     """A number in [0, 1]."""
     condition = "in [0, 1]"

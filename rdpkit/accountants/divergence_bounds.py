@@ -155,7 +155,11 @@ def upper_bound(
         curve_in=curve_in,
         ball=lambda order: evaluator.ball(event, order, adjacency),
         name=name,
-        assumptions=lambda: (*event.assumptions(), *_theorem_assumptions(event, adjacency, only)),
+        assumptions=lambda: tuple(
+            dict.fromkeys(
+                (*event.assumptions(), *_theorem_assumptions(event, adjacency, only)),
+            )
+        ),
     )
 
 

@@ -13,6 +13,8 @@ The divergence returned is an upper bound between neighbours, order by order:
 * disjoint parts under replace-one: the largest of one part's replace-one divergence and, unless a
   record keeps its part, of the sum of two parts' add-or-remove-one divergences: the record leaves
   one part and joins another;
+* an event that is made of another one in any other way: a theorem about it, which is given the best
+  divergences of the inner event (:class:`rdpkit.bounds.base.InnerDivergences`);
 * a mechanism of a paper: its own sound theorems, or those of the primitive events that it
   expands to, whichever is smaller.
 
@@ -42,7 +44,7 @@ from rdpkit import _validate
 from rdpkit.accountants.pruning import Focus, Trace, deciding_parts
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS
-from rdpkit.bounds.base import Array, Kind, RdpBound
+from rdpkit.bounds.base import Array, InnerDivergences, Kind, RdpBound
 from rdpkit.events import Composed, Event, Parallel, Repeated
 
 _BOTH_ENDS = Adjacency.ADD_OR_REMOVE_ONE
@@ -75,6 +77,7 @@ def leaves(event: Event, adjacency: Adjacency) -> Iterator[tuple[Event, Adjacenc
             pending.extend((part, current.inside(relation)) for part in current.events)
         else:
             yield found
+            pending.extend((part, relation) for _, part in current.parts())
             expanded = current.expand()
             if expanded is not None:
                 pending.append((expanded, relation))
@@ -142,6 +145,7 @@ class UpperBounds:
         self._points: dict[tuple[str, Event, Adjacency, float], float] = {}
         self._single_orders: dict[float, _Evaluation] = {}
         self._parts: dict[tuple[Parallel, Adjacency], Parallel] = {}
+        self._inner: dict[tuple[Event, Adjacency], InnerDivergences] = {}
 
     def rdp(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
         """Divergences at ``orders``; inf where no theorem says anything."""
@@ -269,11 +273,34 @@ class UpperBounds:
             known = self._points.get((bound.id, event, adjacency, float(orders[0])))
             if known is not None:
                 return np.array([known])
-        values = bound.values(event, orders, adjacency)
+        values = bound.values(event, orders, adjacency, self._inside(bound, event, adjacency))
         if orders.size <= _FEW_ORDERS:
             for order, value in zip(orders.tolist(), values.tolist(), strict=True):
                 self._points[bound.id, event, adjacency, order] = value
         return values
+
+    def _inside(
+        self, bound: RdpBound, event: Event, adjacency: Adjacency
+    ) -> InnerDivergences | None:
+        """The divergences of the event inside of another one, if a theorem needs them.
+
+        They are those of all theorems, because the orders at which they are asked for need not be
+        near those that a focus was learnt at.
+        """
+        if bound.inner is None:
+            return None
+        key = (bound.inner(event), adjacency)
+        if key not in self._inner:
+            every = UpperBounds(self._only)
+            self._inner[key] = InnerDivergences(
+                rdp=lambda orders: every.rdp(key[0], orders, adjacency).copy(),
+                ball=lambda order: every.certain_ball(key[0], order, adjacency),
+            )
+        return self._inner[key]
+
+    def certain_ball(self, event: Event, order: float, adjacency: Adjacency) -> arb:
+        """As :meth:`ball`, for a theorem that needs one: without a ball it has none itself."""
+        return self._ball(event, order, adjacency, {})
 
     def _likely_theorem(
         self, event: Event, adjacency: Adjacency
@@ -328,7 +355,10 @@ class UpperBounds:
             return largest([*stays, *moved])
         chosen, expanded = self._deciding(event, adjacency, self._at(np.array([order])))
         if chosen is not None and chosen.ball is not None:
-            return chosen.ball(event, order, adjacency)
+            inside = self._inside(chosen, event, adjacency)
+            found = chosen.enclosure(event, order, adjacency, inside)
+            if found is not None:
+                return found
         if expanded is None:
             raise _NoBallError
         return self._ball(expanded, order, adjacency, known)
@@ -393,6 +423,8 @@ class UpperBounds:
             chosen, expanded = self._deciding(event, adjacency, at)
             if chosen is not None:
                 found[chosen.id] = None
+                if chosen.inner is not None:
+                    self._collect(chosen.inner(event), adjacency, at, found)
             elif expanded is not None:
                 self._collect(expanded, adjacency, at, found)
 

@@ -6,7 +6,17 @@ Every folder lists its own theorems in ``BOUNDS``; this module joins the lists.
 from __future__ import annotations
 
 from rdpkit import extensions
-from rdpkit.bounds import custom_profile, custom_rdp, gaussian, papers, sampled, synthesis, training
+from rdpkit.bounds import (
+    custom_profile,
+    custom_rdp,
+    gaussian,
+    papers,
+    sampled,
+    selection,
+    stated,
+    synthesis,
+    training,
+)
 from rdpkit.bounds.base import Kind, OrderRange, RdpBound
 
 _OWN: tuple[RdpBound, ...] = (
@@ -14,6 +24,8 @@ _OWN: tuple[RdpBound, ...] = (
     *sampled.BOUNDS,
     custom_rdp.BOUND,
     custom_profile.BOUND,
+    *stated.BOUNDS,
+    *selection.BOUNDS,
     *papers.BOUNDS,
     *synthesis.BOUNDS,
     *training.BOUNDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -85,6 +85,25 @@ def _no_assumptions(event: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InnerDivergences:
+    """The divergences of the event inside of another one, as a theorem about the outer one asks.
+
+    Parameters
+    ----------
+    rdp : callable
+        Maps orders of shape (k,) to the best sound divergences of the inner event.
+    ball : callable
+        Maps one order to a ball that contains such a divergence.
+    remembered : dict
+        What a theorem has found out about the inner event, under keys of its own.
+    """
+
+    rdp: Callable[[Array], Array]
+    ball: Callable[[float], arb]
+    remembered: dict[Any, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RdpBound:
     """A theorem that bounds the Renyi divergence between neighbours, order by order.
 
@@ -118,6 +137,9 @@ class RdpBound:
         Maps an event, one order inside of the range (a float, taken as an exact number) and an
         adjacency to a ball that contains the theorem's value. If a formula has a free parameter,
         every value of the parameter gives a bound, and the ball is for one of these values.
+    inner : callable, optional
+        For a theorem about an event that another one is inside of: maps the event to the inner one.
+        ``rdp`` and ``ball`` then take :class:`InnerDivergences` as a fourth argument.
     """
 
     id: str
@@ -126,12 +148,13 @@ class RdpBound:
     kind: Kind
     event_type: type[Event]
     adjacencies: tuple[Adjacency, ...]
-    rdp: Callable[[Any, Array, Adjacency], Array]
+    rdp: Callable[..., Array]
     order_range: Callable[[Any, Adjacency], OrderRange]
     conversion: str = "optimal"
     assumptions: Callable[[Any], tuple[str, ...]] = _no_assumptions
     grid: tuple[float, ...] | None = None
-    ball: Callable[[Any, float, Adjacency], arb] | None = None
+    ball: Callable[..., arb] | None = None
+    inner: Callable[[Any], Event] | None = None
 
     def applies(self, event: Event, adjacency: Adjacency) -> bool:
         """Whether the theorem is about this event under this adjacency.
@@ -155,8 +178,29 @@ class RdpBound:
                 adjacency.value,
             )
 
-    def values(self, event: Event, orders: Array, adjacency: Adjacency) -> Array:
+    def enclosure(
+        self, event: Event, order: float, adjacency: Adjacency, inner: InnerDivergences | None
+    ) -> arb | None:
+        """A ball around the divergence at one order inside of the range; None if there is none."""
+        if self.ball is None:
+            return None
+        return self.ball(event, order, adjacency, *_given(inner))
+
+    def values(
+        self,
+        event: Event,
+        orders: Array,
+        adjacency: Adjacency,
+        inner: InnerDivergences | None = None,
+    ) -> Array:
         """Divergences at any orders: inf, which claims nothing, outside of the theorem's range.
+
+        Parameters
+        ----------
+        event, orders, adjacency
+            What was released, Renyi orders of shape (k,), and the neighbouring relation.
+        inner : InnerDivergences, optional
+            The divergences of the inner event, for a theorem that needs them.
 
         Raises
         ------
@@ -166,13 +210,17 @@ class RdpBound:
         inside = self.order_range(event, adjacency).contains(orders)
         result = np.full(orders.shape, np.inf)
         if inside.any():
-            result[inside] = self.rdp(event, orders[inside], adjacency)
+            result[inside] = self.rdp(event, orders[inside], adjacency, *_given(inner))
         if np.isnan(result).any() or (result < 0.0).any():
             bad = orders[np.isnan(result) | (result < 0.0)]
             raise ArithmeticError(
                 f"{self.id} could not be computed at order {float(bad[0])!r} for {event!r}."
             )
         return result
+
+
+def _given(inner: InnerDivergences | None) -> tuple[InnerDivergences, ...]:
+    return () if inner is None else (inner,)
 
 
 def every_order(event: Any, adjacency: Adjacency) -> OrderRange:

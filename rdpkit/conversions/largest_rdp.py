@@ -247,6 +247,9 @@ def _stationary(a: float, rise: float, delta: float, end: float) -> float | None
         if abs(new - current) <= _CLOSE * max(1.0, abs(current)):
             break
         current = new
+    if q == 0.0:
+        # The point is closer to the corner than floats can say.
+        return None
     if delta / q > _SMALL:
         return q
     return _polished(a, rise, delta, end, q)

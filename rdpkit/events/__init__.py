@@ -19,7 +19,10 @@ from rdpkit.events.papers.dpmix import ClassWiseDPMix, DPMix
 from rdpkit.events.papers.gaussian_synthesis import GaussianSynthesis
 from rdpkit.events.papers.regularised_synthesis import RegularisedSynthesis
 from rdpkit.events.parameters import Parameter, build, check_given, parameters_of
+from rdpkit.events.poisson_sampled import PoissonSampled
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
+from rdpkit.events.stated.zero_concentrated import ZeroConcentrated
 from rdpkit.events.training.dpsgd import DPSGD
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 
@@ -32,6 +35,9 @@ _OWN: tuple[type[Event], ...] = (
     Parallel,
     CustomRdp,
     CustomProfile,
+    ZeroConcentrated,
+    PoissonSampled,
+    RepeatAndSelect,
     DPMix,
     ClassWiseDPMix,
     DPCDA,
@@ -131,10 +137,13 @@ __all__ = [
     "GaussianSynthesis",
     "Parallel",
     "Parameter",
+    "PoissonSampled",
     "PoissonSampledGaussian",
     "RegularisedSynthesis",
+    "RepeatAndSelect",
     "Repeated",
     "ShuffledGaussian",
+    "ZeroConcentrated",
     "check_given_parameters",
     "event_from_parameters",
     "parameters_of",

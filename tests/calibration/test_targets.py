@@ -64,6 +64,20 @@ EVENTS = {
         ),
         ADD,
     ),
+    "zero_concentrated": (rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD, xi=0.01), ADD),
+    "poisson_sampled": (
+        rdpkit.PoissonSampled(
+            event=rdpkit.ZeroConcentrated(rho=0.5, adjacency=ADD, xi=0.01),
+            sampling_probability=0.01,
+        ),
+        ADD,
+    ),
+    "repeat_and_select": (
+        rdpkit.RepeatAndSelect(
+            event=rdpkit.Gaussian(noise_std=20.0, record_norm=1.0), mean=10.0, shape=0.5
+        ),
+        ADD,
+    ),
     "dpmix": (
         rdpkit.DPMix(
             population_size=60000,
@@ -129,6 +143,7 @@ EVENTS = {
 WITHOUT_EFFECT = {
     ("gaussian", "record_norm"),
     ("poisson", "record_diameter"),
+    ("repeat_and_select", "event.record_diameter"),
     ("fixed-size sum", "record_norm"),
     ("repeated", "event.record_diameter"),
     ("composed", "events[0].record_diameter"),

@@ -27,6 +27,7 @@ EVENTS = {
     },
     "custom_rdp": {"orders": [2.0, 8.0, 32.0], "values": [0.1, 0.2, math.inf]},
     "custom_profile": {"epsilons": [0.25, 0.5], "deltas": [0.01, 0.0]},
+    "zero_concentrated": {"rho": 0.1, "xi": 0.01},
     "dpmix": {
         "population_size": 60000,
         "releases": 10,

@@ -31,7 +31,8 @@ def write(path, name, **extra):
 
 
 def test_every_mechanism_has_a_command_or_is_made_of_others():
-    assert EVENTS.keys() | {"composed", "repeated", "parallel"} == MECHANISMS.keys()
+    made_of_others = {"composed", "repeated", "parallel", "poisson_sampled", "repeat_and_select"}
+    assert EVENTS.keys() | made_of_others == MECHANISMS.keys()
     listed = run("epsilon", "--help").output
     assert all(name.replace("_", "-") in listed for name in EVENTS)
 
@@ -40,7 +41,7 @@ def test_every_mechanism_has_a_command_or_is_made_of_others():
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_options_and_files_say_the_same(tmp_path, name, question):
     by_options = answer(question, *options(name), *QUESTIONS[question], *ADD)
-    own = name in ("custom_rdp", "custom_profile")
+    own = name in ("custom_rdp", "custom_profile", "zero_concentrated")
     extra = {"adjacency": "add_or_remove_one"} if own else {}
     path = write(tmp_path / "event.toml", name, **extra)
     assert answer(question, path, *QUESTIONS[question], *ADD) == by_options

@@ -64,6 +64,9 @@ SIMPLE = {
         st.lists(st.floats(0, 1), min_size=5, max_size=5),
         adjacency,
     ),
+    "zero_concentrated": st.fixed_dictionaries(
+        {"rho": st.floats(0, 1e6), "adjacency": adjacency, "xi": st.floats(0, 1e6)}
+    ),
     "dpmix": st.fixed_dictionaries(
         {
             "population_size": st.integers(100, 10**6),
@@ -168,6 +171,16 @@ leaf = st.one_of(
 table = leaf.map(lambda pair: {"mechanism": pair[0], **pair[1]})
 NESTED = {
     "repeated": st.fixed_dictionaries({"event": table, "count": count}),
+    "poisson_sampled": st.fixed_dictionaries(
+        {"event": table, "sampling_probability": st.floats(0, 1)}
+    ),
+    "repeat_and_select": st.fixed_dictionaries(
+        {
+            "event": table,
+            "mean": st.floats(1.0, 1e6),
+            "shape": st.one_of(st.floats(-0.9, 100.0), st.just(math.inf)),
+        }
+    ),
     "composed": st.fixed_dictionaries({"events": st.lists(table, min_size=1, max_size=3)}),
     "parallel": st.fixed_dictionaries(
         {

@@ -1,4 +1,4 @@
-"""Theorems about Gaussians on samples: Poisson samples, and samples of a fixed size."""
+"""Theorems about Gaussians and others on samples: Poisson samples, and samples of a fixed size."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from rdpkit.bounds.sampled import (
     birrell2024,
     mironov2019,
     no_amplification,
+    poisson_renyi,
     poisson_replace,
     profile_sampling,
     swap_coupling,
@@ -18,6 +19,7 @@ from rdpkit.bounds.sampled import (
 BOUNDS: tuple[RdpBound, ...] = (
     mironov2019.BOUND,
     poisson_replace.BOUND,
+    poisson_renyi.BOUND,
     profile_sampling.POISSON,
     no_amplification.POISSON,
     wang2019_thm9.BOUND,

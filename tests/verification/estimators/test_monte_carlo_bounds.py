@@ -23,11 +23,13 @@ from scipy.special import logsumexp
 
 import rdpkit
 from rdpkit import BOUNDS, Adjacency, Kind
+from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.events import CustomProfile
 from rdpkit.pairs.synthesis import attained_pair
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 SAMPLES = 4000
+INF = math.inf
 ERRORS = 5.0
 UPPER = [bound for bound in BOUNDS if bound.kind is Kind.UPPER]
 SETTINGS = settings(
@@ -302,7 +304,51 @@ def regularised_synthesis(draw, adjacency):
     return event, [(p, q, 1)]
 
 
+@st.composite
+def zero_concentrated(draw, adjacency):
+    inner, releases = draw(gaussian(adjacency))
+    rho = 0.5 / inner.noise_multiplier(adjacency) ** 2 * (1 + 1e-12)
+    return rdpkit.ZeroConcentrated(rho=rho, adjacency=adjacency), releases
+
+
+@st.composite
+def poisson_sampled_anything(draw, adjacency):
+    event, releases = draw(poisson_sampled(adjacency))
+    rho = 0.5 / event.noise_multiplier(adjacency) ** 2 * (1 + 1e-12)
+    inner = rdpkit.ZeroConcentrated(rho=rho, adjacency=adjacency)
+    q = event.sampling_probability
+    return rdpkit.PoissonSampled(event=inner, sampling_probability=q), releases
+
+
+@st.composite
+def repeat_and_select(draw, adjacency):
+    """Runs that answer a question with one of four answers, of which the largest is selected."""
+    chances = st.lists(st.floats(0.1, 1.0), min_size=4, max_size=4)
+    p, q = (np.array(found) / np.sum(found) for found in (draw(chances), draw(chances)))
+    largest = float(np.abs(np.log(p / q)).max()) + 1e-9
+    inner = rdpkit.CustomRdp(orders=(1.0001, 1e10), values=(largest, largest), adjacency=adjacency)
+    mean = draw(st.sampled_from([1.5, 4.0, 30.0]))
+    event = rdpkit.RepeatAndSelect(event=inner, mean=mean, shape=draw(st.sampled_from([1.0, INF])))
+
+    def selected(probabilities):
+        """The answers of the selection."""
+        below = np.concatenate([[0.0], np.cumsum(probabilities)])
+        below[-1] = 1.0
+        if math.isinf(event.shape):
+            generating = np.exp(mean * (below - 1.0))
+        else:
+            generating = below / mean / (1.0 - (1.0 - 1.0 / mean) * below)
+        # Without a run there is a fifth answer, which a Poisson number of runs alone can give.
+        found = np.append(np.diff(generating), generating[:1])[: 5 if generating[0] > 0 else 4]
+        return Answers(found / found.sum())
+
+    return event, [(selected(p), selected(q), 1)]
+
+
 SCENARIOS = {
+    rdpkit.ZeroConcentrated: zero_concentrated,
+    rdpkit.PoissonSampled: poisson_sampled_anything,
+    rdpkit.RepeatAndSelect: repeat_and_select,
     rdpkit.Gaussian: gaussian,
     rdpkit.PoissonSampledGaussian: poisson_sampled,
     rdpkit.FixedSizeSampledGaussian: fixed_size,
@@ -351,7 +397,8 @@ def test_no_divergence_exceeds_an_upper_bound(event_type, adjacency):
         for bound in UPPER:
             if not bound.applies(event, adjacency):
                 continue
-            limit = float(bound.values(event, np.array([order]), adjacency)[0])
+            alone = UpperBounds({type(event): bound.id})
+            limit = float(alone.rdp(event, np.array([order]), adjacency)[0])
             assert total <= limit, (bound.id, event, order)
             if math.isfinite(limit):
                 seen.add(bound.id)

@@ -1,0 +1,9 @@
+"""Theorems about events that select one output out of several."""
+
+from __future__ import annotations
+
+from rdpkit.bounds.base import RdpBound
+from rdpkit.bounds.selection import papernot2022
+
+BOUNDS: tuple[RdpBound, ...] = (papernot2022.BOUND,)
+"""The theorems of this folder. A new theorem needs a line here, and nothing else."""

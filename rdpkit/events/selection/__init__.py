@@ -1,0 +1,1 @@
+"""Events that select: one candidate or one run out of several."""

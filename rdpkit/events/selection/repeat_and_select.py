@@ -1,0 +1,81 @@
+"""The best of a random number of runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+from rdpkit.events.free_parameters import FreeParameter, number
+
+
+def _shape(name: str, value: object) -> float:
+    return _validate.above(name, value, -1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatAndSelect(Event):
+    """The best output of a random number of runs, as when hyperparameters are tuned.
+
+    The event is run K times with fresh randomness, where K is drawn from the distribution that
+    ``shape`` and ``mean`` name, and stays secret. Released: the best of the K outputs by an order
+    of all outputs that is fixed in advance (a score is part of the output), and nothing else. If K
+    is 0, which happens for ``shape`` inf alone, something is released that depends on no record.
+    Different candidates, such as hyperparameters, are drawn at random within a run.
+
+    Parameters
+    ----------
+    event : Event
+        One run.
+    mean : float
+        Mean number of runs: at least 1, or above 0 if ``shape`` is inf.
+    shape : float
+        Of the distribution of the number of runs. 1: geometric. 0: logarithmic. Another number
+        above -1: truncated negative binomial. inf: Poisson.
+
+    Raises
+    ------
+    ValueError
+        If ``event`` is not an event, or a number is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> run = rdpkit.Gaussian(noise_std=10.0, record_norm=1.0)
+    >>> event = rdpkit.RepeatAndSelect(event=run, mean=20.0, shape=0.0)
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    0.741
+    """
+
+    mechanism: ClassVar[str] = "repeat_and_select"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+    event: Event
+    mean: float
+    shape: float
+
+    def __post_init__(self) -> None:
+        _validate.one_of_a_kind("event", self.event, Event)
+        _validate.attributes(self, mean=_validate.positive, shape=_shape)
+        if math.isfinite(self.shape) and self.mean < 1.0:
+            raise _validate.fail("mean", "to be at least 1 unless shape is inf", self.mean)
+
+    def parts(self) -> tuple[tuple[str, Event], ...]:
+        """One run."""
+        return (("event", self.event),)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What must stay secret, and what must be fixed."""
+        return (
+            "the number of runs, and the outputs of runs that were not selected, stay secret",
+            "the order by which the best output is selected does not depend on the data except "
+            "through the outputs",
+        )
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """Fewer runs are more private."""
+        return {"mean": number(-1, lowest=1.0 if math.isfinite(self.shape) else 1e-45)}

@@ -1,0 +1,1 @@
+"""Events of which somebody states a guarantee, and nothing else is known."""

@@ -1,0 +1,58 @@
+"""A release of which only a zCDP guarantee is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+from rdpkit.events.free_parameters import FreeParameter, number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroConcentrated(Event):
+    """A release of which only zero-concentrated differential privacy (zCDP) is known.
+
+    It is (xi, rho)-zCDP under ``adjacency``: between neighbours the Renyi divergence of every order
+    above 1 is at most xi + rho * order. With xi = 0 this is rho-zCDP. A Gaussian release whose
+    noise is z times its sensitivity has rho = 1 / (2 z^2).
+
+    Parameters
+    ----------
+    rho : float
+        What the divergence grows by with each unit of the order, in nats; at least 0.
+    adjacency : Adjacency or str
+        The neighbouring relation under which it holds.
+    xi : float
+        What is added to the divergence at every order, in nats; at least 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is negative or not finite.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.ZeroConcentrated(rho=0.1, adjacency="add_or_remove_one")
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    1.914
+    """
+
+    mechanism: ClassVar[str] = "zero_concentrated"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+    rho: float
+    adjacency: Adjacency
+    xi: float = 0.0
+
+    def __post_init__(self) -> None:
+        _validate.attributes(self, rho=_validate.non_negative, xi=_validate.non_negative)
+        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """Smaller divergences are more private."""
+        return {"rho": number(-1), "xi": number(-1)}
