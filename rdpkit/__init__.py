@@ -55,6 +55,7 @@ if _TYPE_CHECKING:
     )
     from rdpkit.events.data_sets import DataSet
     from rdpkit.guarantee import Comparison, Enclosure, Guarantee, UncertifiedEnclosure
+    from rdpkit.pairs.claim_check import ClaimCheck, Soundness, check
     from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
     from rdpkit.planning import Choice, Plan, TrainingReport, plan, training_report
 
@@ -68,6 +69,7 @@ __all__ = [
     "Calibration",
     "CalibrationError",
     "Choice",
+    "ClaimCheck",
     "ClassWiseDPMix",
     "Comparison",
     "Composed",
@@ -94,6 +96,7 @@ __all__ = [
     "RepeatAndSelect",
     "Repeated",
     "ShuffledGaussian",
+    "Soundness",
     "Sweep",
     "TrainingReport",
     "UncertifiedEnclosure",
@@ -101,6 +104,7 @@ __all__ = [
     "ZeroConcentrated",
     "__version__",
     "calibrate",
+    "check",
     "compare",
     "delta",
     "epsilon",
@@ -176,6 +180,7 @@ _MODULES = {
     ),
     "accountants.sweeps": ("Sweep", "sweep_epsilon"),
     "events.data_sets": ("DataSet",),
+    "pairs.claim_check": ("ClaimCheck", "Soundness", "check"),
     "pairs.worst_pair": ("NeighbouringPair", "worst_pair"),
 }
 

@@ -12,17 +12,19 @@ from typing import Any
 import click
 
 from rdpkit import analysis
+from rdpkit.cli.claimed import checked_claim, claim_lines, exit_if_refuted
 from rdpkit.cli.event_commands import EventCommands, event_of, made_of_events
 from rdpkit.cli.event_options import (
     WITH_OPTIONS,
     adjacency_option,
+    claimed_epsilon_option,
     conversion_option,
     delta_option,
     event_options,
 )
 from rdpkit.cli.option_types import NUMBER
 from rdpkit.cli.output import format_choice
-from rdpkit.formats.text import as_json, guarantee_lines, rounded_down, rounded_up
+from rdpkit.formats.text import as_json, guarantee_lines, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 
 
@@ -58,6 +60,29 @@ def _answer_with(question: Callable[..., Guarantee]) -> Callable[..., None]:
             click.echo("\n".join(guarantee_lines(found)))
 
     return run
+
+
+def _epsilon(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    output_format: str,
+    claimed_epsilon: str | None,
+    **values: Any,
+) -> None:
+    event = event_of(source, given, adjacency)
+    found = analysis.epsilon(event, adjacency=adjacency, **values)
+    claim = None
+    if claimed_epsilon is not None:
+        claim = checked_claim(event, claimed_epsilon, delta=values["delta"], adjacency=adjacency)
+    if output_format == "json":
+        extra = {} if claim is None else {"claim": claim.as_dict()}
+        click.echo(as_json({**found.as_dict(), **extra}))
+    else:
+        lines = [*guarantee_lines(found), *([] if claim is None else claim_lines(claim))]
+        click.echo("\n".join(printable(line) for line in lines))
+    exit_if_refuted(claim)
 
 
 def _compare(
@@ -110,8 +135,8 @@ def _about_one_event(
 
 epsilon = _about_one_event(
     "epsilon",
-    _answer_with(analysis.epsilon),
-    lambda: [delta_option(), _bound_option(), conversion_option()],
+    _epsilon,
+    lambda: [delta_option(), _bound_option(), conversion_option(), claimed_epsilon_option()],
     text="The privacy loss epsilon of an event at a given delta.",
     example="--delta 1e-5",
 )

@@ -15,13 +15,14 @@ from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import (
     Bounds,
     Finding,
+    Findings,
     Soundness,
     refuted_by,
     with_notes,
 )
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
-from rdpkit.verification.claims.reading import claim_of_release
+from rdpkit.verification.claims.reading import claim_of_release, load_files, shipped_files
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
@@ -84,6 +85,43 @@ def findings_about(
                 found, allow_code=allow_code, jobs=jobs, evidence=evidence, on_step=on_step
             )
         yield found
+
+
+def audit_files(
+    *files: str | Path,
+    bounds: str = Bounds.ALL,
+    jobs: int | None = 1,
+    cache: AuditCache | str | Path | None = None,
+    allow_code: bool = False,
+) -> Findings:
+    """Audit files of claims, as ``rdpkit audit`` does.
+
+    Parameters
+    ----------
+    *files : str or Path
+        Claims in TOML, or manifests of releases in JSON; with none, the claims of the papers, which
+        are shipped.
+    bounds, jobs, cache, allow_code
+        As for :func:`findings_about`.
+
+    Returns
+    -------
+    Findings
+        One finding for each claim, which ``print`` and notebooks show.
+
+    Raises
+    ------
+    ValueError
+        If a file or an argument is not accepted; the message names the file and the claim.
+    OSError
+        If a file cannot be read.
+    ArithmeticError
+        If a number cannot be computed; it is never replaced by a guess.
+    """
+    claims = load_files([Path(file) for file in files] or shipped_files())
+    return Findings(
+        findings_about(claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code)
+    )
 
 
 def code_outcome(
@@ -210,4 +248,4 @@ def _guarantee_is_refuted(finding: Finding, path: str) -> bool:
     return about_it.soundness is Soundness.REFUTED
 
 
-__all__ = ["NOT_RUN", "code_outcome", "findings_about", "with_release"]
+__all__ = ["NOT_RUN", "audit_files", "code_outcome", "findings_about", "with_release"]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from rdpkit.formats import html
+from rdpkit.formats.numbers import formatted, printable
 from rdpkit.formats.records import as_plain
+from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.claims.claim import Claim
 
 
@@ -37,14 +41,6 @@ class Reproduction(StrEnum):
     DIFFERS = "differs"
     UNDERSPECIFIED = "underspecified"
     UNNAMED = "unnamed"
-
-
-class Soundness(StrEnum):
-    """Whether the claim is true."""
-
-    SOUND = "sound"
-    REFUTED = "refuted"
-    UNPROVEN = "unproven"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +91,22 @@ class Finding:
     refutation: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        claim = self.claim
+        known = [
+            f"{name} {formatted(side.epsilon, '.5g', up=name != 'lower')}"
+            for name, side in (
+                ("published", self.published),
+                ("upper", self.upper),
+                ("lower", self.lower),
+            )
+            if side is not None
+        ]
+        number = "no number" if claim.epsilon is None else f"epsilon = {claim.epsilon}"
+        about = [claim.adjacency.value.replace("_", "-"), *known]
+        verdicts = f"{self.soundness.value}, {self.reproduction.value}"
+        return printable(f"{claim.id}: {verdicts}: {number} ({', '.join(about)})")
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the keys of the command line's contract."""
         claim = self.claim
@@ -119,6 +131,55 @@ class Finding:
             "refutation": list(self.refutation),
             "notes": list(self.notes),
         }
+
+
+class Findings(tuple[Finding, ...]):
+    """What an audit found, in the order of the claims: a tuple that shows itself.
+
+    Parameters
+    ----------
+    iterable : iterable of Finding
+        The findings.
+    """
+
+    __slots__ = ()
+
+    @property
+    def refuted(self) -> Findings:
+        """The findings about claims that are false."""
+        return Findings(one for one in self if one.soundness is Soundness.REFUTED)
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """The findings as plain values for JSON."""
+        return [one.as_dict() for one in self]
+
+    def __str__(self) -> str:
+        counts = Counter(one.soundness.value for one in self)
+        summary = ", ".join(f"{counts[one.value]} {one.value}" for one in Soundness)
+        return "\n".join(
+            [*map(str, self), f"{len(self)} {'claim' if len(self) == 1 else 'claims'}: {summary}"]
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a row for each claim."""
+        headings = ("claim", "claimed", "published", "upper", "lower", "reproduction", "soundness")
+        rows = [
+            (
+                one.claim.id,
+                str(one.claim.epsilon or ""),
+                _cell(one.published),
+                _cell(one.upper),
+                _cell(one.lower, up=False),
+                one.reproduction.value,
+                one.soundness.value,
+            )
+            for one in self
+        ]
+        return html.block(html.grid(headings, rows))
+
+
+def _cell(side: Side | None, *, up: bool = True) -> str:
+    return "" if side is None else formatted(side.epsilon, ".5g", up=up) or ""
 
 
 NOT_COMPUTED = "not computed"
@@ -158,3 +219,18 @@ def refuted_by(finding: Finding, problems: Iterable[str]) -> Finding:
         soundness=Soundness.REFUTED,
         refutation=(*finding.refutation, *problems),
     )
+
+
+__all__ = [
+    "NOT_COMPUTED",
+    "REPEAT",
+    "Bounds",
+    "Finding",
+    "Findings",
+    "Reproduction",
+    "Side",
+    "Soundness",
+    "refuted_by",
+    "with_notes",
+    "without_numbers",
+]

@@ -23,6 +23,14 @@ from rdpkit.analysis import (
 )
 from rdpkit.conversions import EPSILON
 from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.formats.printed_precision import agrees, rounded
+from rdpkit.pairs.claim_check import (
+    Soundness,
+    about_last_digit,
+    delta_at_claim,
+    is_proven,
+    is_refuted,
+)
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
 from rdpkit.pairs.worst_pair import pair_of
 from rdpkit.verification.auditing.findings import (
@@ -30,15 +38,9 @@ from rdpkit.verification.auditing.findings import (
     Finding,
     Reproduction,
     Side,
-    Soundness,
     without_numbers,
 )
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.claims.printed_precision import agrees, agrees_rounded, rounded
-
-# Lower bounds are floating-point sums, so one refutes a claim only if it is larger by this
-# relative margin.
-_MARGIN = 1e-6
 
 _ONLY_RDP = (
     "only Renyi divergences were asked for: a privacy loss distribution may prove the claim or "
@@ -79,7 +81,8 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     reproduction = _reproduction(claim, published.epsilon, claim.epsilon)
     notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
     slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
-    if _is_proven(upper, claimed):
+    certified = upper.enclosure if upper.rigorous else None
+    if is_proven(claimed, upper.epsilon, enclosure=certified):
         soundness = Soundness.SOUND
     elif refutation:
         soundness = Soundness.REFUTED
@@ -116,25 +119,7 @@ def _reproduction(claim: Claim, computed: float, printed: Decimal) -> Reproducti
     return Reproduction.UNNAMED
 
 
-# The relative width of an enclosure that comes from rounding parameters to floats: eight units in
-# the last place, twice, on either side.
-_ROUNDING = 1e-14
 _Words = tuple[str, ...]
-
-
-def _is_proven(upper: Side, claimed: float) -> bool:
-    """Whether a proven upper bound is at most the claim.
-
-    The claim is compared as the nearest float, because the printed 0.04 and its float differ by
-    8e-19. If the enclosure of the bound is so narrow that only the rounding of the parameters makes
-    it an interval, a claim inside it is the theorem's own number, and is proven as well.
-    """
-    if math.isinf(claimed):
-        return True
-    if not upper.rigorous or upper.enclosure is None:
-        return upper.epsilon == 0.0
-    low, high = upper.enclosure
-    return upper.epsilon <= claimed or (low <= claimed and high <= low * (1.0 + _ROUNDING))
 
 
 def _check_sandwich(upper: Side, lower: Side | None) -> None:
@@ -159,15 +144,11 @@ def _lower(claim: Claim, event: Event, claimed: float) -> tuple[Side | None, _Wo
         pair = tuple(pair_of(event, claim.adjacency, attained, alternative).describe())
     except NoLossDistributionError:
         pair = ("the pairs of the event's parts, together",)
-    if not attained.epsilon > claimed * (1.0 + _MARGIN):
+    if not is_refuted(claimed, attained.epsilon):
         return side, pair, ()
-    at_claim = lower_bound(event, adjacency=claim.adjacency, epsilon=claimed)[0].delta
-    refutation = (
-        *pair,
-        f"delta at the claimed epsilon {claim.epsilon} is at least {at_claim:.4g}, "
-        f"{at_claim / claim.delta:.3g} times the claimed {claim.delta:g}",
-    )
-    return side, pair, refutation
+    assert claim.epsilon is not None
+    at_claim = delta_at_claim(event, claim.epsilon, claim.delta, claim.adjacency)
+    return side, pair, (*pair, at_claim)
 
 
 def _lower_at_one_order(claim: Claim, event: Event) -> tuple[Side | None, _Words, _Words]:
@@ -196,11 +177,8 @@ def _rows(data: WeightedRows) -> str:
 def _unproven_notes(event: Event, upper: Side, printed: Decimal) -> Iterator[str]:
     if math.isinf(upper.epsilon):
         yield "no sound bound is known: " + ("; ".join(event.assumptions()) or "no theorem applies")
-    elif agrees_rounded(upper.epsilon, printed):
-        yield (
-            f"the best upper bound, {upper.epsilon:.8g}, exceeds the claim by less than its last "
-            "printed digit: rounded up, the claim would be proven"
-        )
+    else:
+        yield from about_last_digit(upper.epsilon, printed)
 
 
 def _reproduction_notes(

@@ -17,10 +17,10 @@ from rdpkit.cli.option_types import ADJACENCY
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
+from rdpkit.formats.printed_precision import agrees
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable, rounded_up
 from rdpkit.verification.claims.format import FORMAT
-from rdpkit.verification.claims.printed_precision import agrees
 from rdpkit.verification.claims.reading import load_files, loads
 from rdpkit.verification.claims.schema import schema_text
 

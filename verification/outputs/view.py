@@ -10,11 +10,11 @@ from decimal import ROUND_CEILING, Decimal
 
 from rdpkit import BOUNDS
 from rdpkit.accountants.loss_distributions import SOURCES
+from rdpkit.formats.printed_precision import agrees_rounded, rounded
 from rdpkit.formats.text import printable, rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Side
 from rdpkit.verification.auditing.rules import Rule, slack
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.claims.printed_precision import agrees_rounded, rounded
 
 NOT_PRINTED = "not printed"
 """The text for a number that the source of a claim does not print."""

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import rdpkit.verification
 from rdpkit.verification.auditing.cache import AuditCache
 from rdpkit.verification.auditing.driver import NOT_RUN, findings_about
 from rdpkit.verification.auditing.findings import Soundness
@@ -80,3 +81,29 @@ def test_findings_come_one_by_one_and_each_is_kept_at_once(tmp_path):
     for count in range(1, 5):
         next(findings)
         assert len(AuditCache(cache)) == count
+
+
+def test_an_audit_is_one_call(tmp_path):
+    path = tmp_path / "one.claims.toml"
+    path.write_text(
+        """
+[[claim]]
+id = "mine"
+source = "here"
+mechanism = "gaussian"
+adjacency = "add-remove"
+delta = 1e-5
+epsilon = 0.7
+parameters = {noise_std = 5.0, record_norm = 1.0}
+"""
+    )
+    found = rdpkit.verification.audit_files(path)
+    assert [one.soundness.value for one in found] == ["refuted"]
+    assert found.refuted == found
+    lines = str(found).splitlines()
+    assert lines[0].startswith("mine: refuted, unnamed: epsilon = 0.7 (add-or-remove-one, publis")
+    assert lines[1] == "1 claim: 0 sound, 1 refuted, 0 unproven"
+    assert found.as_dicts()[0]["id"] == "mine"
+    assert "refuted" in found._repr_html_()
+    with pytest.raises(AttributeError, match="no attribute 'audit_file'"):
+        _ = rdpkit.verification.audit_file

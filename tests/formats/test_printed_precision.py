@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit.verification.claims.printed_precision import agrees, agrees_rounded
+from rdpkit.formats.printed_precision import agrees, agrees_rounded
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,107 @@
+"""One claim against one event: proven, refuted, or neither."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit import Soundness, check
+from rdpkit.pairs.claim_check import claimed_number, is_proven, is_refuted
+
+GAUSSIAN = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
+DPSGD = 14063 * rdpkit.PoissonSampledGaussian(
+    noise_std=1.0, record_norm=1.0, sampling_probability=256 / 60000
+)
+QUESTION = {"delta": 1e-5, "adjacency": "add_or_remove_one"}
+
+
+@given(st.floats(0.5, 1.0))
+def test_a_gaussian_is_decided_on_both_sides(claimed):
+    exact = rdpkit.epsilon(GAUSSIAN, **QUESTION).epsilon
+    found = check(GAUSSIAN, epsilon=claimed, **QUESTION)
+    if claimed >= exact:
+        assert found.soundness is Soundness.SOUND
+    elif claimed < exact * (1 - 1e-5):
+        assert found.soundness is Soundness.REFUTED
+    assert found.upper >= found.lower
+    assert found.slack == claimed / found.upper.epsilon
+
+
+def test_what_is_between_the_bounds_is_neither():
+    bounds = check(DPSGD, epsilon=3, **QUESTION)
+    assert bounds.soundness is Soundness.SOUND
+    middle = (bounds.upper.epsilon + bounds.lower.epsilon) / 2
+    between = check(DPSGD, epsilon=middle, **QUESTION)
+    assert between.soundness is Soundness.UNPROVEN
+    assert between.refutation == ()
+    assert str(between).startswith("unproven: epsilon = ")
+
+
+def test_a_refutation_names_the_data_sets_and_the_delta_that_is_attained():
+    found = check(DPSGD, epsilon="2.50", **QUESTION)
+    assert str(found).startswith("refuted: epsilon = 2.50 at delta = 1e-05 (add-or-remove-one; up")
+    assert any(line.startswith("D :") for line in found.refutation)
+    assert "delta at the claimed epsilon 2.50 is at least" in found.refutation[-1]
+    table = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert table["soundness"] == "refuted"
+    assert table["lower"]["epsilon"] > 2.5
+    assert "<svg" in found._repr_html_()
+
+
+def test_the_central_limit_theorem_is_no_proof():
+    """Bu, Dong, Long and Su 2020 (arXiv 1911.11607): mu of the MNIST model by their Corollary 4."""
+    steps, q, z = 15 * 234, 256 / 60000, 1.3
+    mu = q * math.sqrt(steps * (math.exp(z**-2) - 1.0))
+    by_the_theorem = rdpkit.Gaussian(noise_std=1.0 / mu, record_norm=1.0)
+    printed = rdpkit.epsilon(by_the_theorem, **QUESTION).epsilon
+    event = steps * rdpkit.PoissonSampledGaussian(
+        noise_std=z, record_norm=1.0, sampling_probability=q
+    )
+    assert check(event, epsilon=printed, **QUESTION).soundness is Soundness.REFUTED
+
+
+def test_where_no_pair_is_known_nothing_is_refuted():
+    event = rdpkit.CustomRdp(orders=[2, 4], values=[0.1, 0.2], adjacency="replace_one")
+    found = check(event, epsilon=0, delta=1e-5, adjacency="replace_one")
+    assert (found.soundness, found.lower) == (Soundness.UNPROVEN, None)
+    nothing = check(event, epsilon=5, delta=1e-5, adjacency="add_or_remove_one")
+    assert (nothing.soundness, nothing.slack) == (Soundness.UNPROVEN, None)
+    assert json.dumps(nothing.as_dict(), allow_nan=False)
+
+
+def test_an_infinite_claim_is_true_and_a_last_digit_is_explained():
+    assert check(GAUSSIAN, epsilon=math.inf, **QUESTION).soundness is Soundness.SOUND
+    found = check(GAUSSIAN, epsilon="0.72", **QUESTION)
+    assert "rounded up, the claim would be proven" in found.notes[0]
+
+
+def test_pure_privacy_is_a_claim_too():
+    assert check(GAUSSIAN, epsilon=9, delta=0, adjacency="replace").soundness is Soundness.REFUTED
+
+
+@pytest.mark.parametrize("value", [-1, "-1", "x", "", math.nan, "nan", None, True, "1e999", [1]])
+def test_a_claim_is_a_number(value):
+    with pytest.raises(ValueError, match="Expected epsilon to be a number >= 0"):
+        claimed_number("epsilon", value)
+
+
+def test_digits_are_kept():
+    assert str(claimed_number("epsilon", "1.10")) == "1.10"
+    assert claimed_number("epsilon", 0.1) == Decimal("0.1")
+    assert claimed_number("epsilon", " 2 ") == 2
+
+
+def test_only_what_is_certified_proves():
+    assert is_proven(1.0, 0.5, enclosure=(0.4, 0.5))
+    assert not is_proven(1.0, 0.5, enclosure=None)
+    assert is_proven(1.0, 0.0, enclosure=None)
+    assert not is_proven(1.0, 1.1, enclosure=(0.9, 1.1))
+    assert is_proven(1.0, 1.0 + 1e-15, enclosure=(1.0 - 1e-15, 1.0 + 1e-15))
+    assert not is_refuted(1.0, 1.0 + 1e-9)
+    assert is_refuted(1.0, 1.00001)
