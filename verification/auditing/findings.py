@@ -156,9 +156,8 @@ class Findings(tuple[Finding, ...]):
     def __str__(self) -> str:
         counts = Counter(one.soundness.value for one in self)
         summary = ", ".join(f"{counts[one.value]} {one.value}" for one in Soundness)
-        return "\n".join(
-            [*map(str, self), f"{len(self)} {'claim' if len(self) == 1 else 'claims'}: {summary}"]
-        )
+        word = "claim" if len(self) == 1 else "claims"
+        return "\n".join([*map(str, self), f"{len(self)} {word}: {summary}"])
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a row for each claim."""

@@ -93,7 +93,7 @@ source = "here"
 mechanism = "gaussian"
 adjacency = "add-remove"
 delta = 1e-5
-epsilon = 0.7
+epsilon = 0.70
 parameters = {noise_std = 5.0, record_norm = 1.0}
 """
     )
@@ -101,7 +101,7 @@ parameters = {noise_std = 5.0, record_norm = 1.0}
     assert [one.soundness.value for one in found] == ["refuted"]
     assert found.refuted == found
     lines = str(found).splitlines()
-    assert lines[0].startswith("mine: refuted, unnamed: epsilon = 0.7 (add-or-remove-one, publis")
+    assert lines[0].startswith("mine: refuted, unnamed: epsilon = 0.70 (add-or-remove-one, publis")
     assert lines[1] == "1 claim: 0 sound, 1 refuted, 0 unproven"
     assert found.as_dicts()[0]["id"] == "mine"
     assert "refuted" in found._repr_html_()
