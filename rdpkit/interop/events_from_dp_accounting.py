@@ -14,12 +14,14 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events import (
     Composed,
     CustomProfile,
-    CustomRdp,
     Event,
     FixedSizeSampledGaussian,
     Gaussian,
+    PoissonSampled,
     PoissonSampledGaussian,
+    RepeatAndSelect,
     Repeated,
+    ZeroConcentrated,
 )
 from rdpkit.interop import profiles
 from rdpkit.interop.noise_reading import (
@@ -32,10 +34,6 @@ from rdpkit.interop.noise_reading import (
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
 
-_ULP = 2.3e-16
-# The orders at which a zCDP curve is given. Between them the chords exceed it by 1e-5 or less.
-_ZCDP_ORDERS = 1.0 + np.geomspace(1e-3, 1e5, 2000)
-
 
 def from_dp_event(
     dp_event: DpEvent, *, adjacency: Adjacency | str, noise_relative_to: str | None = None
@@ -45,7 +43,7 @@ def from_dp_event(
     Guarantee
     ---------
     Under ``adjacency`` the event returned describes the same release, or one that leaks at least as
-    much. Smooth profiles (Laplace) and zCDP are given at many points with chords between them.
+    much. Smooth profiles (Laplace) are given at many points with chords between them.
 
     Assumes
     -------
@@ -119,7 +117,6 @@ _WHY_NOT = {
     "a record may occur more than once.",
     "SingleEpochTreeAggregationDpEvent": "rdpkit has no event for the noisy sums of leaves "
     "and nodes of a binary tree.",
-    "RepeatAndSelectDpEvent": "no theorem here is about the best of a random number of runs.",
     "TruncatedSubsampledGaussianDpEvent": "no theorem here is about Poisson samples that are cut "
     "to a largest size, and nothing proves that it leaks as little as a plain Poisson sample.",
 }
@@ -141,6 +138,7 @@ def _from_table() -> dict[type[Any], Callable[[Any, NoiseReading], Event]]:
         dpe.DiscreteLaplaceDpEvent: _from_discrete_laplace,
         dpe.RandomizedResponseDpEvent: _from_randomized_response,
         dpe.ZCDpEvent: _from_zcdp,
+        dpe.RepeatAndSelectDpEvent: _from_repeat_and_select,
         dpe.MixtureOfGaussiansDpEvent: _from_mixture,
     }
 
@@ -266,6 +264,8 @@ def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
 
 def _sampled_profile(outer: Any, inner: Any, probability: float, reading: NoiseReading) -> Event:
     found = _from(inner, reading)
+    if not isinstance(found, CustomProfile) and type(outer) is dp_events().PoissonSampledDpEvent:
+        return PoissonSampled(event=found, sampling_probability=probability)
     if not isinstance(found, CustomProfile):
         raise UnconvertibleEventError(
             outer,
@@ -322,8 +322,17 @@ def _from_zcdp(dp_event: Any, reading: NoiseReading) -> Event:
     xi = _validate.non_negative("xi", dp_event.xi)
     if rho == 0.0 and xi == 0.0:
         return profiles.nothing(reading.adjacency)
-    values = (xi + rho * _ZCDP_ORDERS) * (1.0 + 4.0 * _ULP)
-    return CustomRdp(orders=tuple(_ZCDP_ORDERS), values=tuple(values), adjacency=reading.adjacency)
+    return ZeroConcentrated(rho=rho, xi=xi, adjacency=reading.adjacency)
+
+
+def _from_repeat_and_select(dp_event: Any, reading: NoiseReading) -> Event:
+    mean = _validate.positive("mean", dp_event.mean)
+    shape = _validate.above("shape", dp_event.shape, -1.0)
+    inner = _from(dp_event.event, reading)
+    if inner in (profiles.nothing(reading.adjacency), profiles.everything(reading.adjacency)):
+        # The best of some runs that say nothing, or everything.
+        return inner
+    return RepeatAndSelect(event=inner, mean=mean, shape=shape)
 
 
 def _from_mixture(dp_event: Any, reading: NoiseReading) -> Event:

@@ -14,8 +14,11 @@ from rdpkit.events import (
     FixedSizeSampledGaussian,
     Gaussian,
     Parallel,
+    PoissonSampled,
     PoissonSampledGaussian,
+    RepeatAndSelect,
     Repeated,
+    ZeroConcentrated,
 )
 from rdpkit.interop import profiles
 from rdpkit.interop.noise_reading import NoiseReading, UnconvertibleEventError, dp_events
@@ -126,6 +129,24 @@ def _to_repeated(event: Repeated, reading: NoiseReading) -> Any:
     return dp_events().SelfComposedDpEvent(_to(event.event, reading), event.count)
 
 
+def _to_zcdp(event: ZeroConcentrated, reading: NoiseReading) -> Any:
+    if event.adjacency is not reading.adjacency:
+        raise UnconvertibleEventError(
+            event, f"it is stated for {event.adjacency.value}, not for {reading.adjacency.value}."
+        )
+    return dp_events().ZCDpEvent(event.rho, event.xi)
+
+
+def _to_sampled(event: PoissonSampled, reading: NoiseReading) -> Any:
+    inner = _to(event.event, reading)
+    return dp_events().PoissonSampledDpEvent(event.sampling_probability, inner)
+
+
+def _to_selected(event: RepeatAndSelect, reading: NoiseReading) -> Any:
+    inner = _to(event.event, reading)
+    return dp_events().RepeatAndSelectDpEvent(inner, event.mean, event.shape)
+
+
 def _to_one_part(event: Parallel, reading: NoiseReading) -> Any:
     """Equal parts count as one part if a changed record can touch only one of them."""
     if not event.record_may_move(reading.adjacency) and len(set(event.events)) == 1:
@@ -149,6 +170,9 @@ _TO_TABLE: dict[type[Event], Callable[[Any, NoiseReading], Any]] = {
     Gaussian: _to_gaussian,
     PoissonSampledGaussian: _to_poisson,
     FixedSizeSampledGaussian: _to_fixed_size,
+    PoissonSampled: _to_sampled,
+    ZeroConcentrated: _to_zcdp,
+    RepeatAndSelect: _to_selected,
     Composed: _to_composed,
     Repeated: _to_repeated,
     Parallel: _to_one_part,

@@ -255,7 +255,6 @@ class TestEveryEvent:
             (dpa.UnsupportedDpEvent(), "stands for an operation without a description"),
             (dpa.SampledWithReplacementDpEvent(100, 10, G(1.0)), "samples with replacement"),
             (dpa.SingleEpochTreeAggregationDpEvent(1.0, 8), "leaves and nodes of a binary tree"),
-            (dpe.RepeatAndSelectDpEvent(G(1.0), 10, 1), "the best of a random number of runs"),
             (dpa.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0), "cut to a largest size"),
         ],
     )
@@ -391,8 +390,43 @@ class TestMeaningOfEvents:
 
     def test_a_sample_of_what_has_no_profile(self):
         for inner in (dpa.ZCDpEvent(0.1), dpa.ComposedDpEvent([dpa.LaplaceDpEvent(1.0)])):
+            found = from_dp_event(dpa.PoissonSampledDpEvent(0.1, inner), adjacency=ADD)
+            assert found == rdpkit.PoissonSampled(
+                event=from_dp_event(inner, adjacency=ADD), sampling_probability=0.1
+            )
+            sample = dpa.SampledWithoutReplacementDpEvent(10, 2, inner)
             with pytest.raises(UnconvertibleEventError, match="no theorem here is about a sample"):
-                from_dp_event(dpa.PoissonSampledDpEvent(0.1, inner), adjacency=ADD)
+                from_dp_event(sample, adjacency=REPLACE, noise_relative_to=NORM)
+
+    @pytest.mark.parametrize("shape", [0.0, 0.5, 1.0, math.inf])
+    @pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+    def test_selections_samples_and_zcdp_there_and_back(self, shape, adjacency):
+        options = {"adjacency": adjacency, "noise_relative_to": NORM}
+        zcdp = dpa.ZCDpEvent(0.1, 0.01)
+        run = dpa.ComposedDpEvent([dpa.SelfComposedDpEvent(G(2.0), 3), zcdp])
+        there = dpe.RepeatAndSelectDpEvent(run, 20.0, shape)
+        event = from_dp_event(there, **options)
+        assert isinstance(event, rdpkit.RepeatAndSelect)
+        assert to_dp_event(event, **options) == there
+        sampled = dpa.PoissonSampledDpEvent(0.1, zcdp)
+        assert to_dp_event(from_dp_event(sampled, adjacency=ADD), adjacency=ADD) == sampled
+        stated = from_dp_event(zcdp, adjacency=adjacency)
+        other = REPLACE if adjacency is ADD else ADD
+        with pytest.raises(UnconvertibleEventError, match="stated for"):
+            to_dp_event(stated, adjacency=other, noise_relative_to=NORM)
+
+    def test_the_best_of_runs_that_say_nothing_or_everything(self):
+        for inner, expected in ((dpa.NoOpDpEvent(), nothing()), (G(0.0), everything())):
+            selected = dpe.RepeatAndSelectDpEvent(inner, 5.0, 1.0)
+            assert from_dp_event(selected, adjacency=ADD) == expected
+
+    def test_selections_outside_of_their_range(self):
+        for selected in (
+            dpe.RepeatAndSelectDpEvent(G(1.0), 0.5, 1.0),
+            dpe.RepeatAndSelectDpEvent(G(1.0), 5.0, -1.0),
+        ):
+            with pytest.raises(UnconvertibleEventError, match=r"Expected (mean|shape)"):
+                from_dp_event(selected, adjacency=ADD)
 
     def test_mixtures_of_one_shift(self):
         mixture = dpe.MixtureOfGaussiansDpEvent
@@ -410,12 +444,11 @@ class TestMeaningOfEvents:
     @settings(max_examples=30)
     @given(log_uniform(1e-4, 10.0), st.floats(0.0, 1.0), log_uniform(1e-3, 1e5))
     def test_zcdp_at_any_order(self, rho, xi, gap):
-        """A chord between orders 1% apart is above (a-1)(xi + rho a) by 3e-5 or less."""
         event = from_dp_event(dpa.ZCDpEvent(rho, xi), adjacency=ADD)
         order = 1.0 + gap
         found = rdpkit.RdpCurve.of(event, orders=[order], adjacency=ADD).values[0]
         exact = xi + rho * order
-        assert exact * (1.0 - 1e-12) <= found <= exact * (1.0 + 3e-5)
+        assert found == pytest.approx(exact, rel=1e-14)
 
 
 class TestAgainstTheirNumbers:
