@@ -8,8 +8,9 @@ Every order gives a valid bound, so a search that misses the best costs tightnes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from rdpkit import _validate
 from rdpkit.accountants.order_search import proposals
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.bounds.base import Kind
+from rdpkit.formats.columns import optional_library
 from rdpkit.numerics import sampled_gaussian_block as block
 from rdpkit.numerics.sampled_gaussian import (
     log_excess_quadrature,
@@ -84,6 +86,8 @@ class Sweep:
         From RDP to epsilon.
     errors : dict from int to str
         Why configurations were skipped, by their index in the flattened arrays.
+    inputs : dict from str to ndarray of float64
+        The configurations, each argument in the shape of ``epsilon``.
     """
 
     epsilon: Array
@@ -93,6 +97,60 @@ class Sweep:
     adjacency: Adjacency
     conversion: str
     errors: dict[int, str]
+    inputs: dict[str, Array] = field(default_factory=dict)
+
+    def as_columns(self) -> dict[str, list[Any]]:
+        """One row for each configuration: its inputs, and what was found.
+
+        Returns
+        -------
+        dict
+            Lists of equal length by the names of columns. ``order`` is None where there is none,
+            and ``error`` where nothing went wrong; epsilon is inf where nothing is claimed.
+        """
+        rows = self.epsilon.size
+        found: dict[str, list[Any]] = {
+            name: (column.astype(np.int64) if _are_whole(name, column) else column).ravel().tolist()
+            for name, column in self.inputs.items()
+        }
+        orders = self.order.ravel().tolist()
+        found["adjacency"] = [self.adjacency.value] * rows
+        found["epsilon"] = self.epsilon.ravel().tolist()
+        found["order"] = [None if math.isnan(order) else order for order in orders]
+        found["bound"] = [self.bound] * rows
+        found["kind"] = [self.kind.value] * rows
+        found["conversion"] = [self.conversion] * rows
+        if self.errors:
+            found["error"] = [self.errors.get(row) for row in range(rows)]
+        return found
+
+    def to_pandas(self) -> Any:
+        """The columns as a ``pandas.DataFrame``.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed; the message says how to install it.
+        """
+        return optional_library("pandas", "to_pandas()", "pandas").DataFrame(self.as_columns())
+
+    def to_arrow(self) -> Any:
+        """The columns as a ``pyarrow.Table``.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pyarrow is not installed; the message says how to install it.
+        """
+        return optional_library("pyarrow", "to_arrow()", "'rdpkit[sweeps]'").table(
+            self.as_columns()
+        )
+
+
+def _are_whole(name: str, column: Array) -> bool:
+    """Whether a column holds integers that int64 holds; a skipped row may hold anything."""
+    largest = _validate.LARGEST_INTEGER
+    return name == "steps" and bool(((np.abs(column) <= largest) & (column % 1 == 0)).all())
 
 
 @_validate.by_name(adjacency=needed())
@@ -220,6 +278,7 @@ def sweep_epsilon(
         adjacency=relation,
         conversion=conversion,
         errors=errors,
+        inputs={name: column.reshape(shape) for name, column in columns.items()},
     )
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,33 @@ def _value(cell: str) -> int | float | str | None:
         if kind is int or not math.isnan(found):
             return found
     return cell or None
+
+
+def optional_library(module: str, caller: str, install: str) -> Any:
+    """A library that only some people need, imported now.
+
+    Parameters
+    ----------
+    module : str
+        Its module.
+    caller : str
+        What needs it, for the error.
+    install : str
+        What pip installs.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise ModuleNotFoundError(
+            f"{caller} needs {module}: pip install {install}", name=module
+        ) from None
 
 
 def _pyarrow() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -206,7 +207,7 @@ def test_chunks_do_not_change_values(monkeypatch):
         ({"sampling": "shuffle"}, "sampling to be one of 'poisson', 'fixed_size'"),
         ({"conversion": "optimal"}, "conversion to be one of"),
         ({"invalid": "ignore"}, "invalid to be one of"),
-        ({"adjacency": REPLACE}, "adjacency to be 'add_or_remove_one' for Poisson"),
+        ({"adjacency": REPLACE}, "adjacency to be 'add_or_remove_one' or"),
     ],
 )
 def test_bad_input(changes, message):
@@ -229,3 +230,47 @@ def test_bad_rows_are_reported_and_the_others_kept():
 def test_nothing_valid_and_nothing_at_all():
     assert np.isinf(sweep(steps=[0], invalid="skip").epsilon).all()
     assert sweep(steps=np.empty(0, dtype=np.int64)).epsilon.shape == (0,)
+
+
+def test_a_sweep_is_a_table_with_its_inputs():
+    found = sweep(noise_multiplier=[[1.0], [2.0]], steps=[10, 100, 1000])
+    columns = found.as_columns()
+    assert {len(column) for column in columns.values()} == {6}
+    assert columns["noise_multiplier"] == [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]
+    assert columns["steps"] == [10, 100, 1000] * 2
+    assert all(isinstance(value, int) for value in columns["steps"])
+    assert columns["epsilon"] == found.epsilon.ravel().tolist()
+    assert set(columns["kind"]) == {"upper"}
+    assert "error" not in columns
+
+
+def test_skipped_rows_say_why_and_have_no_order():
+    columns = sweep(steps=[10, 0, math.nan], invalid="skip").as_columns()
+    assert columns["error"][0] is None
+    assert "steps[1]" in columns["error"][1]
+    assert columns["order"][1:] == [None, None]
+    assert columns["epsilon"][1:] == [math.inf, math.inf]
+
+
+@pytest.mark.parametrize(
+    ("library", "method", "install"),
+    [("pandas", "to_pandas", "pandas"), ("pyarrow", "to_arrow", "'rdpkit[sweeps]'")],
+)
+def test_a_library_that_is_missing_is_named_with_what_installs_it(
+    monkeypatch, library, method, install
+):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ModuleNotFoundError) as missing:
+        getattr(sweep(steps=10), method)()
+    assert str(missing.value) == f"{method}() needs {library}: pip install {install}"
+    assert missing.value.name == library
+
+
+def test_tables_of_other_libraries_have_the_same_columns():
+    found = sweep(steps=[10, 20])
+    arrow = pytest.importorskip("pyarrow")
+    assert found.to_arrow() == arrow.table(found.as_columns())
+    pandas = pytest.importorskip("pandas")
+    frame = found.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.to_dict("list") == found.as_columns()
