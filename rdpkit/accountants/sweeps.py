@@ -257,11 +257,7 @@ def sweep_epsilon(
     count = columns["delta"].size
     valid = np.setdiff1d(np.arange(count), np.fromiter(errors, np.int64, len(errors)))
     epsilon, order = np.full(count, np.inf), np.full(count, np.nan)
-    if sampling == "fixed_size" and relation is Adjacency.REPLACE_ONE:
-        bound, search = "wang2019", _search_integers
-    else:
-        bound = "mironov2019" if sampling == "poisson" else "swap-coupling"
-        search = _search_reals
+    bound, search = _theorem(sampling, relation)
     for start in range(0, valid.size, _CHUNK):
         rows = valid[start : start + _CHUNK]
         part = _Configurations(
@@ -280,6 +276,15 @@ def sweep_epsilon(
         errors=errors,
         inputs={name: column.reshape(shape) for name, column in columns.items()},
     )
+
+
+def _theorem(
+    sampling: str, adjacency: Adjacency
+) -> tuple[str, Callable[[_Configurations], tuple[Array, Array]]]:
+    """The id of the theorem that answers, and the search for its best order."""
+    if sampling == "fixed_size" and adjacency is Adjacency.REPLACE_ONE:
+        return "wang2019", _search_integers
+    return "mironov2019" if sampling == "poisson" else "swap-coupling", _search_reals
 
 
 _ACCEPTED: dict[str, tuple[str, Callable[[Array], NDArray[np.bool_]]]] = {
