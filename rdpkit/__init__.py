@@ -58,6 +58,7 @@ if _TYPE_CHECKING:
     from rdpkit.pairs.claim_check import ClaimCheck, Soundness, check
     from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
     from rdpkit.planning import Choice, Plan, TrainingReport, plan, training_report
+    from rdpkit.tradeoffs import GaussianDP, TradeoffCurve, gdp, tradeoff
 
 __all__ = [
     "BOUNDS",
@@ -81,6 +82,7 @@ __all__ = [
     "Event",
     "FixedSizeSampledGaussian",
     "Gaussian",
+    "GaussianDP",
     "GaussianSynthesis",
     "Guarantee",
     "Kind",
@@ -98,6 +100,7 @@ __all__ = [
     "ShuffledGaussian",
     "Soundness",
     "Sweep",
+    "TradeoffCurve",
     "TrainingReport",
     "UncertifiedEnclosure",
     "UnreachableTargetError",
@@ -113,12 +116,14 @@ __all__ = [
     "gaussian_rdp",
     "gaussian_renyi_divergence",
     "gaussian_synthesis_rdp",
+    "gdp",
     "limits",
     "lower_bound",
     "plan",
     "rdp_to_epsilon",
     "sampled_gaussian_rdp",
     "sweep_epsilon",
+    "tradeoff",
     "training_report",
     "weak_triangle",
     "worst_pair",
@@ -181,6 +186,7 @@ _MODULES = {
     "accountants.sweeps": ("Sweep", "sweep_epsilon"),
     "events.data_sets": ("DataSet",),
     "pairs.claim_check": ("ClaimCheck", "Soundness", "check"),
+    "tradeoffs": ("GaussianDP", "TradeoffCurve", "gdp", "tradeoff"),
     "pairs.worst_pair": ("NeighbouringPair", "worst_pair"),
 }
 

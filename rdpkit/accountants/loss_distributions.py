@@ -106,7 +106,7 @@ def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
         If no privacy loss distribution is known for a part of the event, or one takes more work
         than the limits in force.
     """
-    candidates = list(_directions(alternatives(event, target.adjacency)))
+    candidates = list(directions(alternatives(event, target.adjacency)))
     worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
     enclosure = Enclosure(lower=worst.other_end, upper=worst.value)
     exact = True
@@ -150,8 +150,8 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
     NoLossDistributionError
         If no pair is known for a part of the event, or it takes more work than the limits in force.
     """
-    candidates = list(_directions(alternatives(event, target.adjacency, attained=True)).values())
-    rough = [_roughly(one.releases, target) for one in candidates]
+    candidates = list(directions(alternatives(event, target.adjacency, attained=True)).values())
+    rough = [roughly(one.releases, target) for one in candidates]
     chosen = candidates[rough.index(max(rough))]
     best = _below(chosen.releases, target)
     above = max(rough)
@@ -166,7 +166,7 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
     return _guarantee(event, target, best, Kind.LOWER, enclosure), chosen
 
 
-def _directions(found: tuple[Alternative, ...]) -> dict[Releases, Alternative]:
+def directions(found: tuple[Alternative, ...]) -> dict[Releases, Alternative]:
     """Every alternative in both orders of the two data sets, each once, by its releases."""
     both: dict[Releases, Alternative] = {}
     for alternative in found:
@@ -191,7 +191,7 @@ def _below(releases: Releases, target: Target) -> LossBound:
     return delta_below(releases, epsilon=target.epsilon)
 
 
-def _roughly(releases: Releases, target: Target) -> float:
+def roughly(releases: Releases, target: Target) -> float:
     """A rough upper bound on what a pair attains, or -1 where there is none."""
     try:
         return _above(releases, target, _ROUGH).value
@@ -230,7 +230,7 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     NoLossDistributionError
         If a grid would take more work than the limits in force, or more than doubles resolve.
     """
-    releases, only = _merged(releases)
+    releases, only = merged(releases)
     if not releases:
         return _NOTHING
     if isinstance(only, Step) and only.is_gaussian and delta > 0.0:
@@ -302,7 +302,7 @@ def delta_above(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
     epsilon : float
         In nats, >= 0.
     """
-    releases, only = _merged(releases)
+    releases, only = merged(releases)
     if not releases:
         return _NOTHING
     infinite = infinite_mass(releases)
@@ -355,7 +355,7 @@ def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     delta : float
         In [0, 1).
     """
-    releases, only = _merged(releases)
+    releases, only = merged(releases)
     if not releases:
         return _NOTHING
     if delta == 0.0:
@@ -446,7 +446,7 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
     epsilon : float
         In nats, >= 0.
     """
-    releases, only = _merged(releases)
+    releases, only = merged(releases)
     if not releases:
         return _NOTHING
     if only is not None:
@@ -474,7 +474,7 @@ def infinite_mass(releases: Releases) -> arb:
         return -log_finite.expm1()
 
 
-def _merged(releases: Releases) -> tuple[Releases, AnyStep | None]:
+def merged(releases: Releases) -> tuple[Releases, AnyStep | None]:
     """All Gaussian pairs as one, and the step if only one is left, taken once.
 
     The squared distances of Gaussian pairs over the noise add up, exactly.

@@ -152,6 +152,16 @@ class Below:
         total = add_up(parts, grid, self._window, format_=self._format)
         return _Side(total, grid, parts, above=above)
 
+    def test(self, epsilon: float) -> tuple[arb, arb]:
+        """Two probabilities of "the loss is about epsilon or more".
+
+        From below under the first member of the pair, and from above under the second one.
+        """
+        place = round(epsilon / self._step) + self._shift
+        place = min(max(place, self._window.first), self._window.last)
+        with ctx.workprec(_SUM_BITS):
+            return self._first.beyond(place), self._second.beyond(place)
+
     def delta_at(self, epsilon: float) -> tuple[float, float]:
         """A lower bound on delta at an epsilon, and about what it would be without any slack."""
         with ctx.workprec(_SUM_BITS):

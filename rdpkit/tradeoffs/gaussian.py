@@ -1,0 +1,363 @@
+r"""One number for a trade-off curve: the Gaussian curve below it, and how far below it lies.
+
+Two Gaussians at the distance mu, in units of their noise, have the trade-off curve
+G_mu(a) = Phi(Phi^-1(1 - a) - mu). An event with f >= G_mu is mu-GDP: no attack does better than
+telling these two Gaussians apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from rdpkit import _validate
+from rdpkit.accountants import profiles
+from rdpkit.accountants.profiles import BITS, AttainedProfile, Profile
+from rdpkit.adjacency import Adjacency
+from rdpkit.events import Event
+from rdpkit.formats.records import as_plain
+from rdpkit.guarantee import Enclosure
+from rdpkit.numerics.balls import float_above, float_below
+from rdpkit.numerics.gaussian_profile import log_delta
+from rdpkit.tradeoffs.curve import SMALLEST_DELTA
+from rdpkit.tradeoffs.normal import gaussian_delta, tail, tail_quantile
+
+# An advantage below this many times the smallest delta is not looked at closely enough.
+_LITTLE = 1e3
+_LARGEST_MU = 1e8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianDP:
+    """mu of Gaussian differential privacy, the deltas for which it holds, and its regret.
+
+    Compares with numbers by ``float(g)``, which is ``mu``.
+
+    Parameters
+    ----------
+    mu : float
+        Upper bound, proven: at every delta >= ``smallest_delta`` the event has the epsilon of two
+        Gaussians at this distance over the noise, or a smaller one. Infinite where there is none.
+    lower : float
+        An explicit pair of neighbours refutes every smaller mu, at some delta >=
+        ``smallest_delta``.
+    regret : Enclosure
+        How much more than G_mu the event hides: the least k such that f(a + k) - k <= G_mu(a) at
+        every false positive rate a, f the event's own trade-off curve. A small one says that mu
+        alone tells nearly all.
+    smallest_delta : float
+        The smallest delta for which ``mu`` was proven.
+    largest_epsilon : float
+        The epsilon at which the event's delta is at most ``smallest_delta``.
+    everywhere : float
+        A mu that holds at every delta > 0, proven; infinite where none is known.
+    adjacency : Adjacency
+        The neighbouring relation.
+    assumptions : tuple of str
+        What must hold, beyond the parameters.
+    """
+
+    mu: float
+    lower: float
+    regret: Enclosure
+    smallest_delta: float
+    largest_epsilon: float
+    everywhere: float
+    adjacency: Adjacency
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.mu) or not 0.0 <= self.lower <= self.mu:
+            raise ArithmeticError(
+                f"mu would be at least {self.lower!r} and at most {self.mu!r}: one of the two is "
+                "false. Please report this."
+            )
+
+    def __float__(self) -> float:
+        return self.mu
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; an infinite number is the string "inf"."""
+        return {
+            "mu": as_plain(self.mu),
+            "enclosure": as_plain([self.lower, self.mu]),
+            "regret": as_plain([self.regret.lower, self.regret.upper]),
+            "smallest_delta": as_plain(self.smallest_delta),
+            "largest_epsilon": as_plain(self.largest_epsilon),
+            "everywhere": as_plain(self.everywhere),
+            "adjacency": self.adjacency.value,
+            "assumptions": list(self.assumptions),
+        }
+
+
+def gdp(
+    event: Event, *, adjacency: Adjacency | str, smallest_delta: float | None = None
+) -> GaussianDP:
+    """The smallest mu of Gaussian differential privacy that is proven for an event.
+
+    Guarantee
+    ---------
+    With mu the result's ``mu`` and every delta >= ``smallest_delta``: the event is (epsilon,
+    delta)-DP under ``adjacency`` with the epsilon at which N(mu, 1) and N(0, 1) have that delta. At
+    smaller deltas ``everywhere`` holds. A limit theorem is not used, so that mu is no estimate.
+
+    Assumes
+    -------
+    What the result's ``assumptions`` list.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+    adjacency : Adjacency or str
+        The neighbouring relation; mu holds for both orders of two neighbours.
+    smallest_delta : float, optional
+        In (0, 1). By default 1e-10, and 1e-10 of the advantage for events that leak next to
+        nothing.
+
+    Returns
+    -------
+    GaussianDP
+        mu from above and below, its regret, and the range of deltas.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside of its range.
+
+    Source
+    ------
+    Dong, Roth and Su 2022 (arXiv 1905.02383); mu with regret: Gomez et al., "Gaussian DP for
+    reporting differential privacy guarantees" (arXiv 2503.10945); enclosure: rdpkit, theory page
+    "Trade-off curves".
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> step = rdpkit.PoissonSampledGaussian(
+    ...     noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
+    >>> event = rdpkit.Repeated(event=step, count=1000)
+    >>> g = rdpkit.gdp(event, adjacency="add_or_remove_one")
+    >>> print(f"{g.mu:.4f} {g.regret.upper:.4f} {g.smallest_delta:g}")
+    0.5289 0.0238 1e-10
+    """
+    _validate.one_of_a_kind("event", event, Event)
+    relation = Adjacency(adjacency)
+    smallest = SMALLEST_DELTA
+    if smallest_delta is not None:
+        smallest = _validate.open_probability("smallest_delta", smallest_delta)
+    gaussian = profiles.gaussian_mu(event, relation)
+    if gaussian is not None:
+        return _of_gaussians(gaussian, smallest, relation, event.assumptions())
+    known: profiles.Curves = {}
+    profile = profiles.proven(event, relation, smallest=smallest, known=known)
+    advantage = profile.deltas[0]
+    if smallest_delta is None and 0.0 < advantage < _LITTLE * smallest:
+        smallest *= advantage
+        profile = profiles.proven(event, relation, smallest=smallest, known=known)
+    attained = profiles.attained(event, relation, smallest=smallest, known=known)
+    seen = _down_to(profile, smallest)
+    ceiling = profiles.gaussian_ceiling(event, relation)
+    if profile.deltas[-1] == 0.0:
+        ceiling = min(ceiling, smallest_mu(profile))
+    # Where delta stays above the smallest one, infinite losses are to blame, and no mu has them.
+    reaches = seen.deltas[-1] <= smallest
+    mu = min(smallest_mu(seen) if reaches else math.inf, ceiling)
+    return GaussianDP(
+        mu=mu,
+        lower=max([_refuted(one.forward, smallest, mu) for one in attained], default=0.0),
+        regret=regret(mu, profile, attained),
+        smallest_delta=smallest,
+        largest_epsilon=seen.epsilons[-1],
+        everywhere=ceiling,
+        adjacency=relation,
+        assumptions=event.assumptions(),
+    )
+
+
+def smallest_mu(profile: Profile) -> float:
+    """The least mu with delta_mu >= all chords of a profile, proven; infinite if none is found.
+
+    Delta_mu less a chord is convex in x = e^epsilon, so it is least where both have the same slope,
+    or at the end of the chord that is nearest to that. A mu that suffices for whole straight lines
+    is computed first, then a smaller one is searched in floats and proven.
+    """
+    points = profile.points()
+    if len(points) == 1:
+        return math.inf if points[0][1] >= 1.0 else 0.0
+    with ctx.workprec(BITS + _bits_for(profile)):
+        chords = [_Chord.between(one, two) for one, two in pairwise(points) if one[1] > 0.0]
+        enough = max([chord.mu_for_line() for chord in chords], default=0.0)
+        if not 0.0 < enough < math.inf:
+            return enough
+        ends = np.array([(chord.left, chord.right) for chord in chords])
+        logs = np.log(np.maximum([(chord.high, chord.low) for chord in chords], 1e-320))
+
+        def excess(mu: float) -> float:
+            return float(np.nanmax(logs - log_delta(ends.ravel(), 1.0 / mu).reshape(ends.shape)))
+
+        low, high = 0.0, enough
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+        # Between the points delta_mu may come closest to a chord, which takes a little more.
+        for slack in (1e-9, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1):
+            mu = high * (1.0 + slack)
+            if mu >= enough:
+                break
+            if all(chord.is_below(mu) for chord in chords):
+                return mu
+        return enough
+
+
+@dataclass(frozen=True, slots=True)
+class _Chord:
+    """A chord 1 - b - a x between two points, x = e^epsilon."""
+
+    left: float
+    right: float
+    high: float
+    low: float
+    slope: arb
+    rest: arb
+
+    @classmethod
+    def between(cls, one: tuple[float, float], two: tuple[float, float]) -> _Chord:
+        (left, high), (right, low) = one, two
+        x = arb(left).exp()
+        slope = (arb(high) - arb(low)) / (x * (arb(right) - arb(left)).expm1())
+        return cls(left=left, right=right, high=high, low=low, slope=slope, rest=high + x * slope)
+
+    def mu_for_line(self) -> float:
+        """A mu with delta_mu above the whole straight line: one with G_mu(a) <= b."""
+        a, b = self.slope, 1 - self.rest
+        if not (a > 0 and b > 0):
+            return math.inf
+        if a + b >= 1:
+            return 0.0
+        return max(float_above(tail_quantile(a, 1 - a) + tail_quantile(b, self.rest)), 0.0)
+
+    def is_below(self, mu: float) -> bool:
+        """Whether delta_mu is above the chord, for certain."""
+        exact = arb(mu)
+        # Minus the slopes of delta_mu at the ends are probabilities under N(0, 1).
+        if tail(arb(self.right) / exact + exact / 2) >= self.slope:
+            return bool(gaussian_delta(arb(self.right), exact) >= self.low)
+        if tail(arb(self.left) / exact + exact / 2) <= self.slope:
+            return bool(gaussian_delta(arb(self.left), exact) >= self.high)
+        if not self.slope > 0:
+            return False
+        # In between the straight line itself has to be below.
+        miss = tail(exact - tail_quantile(self.slope, 1 - self.slope))
+        return bool(miss <= 1 - self.rest)
+
+
+def _down_to(profile: Profile, smallest: float) -> Profile:
+    """The points up to the first at which delta is at most ``smallest``."""
+    count = 1 + next(
+        (k for k, delta in enumerate(profile.deltas) if delta <= smallest), len(profile.deltas)
+    )
+    return Profile(epsilons=profile.epsilons[:count], deltas=profile.deltas[:count])
+
+
+def regret(mu: float, profile: Profile, attained: tuple[AttainedProfile, ...]) -> Enclosure:
+    """The regret of a mu: the largest (delta_mu - delta) / (1 + e^epsilon), from both sides.
+
+    Parameters
+    ----------
+    mu : float
+        mu.
+    profile : Profile
+        delta from above.
+    attained : tuple of AttainedProfile
+        delta from below, by several pairs.
+    """
+    nothing = Profile(epsilons=(0.0,), deltas=(0.0,))
+    below = [one.forward for one in attained] or [nothing]
+    with ctx.workprec(BITS + _bits_for(profile)):
+        low = float_below(_largest_difference(mu, profile))
+        high = min([float_above(_largest_difference(mu, one)) for one in below])
+    return Enclosure(lower=min(max(low, 0.0), 1.0), upper=min(max(high, 0.0), 1.0))
+
+
+def _largest_difference(mu: float, profile: Profile) -> arb:
+    largest = arb(0)
+    for epsilon, delta in profile.points():
+        whole = arb(1) if math.isinf(mu) else arb(0)
+        if 0.0 < mu < math.inf:
+            whole = gaussian_delta(arb(epsilon), arb(mu))
+        largest = largest.max((whole - delta) / (1 + arb(epsilon).exp()))
+    return largest
+
+
+def _bits_for(profile: Profile) -> int:
+    """Bits that differences of deltas lose."""
+    last = min([delta for delta in profile.deltas if delta > 0.0], default=1.0)
+    return math.ceil(-math.log2(last)) + math.ceil(profile.epsilons[-1] / math.log(2.0))
+
+
+def _refuted(attained: Profile, smallest: float, ceiling: float) -> float:
+    """A mu whose delta is below what is attained at a point: searched in floats, then proven."""
+    points = [(e, d) for e, d in attained.points() if d > smallest]
+    if not points:
+        return 0.0
+    epsilons = np.array([e for e, _ in points])
+    logs = np.log(np.array([d for _, d in points]))
+
+    def excess(mu: float) -> int | None:
+        """The point at which delta_mu is below by most, if it is at any."""
+        gaps = logs - log_delta(epsilons, 1.0 / mu)
+        gaps = np.where(np.isnan(gaps), -np.inf, gaps)
+        best = int(np.argmax(gaps))
+        return best if gaps[best] > 0.0 else None
+
+    low, high = 0.0, min(2.0 * ceiling, _LARGEST_MU)
+    start = high
+    while start > 1e-12 and excess(start) is None:
+        high, start = start, 0.5 * start
+    low = start
+    if excess(low) is None:
+        return 0.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) is not None else (low, middle)
+    place = excess(low)
+    assert place is not None
+    epsilon, delta = points[place]
+    for slack in (1e-12, 1e-9, 1e-6, 1e-3):
+        mu = low * (1.0 - slack)
+        with ctx.workprec(BITS + _bits_for(attained)):
+            if gaussian_delta(arb(epsilon), arb(mu)) < delta:
+                return mu
+    return 0.0
+
+
+def _of_gaussians(
+    mu: Enclosure, smallest: float, adjacency: Adjacency, assumptions: tuple[str, ...]
+) -> GaussianDP:
+    """The event is itself a pair of Gaussians."""
+    low, high = arb(mu.lower), arb(mu.upper)
+    with ctx.workprec(BITS):
+        # Both curves are Gaussian, so that the difference is largest at epsilon = 0 up to rounding.
+        off = float_above((high - low) * 0.4)
+        # delta(epsilon) <= P(N(0, 1) > epsilon / mu - mu / 2) <= e^(-x^2 / 2) with this argument x.
+        x = (-2 * arb(smallest).log()).sqrt()
+        reach = float_above(high * (high / 2 + x))
+    return GaussianDP(
+        mu=mu.upper,
+        lower=mu.lower,
+        regret=Enclosure(lower=0.0, upper=off),
+        smallest_delta=smallest,
+        largest_epsilon=reach,
+        everywhere=mu.upper,
+        adjacency=adjacency,
+        assumptions=assumptions,
+    )
+
+
+__all__ = ["GaussianDP", "gdp", "regret", "smallest_mu"]
