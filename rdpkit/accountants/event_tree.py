@@ -209,8 +209,8 @@ class UpperBounds:
     def _of_parallel(self, event: Parallel, adjacency: Adjacency, at: _Evaluation) -> Array:
         """The largest divergence of a part, or of two parts between which a record moves."""
         if not event.record_may_move(adjacency):
-            inside = event.inside(adjacency)
-            stays = [self._value(part, inside, at) for part in event.events]
+            relation = event.inside(adjacency)
+            stays = [self._value(part, relation, at) for part in event.events]
             return np.asarray(np.maximum.reduce(stays))
         ends = np.stack([self._value(part, _BOTH_ENDS, at) for part in event.events])
         ends.sort(axis=0)
@@ -344,8 +344,8 @@ class UpperBounds:
         if isinstance(event, Parallel):
             event = self._needed(event, adjacency)
             if not event.record_may_move(adjacency):
-                inside = event.inside(adjacency)
-                return largest([self._ball(e, order, inside, known) for e in event.events])
+                relation = event.inside(adjacency)
+                return largest([self._ball(e, order, relation, known) for e in event.events])
             ends = [self._ball(e, order, _BOTH_ENDS, known) for e in event.events]
             moved = [ends[i] + ends[j] for i in range(len(ends)) for j in range(i)]
             enough = max(float(ball.mid()) for ball in moved)
@@ -411,10 +411,10 @@ class UpperBounds:
         elif isinstance(event, Parallel):
             parts = self._needed(event, adjacency).events
             total = float(self._value(event, adjacency, at)[0])
-            inside = event.inside(adjacency)
+            relation = event.inside(adjacency)
             for part in parts:
-                if float(self._value(part, inside, at)[0]) == total:
-                    self._collect(part, inside, at, found)
+                if float(self._value(part, relation, at)[0]) == total:
+                    self._collect(part, relation, at, found)
                     return
             ranked = sorted(parts, key=lambda one: float(self._value(one, _BOTH_ENDS, at)[0]))
             for part in ranked[-2:]:

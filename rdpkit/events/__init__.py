@@ -24,7 +24,9 @@ from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
 from rdpkit.events.stated.zero_concentrated import ZeroConcentrated
 from rdpkit.events.training.dpsgd import DPSGD
+from rdpkit.events.training.matrix_factorization import MatrixFactorization
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
+from rdpkit.events.training.tree_aggregation import TreeAggregation
 
 _OWN: tuple[type[Event], ...] = (
     Gaussian,
@@ -47,6 +49,8 @@ _OWN: tuple[type[Event], ...] = (
     RegularisedSynthesis,
     DPSGD,
     ShuffledGaussian,
+    TreeAggregation,
+    MatrixFactorization,
 )
 
 
@@ -135,6 +139,7 @@ __all__ = [
     "FixedSizeSampledGaussian",
     "Gaussian",
     "GaussianSynthesis",
+    "MatrixFactorization",
     "Parallel",
     "Parameter",
     "PoissonSampled",
@@ -143,6 +148,7 @@ __all__ = [
     "RepeatAndSelect",
     "Repeated",
     "ShuffledGaussian",
+    "TreeAggregation",
     "ZeroConcentrated",
     "check_given_parameters",
     "event_from_parameters",

@@ -8,6 +8,7 @@ import math
 from click.testing import CliRunner
 
 from rdpkit.cli import main
+from rdpkit.events import MECHANISMS
 
 ADD = ["--adjacency", "add_or_remove_one"]
 GAUSSIAN = ["gaussian", "--noise-std", "5", "--record-norm", "1"]
@@ -88,6 +89,14 @@ EVENTS = {
         "steps": 50,
         "sampling": "fixed-size",
     },
+    "tree_aggregation": {"noise_std": 9.0, "record_norm": 1.0, "steps": [100, 20]},
+    "matrix_factorization": {
+        "noise_std": 9.0,
+        "record_norm": 1.0,
+        "steps": 100,
+        "coefficients": [1.0, 0.5],
+        "min_separation": 10,
+    },
     "shuffled_gaussian": {
         "noise_std": 4.0,
         "record_norm": 1.0,
@@ -95,6 +104,12 @@ EVENTS = {
         "dataset_size": 1000,
     },
 }
+
+
+def under(name):
+    """Add-or-remove-one as an option, or another relation if the mechanism does not know it."""
+    known = [adjacency.value for adjacency in MECHANISMS[name].adjacencies]
+    return ADD if ADD[1] in known else ["--adjacency", known[-1]]
 
 
 def run(*arguments):

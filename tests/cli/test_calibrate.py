@@ -6,7 +6,7 @@ import pytest
 
 import rdpkit
 from rdpkit.events import MECHANISMS, event_from_parameters
-from tests.cli.commands import ADD, EVENTS, answer, run
+from tests.cli.commands import ADD, EVENTS, answer, run, under
 
 TARGET = ["--target-epsilon", "1", "--delta", "1e-5"]
 # Certified loss distributions take fifteen times as long; a test of what is printed asks for them.
@@ -26,7 +26,8 @@ def options(name, without=()):
 
 def first_parameter(name):
     """The parameter of a mechanism that is calibrated first: its noise, where it has one."""
-    extra = {"adjacency": "add_or_remove_one"} if "custom" in name else {}
+    stated = "custom" in name or name == "zero_concentrated"
+    extra = {"adjacency": "add_or_remove_one"} if stated else {}
     rules = event_from_parameters(name, {**EVENTS[name], **extra}).free_parameters()
     known = sorted(rules, key=lambda key: (rules[key].private <= 0, "feature" not in key, key))
     return known[0] if known else None
@@ -35,7 +36,7 @@ def first_parameter(name):
 @pytest.mark.parametrize("name", [name for name in EVENTS if first_parameter(name)])
 def test_what_is_calibrated_may_be_left_out(name):
     parameter = first_parameter(name)
-    ask = ["--parameter", parameter, *TARGET, *ADD, *QUICK]
+    ask = ["--parameter", parameter, *TARGET, *under(name), *QUICK]
     given = answer("calibrate", *options(name), *ask)
     left_out = [parameter] if parameter not in ("class_sizes",) else []
     found = answer("calibrate", *options(name, left_out), *ask)

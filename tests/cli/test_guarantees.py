@@ -9,7 +9,7 @@ import pytest
 
 import rdpkit
 from rdpkit.events import MECHANISMS, parameters_of
-from tests.cli.commands import ADD, EVENTS, GAUSSIAN, answer, options, run
+from tests.cli.commands import ADD, EVENTS, GAUSSIAN, answer, options, run, under
 
 QUESTIONS = {"epsilon": ["--delta", "1e-5"], "delta": ["--epsilon", "1"]}
 TABLE = '{mechanism = "gaussian", noise_std = 5.0, record_norm = 1.0}'
@@ -40,15 +40,15 @@ def test_every_mechanism_has_a_command_or_is_made_of_others():
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_options_and_files_say_the_same(tmp_path, name, question):
-    by_options = answer(question, *options(name), *QUESTIONS[question], *ADD)
+    by_options = answer(question, *options(name), *QUESTIONS[question], *under(name))
     own = name in ("custom_rdp", "custom_profile", "zero_concentrated")
     extra = {"adjacency": "add_or_remove_one"} if own else {}
     path = write(tmp_path / "event.toml", name, **extra)
-    assert answer(question, path, *QUESTIONS[question], *ADD) == by_options
-    assert by_options["adjacency"] == "add_or_remove_one"
+    assert answer(question, path, *QUESTIONS[question], *under(name)) == by_options
+    assert by_options["adjacency"] == under(name)[1]
     assert by_options["kind"] == "upper"
     assert by_options.keys() >= {"bound", "epsilon", "delta", "assumptions", "notes"}
-    text = run(question, *options(name), *QUESTIONS[question], *ADD)
+    text = run(question, *options(name), *QUESTIONS[question], *under(name))
     assert text.exit_code == 0
     assert by_options["bound"] in text.output
     for assumption in by_options["assumptions"]:
@@ -57,7 +57,7 @@ def test_options_and_files_say_the_same(tmp_path, name, question):
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_compare_begins_with_what_is_published_and_has_the_best_bound(name):
-    question = [*options(name), "--delta", "1e-5", *ADD]
+    question = [*options(name), "--delta", "1e-5", *under(name)]
     bounds = answer("compare", *question)["bounds"]
     kinds = [bound["kind"] for bound in bounds]
     order = ["published", "upper", "lower"]

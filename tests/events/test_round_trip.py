@@ -105,6 +105,24 @@ SIMPLE = {
             "accumulation_steps": st.integers(1, 2),
         }
     ),
+    "tree_aggregation": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "record_norm": positive,
+            "steps": st.one_of(count, st.lists(count, min_size=1, max_size=3)),
+            "completed": st.booleans(),
+        }
+    ),
+    "matrix_factorization": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "record_norm": positive,
+            "steps": count,
+            "coefficients": st.lists(st.floats(0.1, 1.0), min_size=1, max_size=4),
+            "min_separation": st.integers(4, 10),
+            "sampling_probability": st.one_of(st.none(), st.floats(0.0, 1.0)),
+        }
+    ),
     "shuffled_gaussian": st.fixed_dictionaries(
         {
             "noise_std": positive,

@@ -12,7 +12,7 @@ from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.claims.schema import claims_schema
 from rdpkit.verification.cli.claims import claims
-from tests.cli.commands import EVENTS
+from tests.cli.commands import EVENTS, under
 
 ABOUT = ["--adjacency", "add_or_remove_one", "--delta", "1e-5"]
 GAUSSIAN = ["gaussian", "--set", "noise_std=5", "--set", "record_norm=1"]
@@ -73,7 +73,8 @@ def test_every_mechanism_that_options_describe(run, name):
             f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}",
         )
     ]
-    done = run("new", name, *given, *ABOUT, "--epsilon", "3.50", "-o", "x.toml")
+    about = [*under(name), *ABOUT[2:]]
+    done = run("new", name, *given, *about, "--epsilon", "3.50", "-o", "x.toml")
     assert done.exit_code == 0, done.output
     (claim,) = load_files(["x.toml"])
     assert claim.id == "x"
