@@ -22,8 +22,10 @@ _BUILT_IN = {
     "delta": "rdpkit.cli.guarantees",
     "dpsgd": "rdpkit.cli.dpsgd",
     "epsilon": "rdpkit.cli.guarantees",
+    "gdp": "rdpkit.cli.tradeoffs",
     "plan": "rdpkit.cli.plan",
     "sweep": "rdpkit.cli.sweep",
+    "tradeoff": "rdpkit.cli.tradeoffs",
 }
 
 

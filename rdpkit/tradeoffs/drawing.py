@@ -31,7 +31,8 @@ def draw(curve: TradeoffCurve, axes: Axes | None, *, logarithmic: bool) -> Axes:
     found = [curve.tpr(rate) for rate in rates.tolist()]
     low, high = np.array([one.lower for one in found]), np.array([one.upper for one in found])
     if curve.attained or curve.gaussian is not None:
-        _line(axes, rates, low, logarithmic, color=_ATTAINED, ls="--", label="an attack attains")
+        style = {"color": _ATTAINED, "ls": "--", "zorder": 3}
+        _line(axes, rates, low, logarithmic, **style, label="an attack attains")
     _line(axes, rates, high, logarithmic, color=_PROVEN, label="proven for every attack")
     mu = _mu(curve)
     if mu is not None:

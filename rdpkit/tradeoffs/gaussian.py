@@ -60,6 +60,8 @@ class GaussianDP:
         The neighbouring relation.
     assumptions : tuple of str
         What must hold, beyond the parameters.
+    notes : tuple of str
+        What a reader should know about how the number came about.
     """
 
     mu: float
@@ -70,6 +72,7 @@ class GaussianDP:
     everywhere: float
     adjacency: Adjacency
     assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if math.isnan(self.mu) or not 0.0 <= self.lower <= self.mu:
@@ -92,6 +95,7 @@ class GaussianDP:
             "everywhere": as_plain(self.everywhere),
             "adjacency": self.adjacency.value,
             "assumptions": list(self.assumptions),
+            "notes": list(self.notes),
         }
 
 
@@ -177,7 +181,21 @@ def gdp(
         everywhere=ceiling,
         adjacency=relation,
         assumptions=event.assumptions(),
+        notes=_notes(seen, smallest, ceiling, bool(attained)),
     )
+
+
+def _notes(profile: Profile, smallest: float, ceiling: float, attained: bool) -> tuple[str, ...]:
+    found = []
+    last = profile.deltas[-1]
+    if last > smallest and math.isinf(ceiling):
+        found.append(
+            f"losses may be infinite: delta is not known to be below {last:.3g} at any epsilon, so "
+            "that there is a mu only for a smallest delta that is larger"
+        )
+    if not attained:
+        found.append("no pair of data sets is known, so that there is no lower bound")
+    return tuple(found)
 
 
 def smallest_mu(profile: Profile) -> float:

@@ -104,6 +104,7 @@ class TestOtherEvents:
         assert found.mu == pytest.approx(1.2320370, rel=1e-5)
         assert found.everywhere == math.inf
 
+    @pytest.mark.slow
     def test_renyi_divergences(self):
         event = rdpkit.CustomRdp(
             orders=[1.5, 2.0, 4.0, 8.0, 32.0, 128.0],

@@ -1,0 +1,82 @@
+"""``tradeoff`` and ``gdp``: what an attack achieves, in words, in JSON, in columns, and drawn."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from scipy.stats import norm
+
+import rdpkit
+from tests.cli.commands import ADD, EVENTS, GAUSSIAN, answer, options, run
+
+POISSON = options("poisson_sampled_gaussian")
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian", "poisson_sampled_gaussian", "custom_profile", "dpcda"]
+)
+def test_every_kind_of_event_has_an_answer(name):
+    found = answer("tradeoff", *options(name), *ADD, "--fpr", "0.01")
+    (row,) = found["curve"]
+    assert 0.01 <= row["tpr"][0] <= row["tpr"][1] <= 1.0
+    mu = answer("gdp", *options(name), *ADD)
+    assert EVENTS[name]
+    assert mu["enclosure"][0] <= (mu["mu"] if mu["mu"] != "inf" else float("inf"))
+
+
+def test_the_command_says_what_the_library_says():
+    event = rdpkit.Repeated(
+        event=rdpkit.PoissonSampledGaussian(
+            noise_std=2.0, record_norm=1.0, sampling_probability=0.01
+        ),
+        count=500,
+    )
+    adjacency = "add_or_remove_one"
+    found = answer("tradeoff", *POISSON, "--count", 500, *ADD, "--fpr", "0.01,1/4")
+    assert found == rdpkit.tradeoff(event, adjacency=adjacency).as_dict([0.01, 0.25])
+    mu = answer("gdp", *POISSON, "--count", 500, *ADD, "--smallest-delta", "1e-6")
+    assert mu == rdpkit.gdp(event, adjacency=adjacency, smallest_delta=1e-6).as_dict()
+
+
+def test_text():
+    text = run("tradeoff", *GAUSSIAN, *ADD, "--fpr", "0.01").output
+    tpr = norm.sf(norm.isf(0.01) - 0.2)
+    assert f"{tpr:.5f}"[:6] in text
+    assert "advantage  0.07966 at most" in text
+    text = run("gdp", *GAUSSIAN, *ADD).output
+    assert "mu          0.2001 (upper)" in text
+    assert "delta >= 1e-10" in text
+    text = run("gdp", *options("custom_profile"), *ADD).output
+    assert "no pair of data sets is known" in text
+
+
+def test_columns_and_files(tmp_path):
+    path = tmp_path / "curve.csv"
+    run("tradeoff", *GAUSSIAN, *ADD, "--fpr", "0.1,0.2", "-o", path)
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    assert [float(row["fpr"]) for row in rows] == [0.1, 0.2]
+    for row in rows:
+        low, high = float(row["tpr_attained"]), float(row["tpr_proven"])
+        assert low <= norm.sf(norm.isf(float(row["fpr"])) - 0.2) <= high
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_drawings_are_the_same_each_time(tmp_path, suffix):
+    files = [tmp_path / f"{k}.{suffix}" for k in "ab"]
+    for file in files:
+        assert run("tradeoff", *GAUSSIAN, *ADD, "--plot", file).exit_code == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_bad_input(tmp_path):
+    done = run("tradeoff", *GAUSSIAN, *ADD, "--plot", tmp_path / "curve.pdf")
+    assert done.exit_code == 2
+    assert "Expected --plot to be an SVG or PNG file" in done.output
+    done = run("tradeoff", *GAUSSIAN, *ADD, "--fpr", "2")
+    assert done.exit_code == 2
+    assert "Expected fpr in [0, 1], got 2.0." in done.output
+    done = run("gdp", *GAUSSIAN, *ADD, "--smallest-delta", "0")
+    assert done.exit_code == 2
+    assert "Expected smallest_delta in (0, 1), got 0.0." in done.output
