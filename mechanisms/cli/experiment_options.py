@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdpkit.cli.completion import names_of
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.text import as_json
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.runner import Runner
 
 _OPTIONS = (
-    click.argument("experiment", required=False),
+    click.argument(
+        "experiment",
+        required=False,
+        shell_complete=names_of(lambda _: shipped.names(), files=".toml"),
+    ),
     click.option("--list", "list_them", is_flag=True, help="List the experiments of the package."),
     click.option(
         "--data-dir",

@@ -14,11 +14,14 @@ from rdpkit import __version__
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from click.shell_completion import CompletionItem
+
 # Other distributions, and the upper layers of this one, register commands under this name.
 _ENTRY_POINTS = "rdpkit.commands"
 _BUILT_IN = {
     "calibrate": "rdpkit.cli.calibrate",
     "compare": "rdpkit.cli.guarantees",
+    "completion": "rdpkit.cli.completion",
     "delta": "rdpkit.cli.guarantees",
     "dpsgd": "rdpkit.cli.dpsgd",
     "epsilon": "rdpkit.cli.guarantees",
@@ -55,7 +58,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As in click, with the nearest name where there is no command of that name."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        unknown = args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None
+        if unknown and not ctx.resilient_parsing:
             from rdpkit._validate import did_you_mean  # noqa: PLC0415 - only for errors
 
             known = self.list_commands(ctx)
@@ -64,6 +68,15 @@ class Commands(click.Group):
                 f"The commands are {', '.join(known)}."
             )
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of commands, of which none is imported, and options."""
+        from rdpkit.cli.option_types import completions  # noqa: PLC0415 - only for shells
+
+        return [
+            *completions(self.list_commands(ctx), incomplete),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As in click, with errors in the form of this program."""

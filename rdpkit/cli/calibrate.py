@@ -11,6 +11,7 @@ from rdpkit._validate import no_such
 from rdpkit.calibration import Calibration, CalibrationError
 from rdpkit.calibration import calibrate as find
 from rdpkit.calibration.parameters import Value, stands_for
+from rdpkit.cli.completion import bounds_of_event, names_of, parameters_of_event
 from rdpkit.cli.event_commands import (
     COUNT,
     EventCommands,
@@ -140,6 +141,7 @@ def _shared_options() -> list[click.Option]:
             required=True,
             multiple=True,
             callback=_parameters,
+            shell_complete=names_of(parameters_of_event),
             metavar="NAME",
             help="What to choose: a parameter's name, or its path (event.noise_std, "
             "events[0].count). NAME,NAME keeps the ratio of the values given, and "
@@ -149,6 +151,7 @@ def _shared_options() -> list[click.Option]:
         delta_option(),
         click.Option(
             ["--bound"],
+            shell_complete=names_of(bounds_of_event),
             default="best",
             show_default=True,
             help="The theorem to use. best: the one that needs the least noise. best-rdp: Renyi "

@@ -84,6 +84,8 @@ class EventCommands(click.Group):
         if name not in MECHANISMS:
             return None
         if name not in self._mechanisms:
+            if ctx.resilient_parsing:
+                return None
             raise click.UsageError(self._refusal(name))
         own = self._with_count(self._event_options(MECHANISMS[name]))
         description = described(MECHANISMS[name])
@@ -96,7 +98,9 @@ class EventCommands(click.Group):
         """As in click, with an error that lists the mechanisms and suggests the nearest."""
         if args and mechanism_name(args[0]) in MECHANISMS:
             args = [dashed(args[0]), *args[1:]]
-        elif args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        elif ctx.resilient_parsing or not args or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        elif self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
             raise click.UsageError(
                 f"Expected EVENT to be a TOML file or one of {', '.join(known)}, "

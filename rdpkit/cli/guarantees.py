@@ -13,6 +13,7 @@ import click
 
 from rdpkit import analysis
 from rdpkit.cli.claimed import checked_claim, claim_lines, exit_if_refuted
+from rdpkit.cli.completion import bounds_of_event, names_of
 from rdpkit.cli.event_commands import EventCommands, event_of, made_of_events
 from rdpkit.cli.event_options import (
     WITH_OPTIONS,
@@ -31,6 +32,7 @@ from rdpkit.guarantee import Guarantee
 def _bound_option() -> click.Option:
     return click.Option(
         ["--bound"],
+        shell_complete=names_of(bounds_of_event),
         default=analysis.BEST,
         show_default=True,
         help="The theorem to use, by the id that 'rdpkit compare' shows. best: the one with the "

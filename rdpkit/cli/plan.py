@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rdpkit.calibration import UnreachableTargetError
+from rdpkit.cli.completion import bounds_of_event, names_of
 from rdpkit.cli.event_commands import EventCommands, with_adjacency
 from rdpkit.cli.event_options import (
     adjacency_option,
@@ -179,7 +180,11 @@ def _shared_options() -> list[click.Option]:
             help="For dpmix, how much the labels' ratio counts, in (0, 1).",
         ),
         click.Option(
-            ["--bound"], default="best", show_default=True, help="As for rdpkit calibrate."
+            ["--bound"],
+            shell_complete=names_of(bounds_of_event),
+            default="best",
+            show_default=True,
+            help="As for rdpkit calibrate.",
         ),
         format_choice("text", "json", "csv"),
     ]

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from rdpkit.adjacency import Adjacency
+from rdpkit.cli.completion import bounds_of_event, names_of
 from rdpkit.cli.event_commands import EventCommands, made_of_events
 from rdpkit.cli.event_options import (
     WITH_OPTIONS,
@@ -23,7 +24,7 @@ from rdpkit.cli.output import format_choice
 from rdpkit.cli.parameter_ranges import SYNTAX
 from rdpkit.cli.progress import new_threads_option, work_shown
 from rdpkit.cli.sweep_answers import Answer, Question, answers_to
-from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, columns_of
+from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, Source, columns_of
 from rdpkit.events import MECHANISMS, Event
 from rdpkit.formats import columns as files
 from rdpkit.formats.journal import Journal
@@ -43,14 +44,17 @@ def _axes(event_type: type[Event]) -> list[click.Option]:
         )
         for parameter, text in with_help(event_type)
     ]
-    count = click.Option(
+    return [*options, _count_option("1")]
+
+
+def _count_option(default: str | None) -> click.Option:
+    return click.Option(
         ["--count"],
         metavar="AXIS",
-        default="1",
+        default=default,
         show_default=True,
         help="How many times the event is released on the same data.",
     )
-    return [*options, count]
 
 
 def _vary_option() -> click.Option:
@@ -75,6 +79,7 @@ def _shared_options() -> list[click.Option]:
         ),
         click.Option(
             ["--bound"],
+            shell_complete=names_of(bounds_of_event),
             help="Answer row by row with this bound: best, best-rdp or an id. By default all rows "
             "of a sampled Gaussian are answered at once from Renyi divergences (mironov2019, "
             "swap-coupling or wang2019), and other events row by row with best-rdp.",
@@ -118,7 +123,11 @@ def _run(
         files.check_suffix(output)
     question_of = {name: values.pop(name) for name in ("bound", "conversion", "keep_going", "jobs")}
     question = Question(adjacency=Adjacency.parse(adjacency), **question_of)
-    kind = MechanismSource.of(source, adjacency) if source in MECHANISMS else FileSource.of(source)
+    kind: Source
+    if source in MECHANISMS:
+        kind = MechanismSource.of(source, adjacency)
+    else:
+        kind = FileSource.of(source, counted=values["count"] is not None)
     columns = columns_of(kind, {**given, **values}, table)
     height = len(columns["delta"])
     journal = None if output is None else _journal(output)
@@ -206,7 +215,7 @@ sweep = EventCommands(
     name="sweep",
     mechanisms=WITH_OPTIONS,
     event_options=_axes,
-    file_options=lambda: [_vary_option()],
+    file_options=lambda: [_vary_option(), _count_option(None)],
     shared_options=_shared_options,
     run=_run,
     refusal=lambda name: f"{made_of_events(name)} Name the numbers that vary with --vary.",

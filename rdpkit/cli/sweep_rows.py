@@ -102,20 +102,23 @@ class FileSource:
         The file.
     content : dict
         What it holds.
+    counted : bool
+        Whether ``--count`` says how often the event is released; otherwise the file does.
     """
 
     path: str
     content: dict[str, Any]
+    counted: bool = False
 
     @classmethod
-    def of(cls, path: str) -> FileSource:
+    def of(cls, path: str, *, counted: bool = False) -> FileSource:
         """The source for a file, which is read now."""
-        return cls(path, read_toml(path))
+        return cls(path, read_toml(path), counted)
 
     @property
     def own(self) -> tuple[str, ...]:
-        """A file says itself how often its event is repeated."""
-        return ("delta",)
+        """With ``--count`` a column says how often."""
+        return ("count", "delta") if self.counted else ("delta",)
 
     def grid(self, given: Mapping[str, Any]) -> Columns:
         """The values of every number that ``--vary`` names."""
@@ -127,11 +130,15 @@ class FileSource:
             self._place(self.content, path)
             read = numbers(f"--vary {path}", values)
             found[path] = [int(v) if v.is_integer() else v for v in read]
-        return found
+        if not self.counted:
+            return found
+        if "count" in found:
+            raise ValueError("Expected --count or --vary count=..., got both.")
+        return {**found, "count": integers("--count", given["count"])}
 
     def check_column(self, table: Path, column: str) -> None:
         """Columns are paths of numbers, and delta."""
-        if column != "delta":
+        if column not in self.own:
             try:
                 self._place(self.content, column)
             except ValueError as error:

@@ -15,6 +15,7 @@ import rdpkit
 from rdpkit.cli import main
 from rdpkit.cli import parameter_ranges as axes
 from rdpkit.formats import columns as tables
+from tests.cli.commands import ADD, GAUSSIAN, answer
 
 POISSON = [
     "sweep",
@@ -354,3 +355,21 @@ def test_a_file_of_somebody_else_is_no_unfinished_sweep(tmp_path):
     failed = run(*POISSON, *words, "-o", tmp_path / "out.csv", status=2)
     assert "out.csv.unfinished" in failed.stderr
     assert (tmp_path / "out.csv.unfinished").read_text() == "mine"
+
+
+def test_an_event_of_a_file_is_counted(tmp_path):
+    path = tmp_path / "event.toml"
+    path.write_text("mechanism = 'gaussian'\nnoise_std = 5.0\nrecord_norm = 1.0\n")
+    question = ["--delta", "1e-5", *ADD]
+    rows = answer("sweep", path, "--count", "1,10", *question)["rows"]
+    same = answer("sweep", *GAUSSIAN, "--count", "1,10", *question)["rows"]
+    assert [row["count"] for row in rows] == [1, 10]
+    assert [row["epsilon"] for row in rows] == [row["epsilon"] for row in same]
+    path.write_text(
+        "mechanism = 'repeated'\ncount = 2\n[event]\nmechanism = 'gaussian'\nnoise_std = 5.0\n"
+        "record_norm = 1.0\n"
+    )
+    twice = answer("sweep", path, "--count", "5", *question)["rows"]
+    assert twice[0]["epsilon"] == rows[1]["epsilon"]
+    both = run("sweep", path, "--count", "5", "--vary", "count=1,2", *question, status=2)
+    assert "Expected --count or --vary count=..., got both." in both.output

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rdpkit.cli.completion import names_of
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
@@ -48,6 +49,13 @@ def _output_options(command: Command) -> Command:
     return command
 
 
+def _ids(ctx: click.Context) -> list[str]:
+    """The claims of the files that were named, or of those that are shipped."""
+    # Words before an option that has no value yet are not parsed.
+    files = ctx.params.get("files") or [Path(word) for word in ctx.args]
+    return [claim.id for claim in load_files(files or shipped_files())]
+
+
 @click.command()
 @click.option(
     "--fail-on",
@@ -63,6 +71,7 @@ def _output_options(command: Command) -> Command:
 @click.option(
     "--explain",
     metavar="ID",
+    shell_complete=names_of(_ids),
     help="Show the whole chain for one claim: parameters, formulas, theorems, pair, assumptions.",
 )
 @audit_options

@@ -11,14 +11,15 @@ from typing import Any
 import click
 
 import rdpkit
-from rdpkit import Event, event_from_parameters
+from rdpkit import Event, Repeated, event_from_parameters
+from rdpkit.cli.event_commands import repeated
 from rdpkit.cli.event_options import MECHANISM, adjacency_option, event_options
-from rdpkit.cli.option_types import ADJACENCY
+from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.printed_precision import agrees
-from rdpkit.formats.records import did_you_mean
+from rdpkit.formats.records import as_plain, did_you_mean
 from rdpkit.formats.text import as_json, printable, rounded_up
 from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.reading import load_files, loads
@@ -45,7 +46,12 @@ def claims() -> None:
     type=ADJACENCY,
     help="The neighbouring relation; asked for if it is not given.",
 )
-@click.option("--delta", type=float, help="In (0, 1); asked for if it is not given.")
+@click.option("--delta", type=NUMBER, help="In (0, 1); asked for if it is not given.")
+@click.option(
+    "--count",
+    type=INTEGER,
+    help="How many times the event is released on the same data.  [default: 1]",
+)
 @click.option(
     "--epsilon",
     help="What you claim, with the digits that you print; by default the best upper bound that is "
@@ -60,6 +66,7 @@ def claims() -> None:
     help="The file.  [default: MECHANISM.claims.toml]",
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
+@format_option
 @one_line_errors
 def new(
     *,
@@ -67,11 +74,13 @@ def new(
     given: tuple[str, ...],
     adjacency: str | None,
     delta: float | None,
+    count: int | None,
     epsilon: str | None,
     identifier: str | None,
     source: str | None,
     output: Path | None,
     force: bool,
+    output_format: str,
 ) -> None:
     """Write a commented claims file about MECHANISM; what is not given is asked for.
 
@@ -89,7 +98,7 @@ def new(
     values = _values(mechanism, given, adjacency)
     if delta is None:
         delta = click.prompt("delta", type=float)
-    event = event_from_parameters(mechanism, values)
+    event = repeated(event_from_parameters(mechanism, values), count)
     best = rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
     if epsilon is None:
         if math.isinf(best.epsilon):
@@ -112,6 +121,10 @@ def new(
     # Nothing is written that could not be read again.
     loads(content, origin=str(path))
     write_whole(path, content.encode())
+    if output_format == "json":
+        claimed = {"file": str(path), "claimed_epsilon": as_plain(float(epsilon)), "delta": delta}
+        click.echo(as_json({**claimed, "upper": best.as_dict(), "is_best": is_best}))
+        return
     click.echo(f"{printable(str(path))}: epsilon {epsilon} at delta {delta:g}")
     click.echo(f"the best upper bound is {rounded_up(best.epsilon)}, by {best.bound}")
     if not is_best:
@@ -199,12 +212,16 @@ def _file(
     identifier: str,
     source: str,
 ) -> str:
+    inner = event.event if isinstance(event, Repeated) else event
     optional = [
         f"# {p.name} = ...  # {p.describe()}"
-        for p in parameters_of(type(event))
+        for p in parameters_of(type(inner))
         if p.name not in values
     ]
     given = [f"{name} = {_toml(value)}" for name, value in values.items()]
+    if isinstance(event, Repeated):
+        kind = f"mechanism = {_text(inner.mechanism)}"
+        given = [f"count = {event.count}", "", "[claim.parameters.event]", kind, *given]
     return _TEMPLATE.format(
         format=FORMAT,
         id=_text(identifier),

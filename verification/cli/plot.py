@@ -29,7 +29,7 @@ class _Figures(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As in click, with an error that lists the figures."""
-        if args and self.get_command(ctx, args[0]) is None:
+        if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             names = ", ".join(self.list_commands(ctx))
             raise BadInput(
                 f"Expected FIGURE to be one of {names}, got {args[0]!r}."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.adjacency import Adjacency
+from rdpkit.cli.completion import names_of
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import threads_option, work_shown
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # Options about one claim, which --zoo refuses because its mechanisms have claims of their own.
 _CLAIM_OPTIONS = {
     "event": "--event",
+    "count": "--count",
     "epsilon": "--epsilon",
     "delta": "--delta",
     "adjacency": "--adjacency",
@@ -88,8 +90,16 @@ def _default_of(option: Option) -> str:
     return f" [default: {default}]" if default else ""
 
 
+def _targets(ctx: click.Context) -> list[str]:
+    """The mechanisms of the library and of the zoo."""
+    from rdpkit.mechanisms.algorithms import mechanism_names  # noqa: PLC0415 - only for shells
+    from rdpkit.verification.blackbox.zoo import names  # noqa: PLC0415
+
+    return [*mechanism_names(), *names()]
+
+
 @click.command()
-@click.argument("targets", metavar="[TARGET]...", nargs=-1)
+@click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=names_of(_targets))
 @click.option("--zoo", is_flag=True, help="Verify all mechanisms of the zoo, and print the power.")
 @click.option("--list", "list_them", is_flag=True, help="List the mechanisms of the zoo.")
 @click.option(
@@ -98,6 +108,11 @@ def _default_of(option: Option) -> str:
     help="The claim: what is released, as for rdpkit epsilon, in a file or as a JSON object. With "
     "--delta or --epsilon, the guarantee that the event implies there is tested; with neither, its "
     "privacy profile.",
+)
+@click.option(
+    "--count",
+    type=INTEGER,
+    help="How many times TARGET releases the event on the same data, with --event.  [default: 1]",
 )
 @click.option("--epsilon", type=NUMBER, help="The claim, or a part of it; at least 0.")
 @click.option("--delta", type=NUMBER, help="The claim, or a part of it; in [0, 1).")
@@ -308,6 +323,7 @@ def _requests(
 ) -> list[VerificationRequest]:
     """The tests that the options ask for; they share the false-alarm rate."""
     # Imported where it is needed, so that help is printed at once.
+    from rdpkit import Repeated  # noqa: PLC0415
     from rdpkit.verification.evidence.requests import (  # noqa: PLC0415
         ClaimOptions,
         VerificationRequest,
@@ -315,9 +331,14 @@ def _requests(
     )
 
     word, adjacency = given["event"], given["adjacency"]
+    count = given["count"]
+    if word is None and count is not None:
+        raise ValueError("Expected --event with --count, which says how often it is released.")
+    event = None if word is None else event_option(word)
     claim = ClaimOptions(
-        event=None if word is None else event_option(word),
-        event_word=word or "",
+        event=event if event is None or count is None else Repeated(event=event, count=count),
+        # A command that repeats the test writes out what --count made of a file.
+        event_word=word if word is not None and count is None else "",
         epsilon=given["epsilon"],
         delta=given["delta"],
         adjacency=None if adjacency is None else Adjacency.parse(adjacency),

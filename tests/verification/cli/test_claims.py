@@ -151,3 +151,14 @@ def test_the_schema(run, tmp_path):
     assert json.loads(run("schema").stdout) == claims_schema()
     assert run("schema", "-o", "s.json").stdout == ""
     assert json.loads((tmp_path / "s.json").read_text()) == claims_schema()
+
+
+def test_an_event_that_is_repeated(run):
+    done = run("new", *GAUSSIAN, *ABOUT, "--count", "1e1", "--format", "json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["file"] == "gaussian.claims.toml"
+    (claim,) = load_files(["gaussian.claims.toml"])
+    assert (claim.mechanism, claim.event.count) == ("repeated", 10)
+    assert float(claim.epsilon) == found["claimed_epsilon"] >= found["upper"]["epsilon"]
+    assert audit_one(claim).soundness is Soundness.SOUND

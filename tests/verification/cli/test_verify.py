@@ -400,3 +400,20 @@ def test_help_loads_no_library_for_numbers(command):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (0, "")
     assert "--help" in done.stdout
+
+
+def test_an_event_that_is_released_several_times(folder):
+    quick = [*WORST, "--delta", "1e-3", "--samples", "2000", "--seed", "1", "--format", "json"]
+    done = invoke(f"{folder}:good", *quick, "--count", "4")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    once = json.loads(invoke(f"{folder}:good", *quick).stdout)
+    assert found["claim"].endswith("-DP of repeated, by pld-upper")
+    assert once["claim"].endswith("-DP of gaussian, by pld-upper")
+    assert '"mechanism": "repeated"' in found["replay"]
+
+
+def test_a_count_is_that_of_an_event(folder):
+    done = invoke(f"{folder}:good", *ADD, "--epsilon", "1", "--delta", "1e-3", "--count", "4")
+    assert done.exit_code == 2
+    assert "Expected --event with --count" in done.stderr
