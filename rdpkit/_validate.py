@@ -237,7 +237,7 @@ def by_name(**about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             try:
                 signature.bind(*args, **kwargs)
             except TypeError:
-                check_call(function.__name__, signature, args, kwargs, about)
+                raise wrong_call(function.__name__, signature, args, kwargs, about) from None
             return function(*args, **kwargs)
 
         return wrapped
@@ -245,14 +245,14 @@ def by_name(**about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def check_call(
+def wrong_call(
     name: str,
     signature: inspect.Signature,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     about: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Check the arguments of a call against a signature.
+) -> TypeError:
+    """The error about a call whose arguments do not fit a signature: one line that names them.
 
     Parameters
     ----------
@@ -265,17 +265,7 @@ def check_call(
     about : mapping of str to str
         What else to say where the argument of that name is missing.
 
-    Raises
-    ------
-    TypeError
-        If they do not fit; the message is one line that names the arguments.
     """
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError:
-        pass
-    else:
-        return
     parameters = signature.parameters.values()
     first = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     required = [p.name for p in parameters if p.default is p.empty]
@@ -284,16 +274,16 @@ def check_call(
     usage = f"{name}({shown})" + (f"; optional: {', '.join(optional)}" if optional else "")
     if len(args) > len(first):
         which = "all arguments but the first" if first else "its arguments"
-        raise TypeError(f"{name}() takes {which} by name: {usage}.")
+        return TypeError(f"{name}() takes {which} by name: {usage}.")
     for key in kwargs:
         if key not in signature.parameters:
             hint = did_you_mean(key, signature.parameters)
-            raise TypeError(f"{name}() has no argument {key!r}.{hint} It is called as {usage}.")
+            return TypeError(f"{name}() has no argument {key!r}.{hint} It is called as {usage}.")
     missing = [one for one in required if one not in kwargs and one not in first[: len(args)]]
     if not missing:
-        raise TypeError(f"{name}() got {first[0]!r} twice; it is called as {usage}.")
+        return TypeError(f"{name}() got {first[0]!r} twice; it is called as {usage}.")
     words = [about[one] for one in missing if one in about]
     if len(missing) > len(words):
         words.insert(0, f"it is called as {usage}")
     needed = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
-    raise TypeError(f"{name}() needs {needed}: {'. '.join(words)}.")
+    return TypeError(f"{name}() needs {needed}: {'. '.join(words)}.")

@@ -57,7 +57,11 @@ class Event:
         """Check that the parameters are named, and which they are."""
         # Copies are made without parameters.
         if args or kwargs:
-            _validate.check_call(cls.__name__, _signature(cls.__init__), args, kwargs)
+            signature = _signature(cls.__init__)
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError:
+                raise _validate.wrong_call(cls.__name__, signature, args, kwargs) from None
         return object.__new__(cls)
 
     def __mul__(self, count: Any) -> Event:
