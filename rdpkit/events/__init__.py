@@ -25,8 +25,10 @@ from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
 from rdpkit.events.stated.zero_concentrated import ZeroConcentrated
 from rdpkit.events.training.dpsgd import DPSGD
 from rdpkit.events.training.matrix_factorization import MatrixFactorization
+from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGaussian
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.tree_aggregation import TreeAggregation
+from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
 
 _OWN: tuple[type[Event], ...] = (
     Gaussian,
@@ -51,6 +53,8 @@ _OWN: tuple[type[Event], ...] = (
     ShuffledGaussian,
     TreeAggregation,
     MatrixFactorization,
+    RandomAllocationGaussian,
+    TruncatedPoissonGaussian,
 )
 
 
@@ -144,11 +148,13 @@ __all__ = [
     "Parameter",
     "PoissonSampled",
     "PoissonSampledGaussian",
+    "RandomAllocationGaussian",
     "RegularisedSynthesis",
     "RepeatAndSelect",
     "Repeated",
     "ShuffledGaussian",
     "TreeAggregation",
+    "TruncatedPoissonGaussian",
     "ZeroConcentrated",
     "check_given_parameters",
     "event_from_parameters",

@@ -9,7 +9,7 @@ what it is with the two data sets exchanged (``reversed``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 Side = Literal["removed", "added"]
 
@@ -231,8 +231,91 @@ class StatedPair(SymmetricPair):
     delta: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocatedPair:
+    """The mean of t Gaussians, each moved by 1 along its own axis, against the Gaussian at 0.
+
+    It is what a record leaks that is in one of t batches, which one at random.
+
+    Parameters
+    ----------
+    kind : {"removed", "added"}
+        "removed": the mixture is the first member. "added": it is the second.
+    noise_multiplier : float
+        Standard deviation of every Gaussian on every axis, perhaps with a few roundings; above 0.
+    batches : int
+        t, at least 2.
+    """
+
+    is_a_pair: ClassVar[bool] = True
+
+    kind: Side
+    noise_multiplier: float
+    batches: int
+
+    def reversed(self) -> AllocatedPair:
+        """The two members exchanged."""
+        return replace(self, kind=_other(self.kind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledMaximum:
+    """The largest of k noisy sums of shuffled batches, one of which has a record more.
+
+    With probability ``presence`` one of k independent Gaussians is centred at 2, or, for the second
+    member, at 1; all others are at 0. Otherwise all are at 0. What is seen is the largest.
+
+    Parameters
+    ----------
+    kind : {"removed", "added"}
+        "added": the members are exchanged.
+    noise_multiplier : float
+        Standard deviation of the Gaussians, perhaps with a few roundings; above 0.
+    batches : int
+        k, at least 1.
+    presence : float
+        In (0, 1], perhaps with a few roundings.
+    """
+
+    is_a_pair: ClassVar[bool] = True
+
+    kind: Side
+    noise_multiplier: float
+    batches: int
+    presence: float
+
+    def reversed(self) -> ShuffledMaximum:
+        """The two members exchanged."""
+        return replace(self, kind=_other(self.kind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchedPair:
+    """One of several pairs, chosen at random, and it is seen which.
+
+    Parameters
+    ----------
+    branches : tuple
+        Steps of :mod:`rdpkit.events.losses`, or pairs of this module.
+    weights : tuple of float
+        Upper bounds on the probabilities of the branches.
+    """
+
+    is_a_pair: ClassVar[bool] = False
+
+    branches: tuple[Any, ...]
+    weights: tuple[float, ...]
+
+    def reversed(self) -> BranchedPair:
+        """Every pair with its members exchanged."""
+        return replace(self, branches=tuple(branch.reversed() for branch in self.branches))
+
+
 Pair = (
-    LaplacePair
+    AllocatedPair
+    | BranchedPair
+    | ShuffledMaximum
+    | LaplacePair
     | DiscreteLaplacePair
     | DiscreteGaussianPair
     | ResponsePair
@@ -252,7 +335,9 @@ def _other(side: Side) -> Side:
 
 
 __all__ = [
+    "AllocatedPair",
     "BoundedRange",
+    "BranchedPair",
     "DiscreteGaussianPair",
     "DiscreteLaplacePair",
     "GaussianMixturePair",
@@ -262,6 +347,7 @@ __all__ = [
     "ResponsePair",
     "SampledPair",
     "SampledReplacement",
+    "ShuffledMaximum",
     "Side",
     "StatedPair",
     "SymmetricPair",

@@ -97,6 +97,14 @@ EVENTS = {
         "coefficients": [1.0, 0.5],
         "min_separation": 10,
     },
+    "random_allocation_gaussian": {"noise_std": 2.0, "record_norm": 1.0, "batches": 20},
+    "truncated_poisson_gaussian": {
+        "noise_std": 2.0,
+        "record_norm": 1.0,
+        "sampling_probability": 0.01,
+        "max_batch_size": 15,
+        "population_size": 1000,
+    },
     "shuffled_gaussian": {
         "noise_std": 4.0,
         "record_norm": 1.0,

@@ -78,8 +78,11 @@ def test_a_claim_gets_a_verdict(claim, verdict, status):
     assert f"is {verdict}" in " ".join(found.output.split())
 
 
-def test_shuffled_batches_refute_no_claim_without_a_pair():
+def test_a_claim_for_poisson_samples_is_refuted_if_batches_are_shuffled():
     found = run(*BASIC, *NOISE, "--sampling", "shuffle", "--claimed-epsilon", "0.9")
+    assert found.exit_code == 1
+    assert "refuted" in found.output
+    found = run(*BASIC, *NOISE, "--sampling", "shuffle", "--claimed-epsilon", "20")
     assert found.exit_code == 0
     assert "unproven" in found.output
 

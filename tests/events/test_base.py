@@ -106,7 +106,8 @@ EXAMPLES = {
         "batch_size": 256,
         "epochs": None,
         "steps": 100,
-        "sampling": "shuffle",
+        "sampling": "truncated-poisson",
+        "max_batch_size": 300,
         "microbatch_size": 1,
         "accumulation_steps": 1,
     },
@@ -128,6 +129,20 @@ EXAMPLES = {
         "sampling_probability": None,
         "record_diameter": 1.5,
     },
+    "random_allocation_gaussian": {
+        "noise_std": 4.0,
+        "record_norm": 1.0,
+        "batches": 10,
+        "record_diameter": 1.5,
+    },
+    "truncated_poisson_gaussian": {
+        "noise_std": 4.0,
+        "record_norm": 1.0,
+        "sampling_probability": 0.1,
+        "max_batch_size": 15,
+        "population_size": 100,
+        "record_diameter": 1.5,
+    },
     "shuffled_gaussian": {
         "noise_std": 4.0,
         "record_norm": 1.0,
@@ -136,8 +151,9 @@ EXAMPLES = {
         "record_diameter": 1.5,
     },
 }
+# Parameters that cannot be left out, or given, without others.
 ALTERNATIVES = {
-    "dpsgd": {"epochs", "steps"},
+    "dpsgd": {"epochs", "steps", "sampling", "max_batch_size"},
     "matrix_factorization": {"coefficients", "matrix"},
 }
 SIGNED = {"coefficients", "matrix"}

@@ -123,6 +123,18 @@ SIMPLE = {
             "sampling_probability": st.one_of(st.none(), st.floats(0.0, 1.0)),
         }
     ),
+    "random_allocation_gaussian": st.fixed_dictionaries(
+        {"noise_std": positive, "record_norm": positive, "batches": st.integers(1, 10**5)}
+    ),
+    "truncated_poisson_gaussian": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "record_norm": positive,
+            "sampling_probability": st.floats(0, 1),
+            "max_batch_size": st.integers(1, 1000),
+            "population_size": st.integers(1, 10**6),
+        }
+    ),
     "shuffled_gaussian": st.fixed_dictionaries(
         {
             "noise_std": positive,

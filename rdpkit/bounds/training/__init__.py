@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from rdpkit.bounds.base import RdpBound
-from rdpkit.bounds.training import correlated_noise, shuffled
+from rdpkit.bounds.training import (
+    correlated_noise,
+    random_allocation,
+    shuffled,
+    truncated_poisson,
+)
 
-BOUNDS: tuple[RdpBound, ...] = (shuffled.BOUND, correlated_noise.TREE, correlated_noise.MATRIX)
+BOUNDS: tuple[RdpBound, ...] = (
+    shuffled.BOUND,
+    random_allocation.BOUND,
+    truncated_poisson.BOUND,
+    correlated_noise.TREE,
+    correlated_noise.MATRIX,
+)

@@ -3,7 +3,8 @@ r"""Shuffled batches: a record is in one batch of an epoch, and another may take
 Guarantee
 ---------
 The divergence between what one epoch releases on two neighbours is at most that of one Gaussian
-whose means are a record's diameter apart, under add-or-remove-one and under replace-one.
+whose means are a record's diameter apart under add-or-remove-one and replace-one, and a record's
+norm apart under zero-out.
 
 Assumes
 -------
@@ -34,7 +35,7 @@ BOUND = RdpBound(
     source="rdpkit, theory page 'How batches are made'",
     kind=Kind.UPPER,
     event_type=ShuffledGaussian,
-    adjacencies=(Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE),
+    adjacencies=tuple(Adjacency),
     order_range=every_order,
     rdp=of_event(rdp, _arguments),
     ball=of_event(ball, _arguments),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
@@ -15,10 +15,14 @@ from rdpkit.events.composition import Repeated
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, integer, number
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGaussian
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
+from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
 
-Sampling = Literal["poisson", "fixed-size", "shuffle"]
-SAMPLINGS: tuple[str, ...] = ("poisson", "fixed-size", "shuffle")
+Sampling = Literal["poisson", "fixed-size", "shuffle", "truncated-poisson", "random-allocation"]
+SAMPLINGS: tuple[str, ...] = get_args(Sampling)
+
+_IN_EPOCHS = ("shuffle", "random-allocation")
 
 _SAMPLED = {
     "poisson": "every record joins each batch independently, with probability batch size / data "
@@ -26,6 +30,10 @@ _SAMPLED = {
     "fixed-size": "each batch is a fresh uniform sample of fixed size, without replacement",
     "shuffle": "records are shuffled before each epoch and cut into full batches; what is left "
     "over is not used in that epoch, and both neighbours have equally many full batches",
+    "truncated-poisson": "every record joins each batch independently, with probability batch size "
+    "/ data set size, and a batch above the largest size is cut to a uniformly random part of it",
+    "random-allocation": "in each epoch every record is put into one batch, uniformly and "
+    "independently of all others",
 }
 
 
@@ -51,10 +59,14 @@ class DPSGD(Event):
         epochs * dataset_size / batch_size steps, rounded up. Give epochs or steps.
     steps : int, optional
         Noisy updates, at least 1. Give epochs or steps.
-    sampling : {"poisson", "fixed-size", "shuffle"}
+    sampling : {"poisson", "fixed-size", "shuffle", "truncated-poisson", "random-allocation"}
         How batches are made. poisson: every example joins each batch independently. fixed-size: a
         fresh uniform sample without replacement. shuffle: a random order, cut into batches, anew in
-        each epoch. poisson is the default.
+        each epoch. truncated-poisson: as poisson, with batches cut at max_batch_size.
+        random-allocation: in each epoch every example is put into one batch, independently.
+        poisson is the default.
+    max_batch_size : int, optional
+        The largest batch for truncated-poisson, where it is needed; at least 1.
     microbatch_size : int
         Number of gradients that are averaged before clipping, by default 1: each is clipped on its
         own. With more, one example may turn a clipped average around, so that the sensitivity is
@@ -85,6 +97,7 @@ class DPSGD(Event):
     epochs: float | None = None
     steps: int | None = None
     sampling: Sampling = "poisson"
+    max_batch_size: int | None = None
     microbatch_size: int = 1
     accumulation_steps: int = 1
 
@@ -107,6 +120,14 @@ class DPSGD(Event):
                 f"epochs={self.epochs!r}."
             )
         _validate.choice("sampling", self.sampling, SAMPLINGS)
+        if self.sampling == "truncated-poisson":
+            _validate.integer("max_batch_size", self.max_batch_size)
+        elif self.max_batch_size is not None:
+            raise _validate.fail(
+                "max_batch_size",
+                "to be None without sampling='truncated-poisson'",
+                self.max_batch_size,
+            )
 
     @property
     def logical_batch(self) -> int:
@@ -124,8 +145,8 @@ class DPSGD(Event):
         if self.steps is not None:
             return self.steps
         assert self.epochs is not None
-        if self.sampling == "shuffle":
-            return self.passes * (self.dataset_size // self.logical_batch)
+        if self.sampling in _IN_EPOCHS:
+            return self.passes * self.batches
         return math.ceil(Fraction(self.epochs) * self.dataset_size / self.logical_batch)
 
     @property
@@ -134,7 +155,12 @@ class DPSGD(Event):
         if self.epochs is not None:
             return math.ceil(self.epochs)
         assert self.steps is not None
-        return math.ceil(Fraction(self.steps, self.dataset_size // self.logical_batch))
+        return math.ceil(Fraction(self.steps, self.batches))
+
+    @property
+    def batches(self) -> int:
+        """Number of batches in an epoch, rounded down."""
+        return self.dataset_size // self.logical_batch
 
     @property
     def record_norm(self) -> float:
@@ -143,33 +169,34 @@ class DPSGD(Event):
 
     def expand(self) -> Event:
         """What is released at each step, or in each epoch, and how often."""
-        norm = self.record_norm
-        if self.sampling == "poisson":
-            step: Event = PoissonSampledGaussian(
-                noise_std=self.noise_multiplier,
-                record_norm=norm,
-                sampling_probability=self.sampling_probability,
-                record_diameter=2.0,
-            )
-            return Repeated(event=step, count=self.updates)
-        if self.sampling == "fixed-size":
-            step = FixedSizeSampledGaussian(
-                noise_std=self.noise_multiplier,
-                record_norm=norm,
-                sample_size=self.logical_batch,
-                population_size=self.dataset_size,
-                release="sum",
-                record_diameter=2.0,
-            )
-            return Repeated(event=step, count=self.updates)
-        epoch = ShuffledGaussian(
-            noise_std=self.noise_multiplier,
-            record_norm=norm,
-            batch_size=self.logical_batch,
-            dataset_size=self.dataset_size,
-            record_diameter=2.0,
-        )
-        return Repeated(event=epoch, count=self.passes)
+        sums = {
+            "noise_std": self.noise_multiplier,
+            "record_norm": self.record_norm,
+            "record_diameter": 2.0,
+        }
+        q, batch, size = self.sampling_probability, self.logical_batch, self.dataset_size
+        made: Event
+        match self.sampling:
+            case "poisson":
+                made = PoissonSampledGaussian(**sums, sampling_probability=q)
+            case "fixed-size":
+                made = FixedSizeSampledGaussian(
+                    **sums, sample_size=batch, population_size=size, release="sum"
+                )
+            case "shuffle":
+                made = ShuffledGaussian(**sums, batch_size=batch, dataset_size=size)
+            case "truncated-poisson":
+                assert self.max_batch_size is not None
+                made = TruncatedPoissonGaussian(
+                    **sums,
+                    sampling_probability=q,
+                    max_batch_size=self.max_batch_size,
+                    population_size=size,
+                )
+            case "random-allocation":
+                made = RandomAllocationGaussian(**sums, batches=self.batches)
+        count = self.passes if self.sampling in _IN_EPOCHS else self.updates
+        return Repeated(event=made, count=count)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private; fewer steps are, too, and smaller batches at equal steps."""

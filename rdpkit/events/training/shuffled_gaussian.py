@@ -9,9 +9,11 @@ from typing import ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
+from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf, sampled_step
+from rdpkit.events.pairs import AllocatedPair, SampledPair, ShuffledMaximum
 
 _SHUFFLED = (
     "records are shuffled uniformly before each epoch and cut into full batches; what is left over "
@@ -58,6 +60,7 @@ class ShuffledGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "shuffled_gaussian"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float
     record_norm: float
@@ -76,24 +79,67 @@ class ShuffledGaussian(Event):
         """Number of full batches in an epoch."""
         return self.dataset_size // self.batch_size
 
+    @property
+    def swap_distance(self) -> float:
+        """How far two records are apart at most."""
+        return check_geometry(self.record_norm, self.record_diameter)
+
+    @property
+    def presence(self) -> float:
+        """The probability with which a record is in one of the batches of an epoch."""
+        return self.batches * self.batch_size / self.dataset_size
+
     def noise_multiplier(self, adjacency: Adjacency) -> float:
-        """Noise standard deviation over how far a swap moves the sum, under either relation."""
-        return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
+        """Noise standard deviation over how far the one sum moves that differs."""
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.REPLACE_ONE:
+                return self.noise_std / self.swap_distance
+            case Adjacency.ZERO_OUT:
+                return self.noise_std / self.record_norm
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private; the size of batches does not matter to the upper bound."""
         return {"noise_std": NOISE, **geometry(self.record_norm, self.record_diameter)}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """Two Gaussians as far apart as two records; no data sets are known to attain them."""
-        if attained:
-            raise NoLossDistributionError(
-                "No pair of data sets with a known loss distribution attains what shuffled batches "
-                "leak."
-            )
-        return sampled_step(
-            "replaced", noise_multiplier=self.noise_multiplier(adjacency), sampling_probability=1.0
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+        """Two Gaussians, as if it were known in which batch the record is.
+
+        What data sets attain: all records but one are on the other side of the origin, and the one
+        is in a batch at random. Under zero-out all others are at the origin, or the record and all
+        others are at opposite sides, and the largest sum is looked at.
+        """
+        z = self.noise_multiplier(adjacency)
+        if not attained:
+            return sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0)
+        allocated = self._allocated(z)
+        if adjacency is not Adjacency.ZERO_OUT or self.swap_distance < 2.0 * self.record_norm:
+            return allocated
+        largest = ShuffledMaximum(
+            kind="removed",
+            noise_multiplier=z,
+            batches=self.batches,
+            presence=self.presence,
         )
+        return OneOf(choices=(allocated, (largest,)))
+
+    def _allocated(self, z: float) -> Losses:
+        """One of the batches, at random, has a record more."""
+        if self.batches == 1:
+            return sampled_step("removed", noise_multiplier=z, sampling_probability=self.presence)
+        pair = AllocatedPair(kind="removed", noise_multiplier=z, batches=self.batches)
+        if self.presence == 1.0:
+            return (pair,)
+        return (SampledPair(kind="removed", pair=pair, sampling_probability=self.presence),)
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
+        """One record on one side of the origin, all others on the other side."""
+        if adjacency is Adjacency.ZERO_OUT:
+            raise NoLossDistributionError(
+                "No data sets are written out for shuffled batches under zero_out."
+            )
+        half = self.swap_distance / 2.0
+        rest = RecordGroup(count=self.dataset_size - 1, position=-half)
+        return one_record_changed(adjacency, changed=half, replacement=-half, rest=(rest,))
 
     def assumptions(self) -> tuple[str, ...]:
         """How batches are made."""

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.events.training.dpsgd import SAMPLINGS
 
 MNIST = {"noise_multiplier": 1.1, "dataset_size": 60000, "batch_size": 256}
 
@@ -52,7 +51,7 @@ def test_noise_is_relative_to_the_clipping_norm_under_both_relations():
         assert epsilon(event, adjacency) == pytest.approx(epsilon(gaussian), rel=1e-12)
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("sampling", ["poisson", "fixed-size", "shuffle"])
 def test_microbatches_double_the_sensitivity_of_add_or_remove(sampling):
     event = rdpkit.DPSGD(**MNIST, epochs=2, sampling=sampling, microbatch_size=4)
     doubled = rdpkit.DPSGD(**MNIST | {"noise_multiplier": 0.55}, epochs=2, sampling=sampling)
@@ -84,6 +83,42 @@ def test_a_shuffled_epoch_uses_every_example_once():
     assert rdpkit.DPSGD(**MNIST, steps=235, sampling="shuffle").passes == 2
 
 
+SCHEMES = [
+    {"sampling": "poisson"},
+    {"sampling": "fixed-size"},
+    {"sampling": "shuffle"},
+    {"sampling": "truncated-poisson", "max_batch_size": 300},
+    {"sampling": "random-allocation"},
+]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme["sampling"])
+@pytest.mark.parametrize("adjacency", list(rdpkit.Adjacency))
+def test_every_way_of_making_batches_has_both_bounds(scheme, adjacency):
+    event = rdpkit.DPSGD(**MNIST, epochs=3, **scheme)
+    lower = rdpkit.lower_bound(event, delta=1e-5, adjacency=adjacency)[0].epsilon
+    upper = epsilon(event, adjacency)
+    assert 0.3 < lower <= upper < 40.0
+    assert event.assumptions()
+
+
+def test_shuffled_epochs_refute_what_is_claimed_for_poisson_samples():
+    """Zero-out is the relation under which all of them have the same sensitivity."""
+    poisson = rdpkit.DPSGD(**MNIST, epochs=60)
+    shuffled = rdpkit.DPSGD(**MNIST, epochs=60, sampling="shuffle")
+    claim = epsilon(poisson, "zero_out")
+    assert claim == epsilon(poisson)
+    assert rdpkit.lower_bound(shuffled, delta=1e-5, adjacency="zero_out")[0] > 4.0 * claim
+
+
+def test_allocated_and_shuffled_epochs_have_whole_batches():
+    event = rdpkit.DPSGD(**MNIST, steps=235, sampling="random-allocation")
+    one = rdpkit.RandomAllocationGaussian(
+        noise_std=1.1, record_norm=1.0, batches=234, record_diameter=2.0
+    )
+    assert event.expand() == rdpkit.Repeated(event=one, count=2)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -95,6 +130,8 @@ def test_a_shuffled_epoch_uses_every_example_once():
         ({"epochs": 1, "accumulation_steps": 300}, "accumulated batch to be at most"),
         ({"epochs": 1, "noise_multiplier": 0}, "noise_multiplier to be a finite number > 0"),
         ({"epochs": 1, "sampling": "shuffled"}, "sampling to be one of .*did you mean"),
+        ({"epochs": 1, "max_batch_size": 300}, "max_batch_size to be None without"),
+        ({"epochs": 1, "sampling": "truncated-poisson"}, "max_batch_size to be an integer"),
         ({"epochs": 1, "microbatch_size": 0}, "microbatch_size to be an integer >= 1"),
     ],
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rdpkit.accountants.losses.kinds.allocated import ALLOCATED
 from rdpkit.accountants.losses.kinds.base import LossKind
 from rdpkit.accountants.losses.kinds.bounded_range import BOUNDED_RANGE
+from rdpkit.accountants.losses.kinds.branched import branched
 from rdpkit.accountants.losses.kinds.discrete_gaussian import DISCRETE_GAUSSIAN
 from rdpkit.accountants.losses.kinds.discrete_laplace import DISCRETE_LAPLACE
 from rdpkit.accountants.losses.kinds.gaussian_mixture import GAUSSIAN_MIXTURE
@@ -15,6 +17,7 @@ from rdpkit.accountants.losses.kinds.profile import PROFILE
 from rdpkit.accountants.losses.kinds.response import RESPONSE, STATED, TWO_OUTCOMES
 from rdpkit.accountants.losses.kinds.sampled import replacement, sampled
 from rdpkit.accountants.losses.kinds.sampled_gaussian import SAMPLED_GAUSSIAN
+from rdpkit.accountants.losses.kinds.shuffled_maximum import SHUFFLED_MAXIMUM
 from rdpkit.accountants.losses.steps import ProfileStep
 from rdpkit.events import pairs
 from rdpkit.events.losses import Step
@@ -37,6 +40,7 @@ def kind_of(step: Any) -> LossKind:
 _KINDS: Mapping[type[Any], LossKind] = {
     Step: SAMPLED_GAUSSIAN,
     ProfileStep: PROFILE,
+    pairs.AllocatedPair: ALLOCATED,
     pairs.LaplacePair: LAPLACE,
     pairs.OpposedLaplacePair: OPPOSED_LAPLACE,
     pairs.DiscreteLaplacePair: DISCRETE_LAPLACE,
@@ -47,6 +51,8 @@ _KINDS: Mapping[type[Any], LossKind] = {
     pairs.BoundedRange: BOUNDED_RANGE,
     pairs.GaussianMixturePair: GAUSSIAN_MIXTURE,
     pairs.SampledPair: sampled(kind_of),
+    pairs.BranchedPair: branched(kind_of),
+    pairs.ShuffledMaximum: SHUFFLED_MAXIMUM,
     pairs.SampledReplacement: replacement(kind_of),
 }
 

@@ -1,0 +1,141 @@
+r"""A record in one of t batches, at random: a mixture of t Gaussians against the one at 0.
+
+With L the ratio, the curve at l is E_Q (L - e^l)_+ and, the members exchanged, E_Q (1 - e^l L)_+.
+:mod:`rdpkit.accountants.losses.kinds.allocated_laws` gives distributions that lie above both.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+
+import numpy as np
+from flint import arb
+
+from rdpkit.accountants.losses.guide import Guide
+from rdpkit.accountants.losses.kinds.allocated_laws import law, statistic
+from rdpkit.accountants.losses.kinds.base import (
+    MARGIN,
+    Curve,
+    LossKind,
+    Tails,
+    largest_of,
+    normalised,
+)
+from rdpkit.events.pairs import AllocatedPair
+
+# Probabilities are rounded to multiples of 2^-600, so that sums of them are exact.
+_BITS = 600
+_LEAST = 1e-60
+
+
+def _noise(step: AllocatedPair, leaks_more: bool) -> float:
+    return step.noise_multiplier * (1.0 + (-MARGIN if leaks_more else MARGIN))
+
+
+@lru_cache(maxsize=16)
+def _sums(
+    noise_multiplier: float, batches: int, first: bool
+) -> tuple[list[float], list[int], list[int], float]:
+    """Values of S, and exact sums of both members' probabilities over all that leak more."""
+    found = law(noise_multiplier, batches, first=first)
+    ratios = found.ratios.tolist()
+    own, other = [], []
+    for value, mass in zip(ratios, found.masses.tolist(), strict=True):
+        exact = Fraction(mass) * 2**_BITS
+        own.append(math.ceil(exact))
+        ratio = Fraction(value) / batches
+        # The other member's probability counts against the divergence, so it is rounded down.
+        other.append(math.floor(own[-1] * (1 / ratio if first else ratio)) if value else 0)
+    if first:
+        sums = [[*list(accumulate(reversed(masses)))[::-1], 0] for masses in (own, other)]
+    else:
+        sums = [[0, *accumulate(masses)] for masses in (own, other)]
+    return ratios, sums[0], sums[1], found.rest
+
+
+def _above(step: AllocatedPair) -> Curve:
+    first = step.kind == "removed"
+    ratios, own, other, rest = _sums(_noise(step, True), step.batches, first)
+
+    def height(loss: arb) -> arb:
+        growth = loss.exp()
+        level = float(loss.mid()) if first else -float(loss.mid())
+        at = bisect_left(ratios, step.batches * math.exp(min(max(level, -700.0), 700.0)))
+        # The sum over all with a loss above l is the largest of the sums over all beyond a node.
+        near = range(max(at - 1, 0), min(at + 2, len(own)))
+        values = [arb(own[k]) - growth * arb(other[k]) for k in near]
+        return largest_of(values) / arb(2) ** _BITS + arb(rest)
+
+    return height
+
+
+def _below(step: AllocatedPair) -> Curve:
+    beyond = _tails(step)
+    found = statistic(_noise(step, False), step.batches)
+
+    def height(loss: arb) -> arb:
+        growth = loss.exp()
+        level = float(loss.mid()) * (1.0 if step.kind == "removed" else -1.0)
+        target = step.batches * math.exp(min(max(level, -700.0), 700.0))
+        middle = bisect_left(found.values.tolist(), target)
+        best = arb(0)
+        for k in range(max(middle - 8, 0), min(middle + 9, found.values.size)):
+            one, two = beyond(arb(float(found.values[k])))
+            if step.kind == "added":
+                one, two = 1 - one, 1 - two
+            value = arb((one - growth * two).lower())
+            best = best.max(value)
+        return arb(best.lower())
+
+    return height
+
+
+def _curve(step: AllocatedPair, leaks_more: bool) -> Curve:
+    return _above(step) if leaks_more else _below(step)
+
+
+def _tails(step: AllocatedPair) -> Tails:
+    found = statistic(_noise(step, False), step.batches)
+    values = found.values.tolist()
+    sides = []
+    for low, high in (found.first, found.second):
+        sides.append(
+            [arb(a).union(arb(b)) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        )
+    if step.kind == "added":
+        sides.reverse()
+
+    def beyond(place: arb) -> tuple[arb, arb]:
+        k = min(bisect_left(values, float(place.mid())), len(values) - 1)
+        return sides[0][k], sides[1][k]
+
+    return beyond
+
+
+def _guide(step: AllocatedPair, reach: float) -> Guide:
+    first = step.kind == "removed"
+    found = law(_noise(step, True), step.batches, first=first)
+    kept = (found.masses > _LEAST) & (found.ratios > 0.0)
+    ratios, masses = found.ratios[kept], found.masses[kept]
+    losses = np.log(ratios / step.batches)
+    if first:
+        return Guide(losses=losses, log_masses=normalised(np.log(masses)), places=ratios)
+    return Guide(
+        losses=-losses[::-1], log_masses=normalised(np.log(masses[::-1])), places=ratios[::-1]
+    )
+
+
+def _infinite(step: AllocatedPair) -> arb:
+    _, own, _, rest = _sums(_noise(step, True), step.batches, step.kind == "removed")
+    found = arb(rest)
+    if step.kind == "added":
+        # The node at 0 has an infinite loss.
+        found += arb(own[1]) / arb(2) ** _BITS
+    return found
+
+
+ALLOCATED = LossKind(curve=_curve, guide=_guide, tails=_tails, infinite=_infinite)

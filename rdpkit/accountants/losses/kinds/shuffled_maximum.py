@@ -1,0 +1,134 @@
+r"""The largest noisy sum of an epoch of shuffled batches (Chua et al. 2024, arXiv 2403.17673v1).
+
+In units of the noise, with a = 1/z, F the distribution function of N(0, 1), k batches and presence
+p, the largest is at most c with probabilities p F(c - 2a) F(c)^(k-1) + (1-p) F(c)^k, and the same
+with a in place of 2a. With p = 1 the ratio of the densities,
+
+    (e^(2ac - 2a^2) F(c) + (k-1) F(c - 2a)) / (e^(ac - a^2/2) F(c) + (k-1) F(c - a)),
+
+grows in c (theory page "How batches are made"), so that the divergence at l is attained beyond the
+point where it is e^l. The curve with p < 1 is at most p times this one plus (1-p) (1 - e^l)_+.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from flint import arb
+from scipy.special import log_ndtr
+
+from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.accountants.losses.kinds.base import (
+    Curve,
+    LossKind,
+    Tails,
+    moved,
+    moved_probability,
+    normalised,
+    reversed_curve,
+    upper_tail,
+)
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import ShuffledMaximum
+
+_POINTS, _LARGEST_SHIFT = 4000, 50.0
+
+
+def _distribution(x: arb) -> arb:
+    return 1 - upper_tail(x) if x > 0 else upper_tail(-x)
+
+
+def _beyond(c: arb, a: arb, batches: int, presence: arb) -> tuple[arb, arb]:
+    """Probabilities that the largest is above c, under both members."""
+    f = _distribution(c)
+    rest = f ** (batches - 1)
+    first, second = (presence * _distribution(c - m * a) + (1 - presence) * f for m in (2, 1))
+    return 1 - rest * first, 1 - rest * second
+
+
+def _line(step: ShuffledMaximum, reach: float) -> tuple[Array, Array, Array]:
+    """Places, the logarithm of the ratio at each, and that of the first density, in floats."""
+    a, k = 1.0 / step.noise_multiplier, step.batches
+    if a > _LARGEST_SHIFT:
+        raise NoLossDistributionError(
+            "The largest of shuffled sums is computed for noise multipliers of at least "
+            f"{1.0 / _LARGEST_SHIFT:g}, got {step.noise_multiplier!r}."
+        )
+    far = math.sqrt(2.0 * reach) + 2.0
+    low = -far if k < 10 else -2.0
+    places = np.linspace(low, 2.0 * a + far, _POINTS)
+    logs = []
+    for m in (2.0, 1.0):
+        own = m * a * places - 0.5 * (m * a) ** 2 + log_ndtr(places)
+        others = math.log(max(k - 1, 1e-300)) + log_ndtr(places - m * a)
+        present = np.logaddexp(own, others) + math.log(step.presence)
+        absent = math.log(max(k * (1.0 - step.presence), 1e-300)) + log_ndtr(places)
+        logs.append(np.logaddexp(present, absent))
+    base = -0.5 * places**2 + (k - 2) * log_ndtr(places)
+    return places, np.maximum.accumulate(logs[0] - logs[1]), base + logs[0]
+
+
+def _curve(step: ShuffledMaximum, leaks_more: bool) -> Curve:
+    a = 1 / moved(step.noise_multiplier, not leaks_more)
+    presence = moved_probability(step.presence, leaks_more)
+    places, losses, _ = _line(step, 800.0)
+
+    def below(loss: arb) -> arb:
+        c = arb(float(np.interp(float(loss.mid()), losses, places)))
+        first, second = _beyond(c, a, step.batches, presence)
+        height = first - loss.exp() * second
+        return height.max(arb(0)).max(-loss.expm1())
+
+    def above(loss: arb) -> arb:
+        # Probabilities at the two ends of a cell that contains the best threshold.
+        k = int(np.clip(np.searchsorted(losses, float(loss.mid())), 1, places.size - 1))
+        low, high = k - 1, k
+        while low > 0 and not _log_ratio(arb(float(places[low])), a, step.batches) < loss:
+            low -= 1
+        while high < places.size - 1 and not (
+            _log_ratio(arb(float(places[high])), a, step.batches) > loss
+        ):
+            high += 1
+        first = _beyond(arb(float(places[low])), a, step.batches, arb(1))[0] if low else arb(1)
+        second = _beyond(arb(float(places[high])), a, step.batches, arb(1))[1]
+        if high == places.size - 1:
+            second = arb(0)
+        alone = (first - loss.exp() * second).min(arb(1))
+        return presence * alone + (1 - presence) * (-loss.expm1()).max(arb(0))
+
+    found = above if leaks_more else below
+    return found if step.kind == "removed" else reversed_curve(found)
+
+
+def _log_ratio(c: arb, a: arb, batches: int) -> arb:
+    """The logarithm of the ratio of the densities at c, for presence 1."""
+    f = _distribution(c)
+    first, second = (
+        (m * a * c - (m * a) ** 2 / 2).exp() * f + (batches - 1) * _distribution(c - m * a)
+        for m in (2, 1)
+    )
+    return (first / second).log()
+
+
+def _tails(step: ShuffledMaximum) -> Tails:
+    a = 1 / moved(step.noise_multiplier, True)
+    presence = moved_probability(step.presence, False)
+
+    def beyond(place: arb) -> tuple[arb, arb]:
+        first, second = _beyond(place, a, step.batches, presence)
+        return (first, second) if step.kind == "removed" else (second, first)
+
+    return beyond
+
+
+def _guide(step: ShuffledMaximum, reach: float) -> Guide:
+    places, losses, masses = _line(step, reach)
+    if step.kind == "removed":
+        return Guide(losses=losses, log_masses=normalised(masses), places=places)
+    return Guide(
+        losses=-losses[::-1], log_masses=normalised((masses - losses)[::-1]), places=places[::-1]
+    )
+
+
+SHUFFLED_MAXIMUM = LossKind(curve=_curve, guide=_guide, tails=_tails)

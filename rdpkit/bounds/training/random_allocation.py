@@ -1,0 +1,43 @@
+r"""Random allocation: as if it were known in which batch a record is.
+
+Guarantee
+---------
+The divergence between what one epoch releases on two neighbours is at most that of one Gaussian
+with a record's norm (its diameter, if a record is replaced) between the means. It is a valid bound
+and far from the best one: the loss distribution of the event is.
+
+Assumes
+-------
+Every record is allocated independently of all others.
+
+Source
+------
+Joint quasi-convexity: van Erven and Harremoes 2014, Theorem 13; rdpkit, theory page "How batches
+are made".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import Kind, RdpBound, every_order, of_event
+from rdpkit.bounds.gaussian import ball, rdp
+from rdpkit.events import RandomAllocationGaussian
+
+
+def _arguments(event: Any, adjacency: Adjacency) -> tuple[float]:
+    return (event.noise_multiplier(adjacency),)
+
+
+BOUND = RdpBound(
+    id="allocation-known",
+    title="One epoch of random allocation, the batch known",
+    source="van Erven and Harremoes 2014, Theorem 13; rdpkit, theory page 'How batches are made'",
+    kind=Kind.UPPER,
+    event_type=RandomAllocationGaussian,
+    adjacencies=tuple(Adjacency),
+    order_range=every_order,
+    rdp=of_event(rdp, _arguments),
+    ball=of_event(ball, _arguments),
+)

@@ -1,0 +1,189 @@
+"""One release of a noisy sum over a Poisson sample that is cut at a largest size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+from rdpkit.events.data_sets import NeighbouringDataSets
+from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
+from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.losses import Losses, Step, StepKind
+from rdpkit.events.pairs import BranchedPair
+from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.numerics.binomial import binomial_tail
+
+_CUT = (
+    "a Poisson sample that is too large is cut down to a uniformly random part of it, of the "
+    "largest size"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncatedPoissonGaussian(Event):
+    """The sum over a Poisson sample of limited size plus Gaussian noise, released once.
+
+    Released: the sum of x_i over a sample + N(0, noise_std^2 I). Each record joins with probability
+    ``sampling_probability``, independently of all others. If more than ``max_batch_size`` have
+    joined, so many of them are drawn uniformly, and the others are left out.
+
+    Parameters
+    ----------
+    noise_std : float
+        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
+    record_norm : float
+        Largest L2 norm of one record's vector, in the units of the sum; above 0.
+    sampling_probability : float
+        Probability with which each record joins, before the sample is cut; in [0, 1].
+    max_batch_size : int
+        The largest size of a sample; at least 1.
+    population_size : int
+        Number of records, in the larger of two neighbours; at least 1.
+    record_diameter : float, optional
+        Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
+        most 2 * record_norm, which is the default.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.TruncatedPoissonGaussian(
+    ...     noise_std=1.0, record_norm=1.0, sampling_probability=0.01, max_batch_size=150,
+    ...     population_size=10000
+    ... )
+    >>> steps = rdpkit.Repeated(event=event, count=1000)
+    >>> round(rdpkit.epsilon(steps, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    1.831
+    """
+
+    mechanism: ClassVar[str] = "truncated_poisson_gaussian"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+    noise_std: float
+    record_norm: float
+    sampling_probability: float
+    max_batch_size: int
+    population_size: int
+    record_diameter: float | None = None
+
+    def __post_init__(self) -> None:
+        _validate.attributes(
+            self,
+            noise_std=_validate.positive,
+            record_norm=_validate.positive,
+            sampling_probability=_validate.probability,
+            max_batch_size=_validate.integer,
+            population_size=_validate.integer,
+        )
+        check_geometry(self.record_norm, self.record_diameter)
+
+    @property
+    def overflow(self) -> tuple[float, float]:
+        """Bounds on the probability that all other records fill the sample."""
+        return binomial_tail(
+            self.population_size - 1, self.sampling_probability, self.max_batch_size
+        )
+
+    @property
+    def probability_if_full(self) -> float:
+        """The probability with which a record is drawn if all others fill the sample, at most.
+
+        With N others that joined it is q B E[1 / (N + 1) | N >= B]. Since q P(N = m) / (m + 1) is
+        P(K = m + 1) / n for K of n records, the mean is a quotient of two tails.
+        """
+        size, q = self.max_batch_size, self.sampling_probability
+        most = q * size / (size + 1)
+        low = self.overflow[0]
+        joined = binomial_tail(self.population_size, q, size + 1)[1]
+        if low > 0.0:
+            most = min(most, size / self.population_size * (joined / low))
+        return min(most * (1.0 + 8.0 * math.ulp(1.0)), 1.0)
+
+    def noise_multiplier(self, adjacency: Adjacency) -> float:
+        """Noise standard deviation over how far one record moves a sum that is not cut."""
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+                return self.noise_std / self.record_norm
+            case Adjacency.REPLACE_ONE:
+                return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
+
+    @property
+    def swap_noise_multiplier(self) -> float:
+        """Noise standard deviation over how far apart two records are, or a record and 0."""
+        diameter = check_geometry(self.record_norm, self.record_diameter)
+        return self.noise_std / max(diameter, self.record_norm)
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """More noise is more private, and so are smaller samples."""
+        return {
+            "noise_std": NOISE,
+            "sampling_probability": number(-1, highest=1.0),
+            **geometry(self.record_norm, self.record_diameter),
+        }
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+        """Poisson sampling where the others leave room, and a swap of two records where not.
+
+        What is attained is the Poisson sample with the probability that a record is drawn at all,
+        at least: all other records are at the origin.
+        """
+        room = self._poisson(attained=attained).losses(adjacency, attained=attained)
+        low, high = self.overflow
+        if attained or high == 0.0 or not room:
+            return room
+        full = self._full(adjacency)
+        if low == 1.0:
+            return (full,)
+        weights = (min(math.nextafter(1.0 - low, math.inf), 1.0), high)
+        return (BranchedPair(branches=(*room, full), weights=weights),)
+
+    def _poisson(self, *, attained: bool) -> PoissonSampledGaussian:
+        """The sample while there is room; or one in which every record is as often as here."""
+        return PoissonSampledGaussian(
+            noise_std=self.noise_std,
+            record_norm=self.record_norm,
+            sampling_probability=self._drawn if attained else self.sampling_probability,
+            record_diameter=self.record_diameter,
+        )
+
+    @property
+    def _drawn(self) -> float:
+        """The probability that a record is in the sample after it was cut, at least."""
+        room = 1.0 - self.overflow[1]
+        return self.sampling_probability * room * (1.0 - 4.0 * math.ulp(1.0))
+
+    def _full(self, adjacency: Adjacency) -> Step:
+        """A record takes the place of another, which it is as far from as records may be."""
+        kind: StepKind = "removed" if adjacency is Adjacency.ADD_OR_REMOVE_ONE else "replaced"
+        other = 0.0
+        if adjacency is Adjacency.ZERO_OUT:
+            # The special record is as far from the record, and from the other one, as may be.
+            ratio = self.swap_noise_multiplier / (self.noise_std / self.record_norm)
+            other = max(1.0 - ratio - 4.0 * math.ulp(1.0), 0.0)
+        return Step(
+            kind=kind,
+            noise_multiplier=self.swap_noise_multiplier,
+            sampling_probability=self.probability_if_full,
+            other=other,
+        )
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
+        """One record and none (or the special one), or one record and its mirror image."""
+        return self._poisson(attained=True).neighbours(adjacency, touched)
+
+    def with_one_more_record(self) -> Event:
+        """The sample is drawn from one record more."""
+        return replace(self, population_size=self.population_size + 1)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """How samples are cut."""
+        return (_CUT,)

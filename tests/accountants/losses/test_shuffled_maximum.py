@@ -1,0 +1,83 @@
+"""The largest of shuffled sums: the published events, the ratio, and simulation."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rdpkit.accountants.losses.kinds import kind_of
+from rdpkit.accountants.losses.kinds.shuffled_maximum import _log_ratio
+from rdpkit.events.pairs import ShuffledMaximum
+
+
+def pair_of(noise, batches, presence=1.0, kind="removed"):
+    return ShuffledMaximum(kind=kind, noise_multiplier=noise, batches=batches, presence=presence)
+
+
+def curve(pair, epsilon, more):
+    found = kind_of(pair).curve(pair, more)(arb(epsilon))
+    return float(found.upper() if more else found.lower())
+
+
+@settings(max_examples=40)
+@given(st.floats(0.1, 10), st.integers(1, 10**5), st.floats(-6, 12), st.floats(1e-3, 2))
+def test_the_ratio_grows(noise, batches, place, step):
+    a = 1 / arb(noise)
+    first, second = (_log_ratio(arb(c), a, batches) for c in (place, place + step))
+    assert first < second or first.overlaps(second)
+
+
+@pytest.mark.parametrize("noise", [0.4, 0.8, 2.0])
+@pytest.mark.parametrize("batches", [10, 1000])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
+def test_the_curve_is_the_best_of_the_published_events(noise, batches, epsilon):
+    """Chua et al. 2024: the event that the largest exceeds a threshold, 200 thresholds, mpmath."""
+    best = 0.0
+    with mp.workdps(30):
+        s = 1 / mp.mpf(noise)
+        for c in mp.linspace(-2, 2 * s + 8, 200):
+            rest = mp.ncdf(c) ** (batches - 1)
+            gain = (1 - mp.ncdf(c - 2 * s) * rest) - mp.e**epsilon * (1 - mp.ncdf(c - s) * rest)
+            best = max(best, float(gain))
+    pair = pair_of(noise, batches)
+    low, high = curve(pair, epsilon, False), curve(pair, epsilon, True)
+    assert best * 0.999 - 1e-12 <= low + 0.02 * best
+    assert best <= high
+    assert low <= high
+    assert low == pytest.approx(best, rel=0.05, abs=1e-12)
+
+
+@pytest.mark.statistical
+def test_simulation_agrees_where_records_are_left_over():
+    """10^6 draws of two tests; fails with a probability below 1e-5 (five deviations)."""
+    noise, batches, presence, epsilon = 0.7, 20, 0.9, 1.0
+    generator = np.random.default_rng(7)
+    events = []
+    threshold = 2.2 / noise
+    for shift in (2.0, 1.0):
+        hits = 0
+        for _ in range(10):
+            x = generator.standard_normal((100_000, batches))
+            x[:, 0] += shift / noise * (generator.random(100_000) < presence)
+            hits += int((x.max(axis=1) > threshold).sum())
+        events.append(hits / 1e6)
+    pair = pair_of(noise, batches, presence)
+    tails = kind_of(pair).tails(pair)(arb(threshold))
+    for found, drawn in zip(tails, events):
+        assert float(found) == pytest.approx(drawn, abs=5.0 * math.sqrt(drawn / 1e6))
+    gain = float(tails[0]) - math.exp(epsilon) * float(tails[1])
+    assert gain <= curve(pair, epsilon, True)
+
+
+def test_members_exchanged_have_the_mirrored_curve():
+    pair = pair_of(1.0, 50)
+    other = pair.reversed()
+    for epsilon in (0.0, 0.7):
+        mirrored = 1 - math.exp(epsilon) + math.exp(epsilon) * curve(pair, -epsilon, True)
+        assert curve(other, epsilon, True) == pytest.approx(mirrored, abs=1e-9)

@@ -1,0 +1,81 @@
+"""Renyi theorems about batches: balls contain floats, and integrals stay below."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds import BOUNDS
+
+ADD = Adjacency.ADD_OR_REMOVE_ONE
+BY_ID = {bound.id: bound for bound in BOUNDS}
+
+
+@settings(max_examples=25)
+@given(
+    st.floats(0.3, 10),
+    st.floats(1e-4, 0.5),
+    st.integers(10, 5000),
+    st.floats(0.8, 2),
+    st.floats(1.05, 200),
+)
+def test_truncated_poisson_in_balls_and_in_floats(noise, q, size, room, order):
+    event = rdpkit.TruncatedPoissonGaussian(
+        noise_std=noise,
+        record_norm=1.0,
+        sampling_probability=q,
+        max_batch_size=max(1, int(room * q * size)),
+        population_size=size,
+    )
+    bound = BY_ID["truncated-poisson"]
+    value = float(bound.values(event, np.array([order]), ADD)[0])
+    ball = bound.ball(event, order, ADD)
+    assert value == pytest.approx(float(ball.mid()), rel=1e-6, abs=1e-12)
+    # It lies between a sample that is never full and one that always is.
+    room_only, full = (
+        rdpkit.sampled_gaussian_rdp([order], noise_multiplier=z, sampling_probability=p)[0]
+        for z, p in ((noise, q * (1 - event.overflow[1])), (noise / 2, q))
+    )
+    assert room_only * (1 - 1e-6) <= value <= full * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_an_epoch_in_which_the_batch_is_known_is_a_gaussian(adjacency):
+    allocated = rdpkit.RandomAllocationGaussian(noise_std=3.0, record_norm=1.0, batches=10)
+    shuffled = rdpkit.ShuffledGaussian(
+        noise_std=3.0, record_norm=1.0, batch_size=10, dataset_size=105
+    )
+    single = 3.0 if adjacency is Adjacency.ZERO_OUT else 1.5
+    expected = {
+        "allocation-known": 3.0 if adjacency is not Adjacency.REPLACE_ONE else 1.5,
+        "shuffled-epoch": single,
+    }
+    for event, name in ((allocated, "allocation-known"), (shuffled, "shuffled-epoch")):
+        value = float(BY_ID[name].values(event, np.array([4.0]), adjacency)[0])
+        assert value == pytest.approx(4.0 / (2 * expected[name] ** 2))
+        assert float(BY_ID[name].ball(event, 4.0, adjacency)) == pytest.approx(value)
+
+
+def test_renyi_bounds_are_above_loss_distributions():
+    for event in (
+        rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=10),
+        rdpkit.TruncatedPoissonGaussian(
+            noise_std=2.0,
+            record_norm=1.0,
+            sampling_probability=0.1,
+            max_batch_size=12,
+            population_size=100,
+        ),
+    ):
+        many = rdpkit.Repeated(event=event, count=20)
+        best, renyi = (
+            rdpkit.epsilon(many, delta=1e-5, adjacency=ADD, bound=name).epsilon
+            for name in ("best", "best-rdp")
+        )
+        assert best <= renyi < math.inf

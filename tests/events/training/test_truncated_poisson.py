@@ -1,0 +1,161 @@
+"""Truncated Poisson samples: all samples of small data sets, and the numbers of dp-accounting."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit.accountants.losses.kinds import kind_of
+from rdpkit.adjacency import Adjacency
+
+PLAIN = {"noise_std": 1.0, "record_norm": 1.0, "sampling_probability": 0.01}
+
+
+def outputs(records, q, largest):
+    """Centres of the released sum with their probabilities, every sample and every cut of it."""
+    found = {}
+    for joined in itertools.product((0, 1), repeat=len(records)):
+        members = [r for r, j in zip(records, joined) if j]
+        weight = q ** len(members) * (1 - q) ** (len(records) - len(members))
+        cuts = list(itertools.combinations(members, min(largest, len(members))))
+        for cut in cuts:
+            found[sum(cut)] = found.get(sum(cut), 0.0) + weight / len(cuts)
+    return found
+
+
+def divergence(first, second, noise, epsilon):
+    """The hockey stick of two mixtures on the line, by a sum over a grid, good to about 1e-5."""
+    x = np.linspace(-12 * noise - 4, 12 * noise + 4, 40_001)
+
+    def density(centres):
+        parts = [w * np.exp(-0.5 * ((x - c) / noise) ** 2) for c, w in centres.items()]
+        return sum(parts) / (noise * math.sqrt(2 * math.pi))
+
+    gap = np.maximum(density(first) - math.exp(epsilon) * density(second), 0.0)
+    return float(gap.sum() * (x[1] - x[0]))
+
+
+def upper(event, adjacency, epsilon):
+    return rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
+
+
+@settings(max_examples=6)
+@given(
+    st.lists(st.floats(-1, 1), min_size=1, max_size=4),
+    st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
+    st.tuples(st.floats(0.05, 0.95), st.integers(1, 4)),
+    st.floats(0.3, 3),
+    st.floats(0, 2),
+)
+def test_no_small_data_set_leaks_more(rest, changed, sampling, noise, epsilon):
+    (record, other), (q, largest) = changed, sampling
+    event = rdpkit.TruncatedPoissonGaussian(
+        noise_std=noise,
+        record_norm=1.0,
+        sampling_probability=q,
+        max_batch_size=largest,
+        population_size=len(rest) + 1,
+    )
+    present = outputs([*rest, record], q, largest)
+    versions = {
+        Adjacency.ADD_OR_REMOVE_ONE: outputs(rest, q, largest),
+        Adjacency.ZERO_OUT: outputs([*rest, 0.0], q, largest),
+        Adjacency.REPLACE_ONE: outputs([*rest, other], q, largest),
+    }
+    for adjacency, absent in versions.items():
+        bound = upper(event, adjacency, epsilon)
+        for pair in ((present, absent), (absent, present)):
+            assert divergence(*pair, noise, epsilon) <= bound + 1e-5
+
+
+@settings(max_examples=6)
+@given(
+    st.floats(0.3, 5),
+    st.integers(5, 5000),
+    st.tuples(st.floats(0.001, 0.5), st.floats(1.0, 3.0)),
+    st.integers(1, 300),
+    st.sampled_from(list(Adjacency)),
+)
+def test_the_bounds_from_both_sides_fit(noise, size, sampling, count, adjacency):
+    q, room = sampling
+    event = rdpkit.TruncatedPoissonGaussian(
+        noise_std=noise,
+        record_norm=1.0,
+        sampling_probability=q,
+        max_batch_size=max(1, int(room * q * size)),
+        population_size=size,
+    )
+    event = rdpkit.Repeated(event=event, count=count)
+    lower = rdpkit.lower_bound(event, delta=1e-6, adjacency=adjacency)[0].epsilon
+    assert lower <= rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency).epsilon
+
+
+def test_batches_that_never_overflow_are_poisson_samples():
+    event = rdpkit.TruncatedPoissonGaussian(**PLAIN, max_batch_size=1000, population_size=1000)
+    plain = rdpkit.PoissonSampledGaussian(**PLAIN)
+    for adjacency in Adjacency:
+        found, expected = (
+            rdpkit.epsilon(
+                rdpkit.Repeated(event=e, count=500), delta=1e-6, adjacency=adjacency
+            ).epsilon
+            for e in (event, plain)
+        )
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "noise", "count", "delta", "theirs"),
+    [
+        # dp-accounting's development version, PLDAccountant, add-or-remove-one, November 2026.
+        ((1000, 0.01, 15), 1.0, 100, 1e-5, 4.079701053479529),
+        ((1000, 0.01, 11), 1.0, 100, 1e-5, 5.020414399572557),
+        ((60000, 256 / 60000, 300), 1.1, 1000, 1e-6, 2.7414014328575016),
+        ((100, 0.2, 20), 2.0, 50, 1e-4, 8.249028782071514),
+    ],
+)
+def test_never_above_dp_accounting(sampling, noise, count, delta, theirs):
+    size, q, largest = sampling
+    event = rdpkit.TruncatedPoissonGaussian(
+        noise_std=noise,
+        record_norm=1.0,
+        sampling_probability=q,
+        max_batch_size=largest,
+        population_size=size,
+    )
+    event = rdpkit.Repeated(event=event, count=count)
+    found = rdpkit.epsilon(event, delta=delta, adjacency="add_or_remove_one").epsilon
+    # They use the larger pair of replace-one for a batch that is full.
+    assert 0.6 * theirs < found <= theirs
+
+
+def test_the_probability_in_a_full_batch_is_the_mean_over_the_others():
+    event = rdpkit.TruncatedPoissonGaussian(
+        noise_std=1.0,
+        record_norm=1.0,
+        sampling_probability=0.3,
+        max_batch_size=4,
+        population_size=12,
+    )
+    weights = [math.comb(11, m) * 0.3**m * 0.7 ** (11 - m) for m in range(4, 12)]
+    mean = sum(w * 0.3 * 4 / (m + 1) for m, w in zip(range(4, 12), weights)) / sum(weights)
+    assert event.probability_if_full == pytest.approx(mean, rel=1e-12)
+    assert event.probability_if_full >= mean
+
+
+def test_the_curve_of_branches_is_their_mean():
+    event = rdpkit.TruncatedPoissonGaussian(**PLAIN, max_batch_size=12, population_size=1000)
+    (pair,) = event.losses(Adjacency.ADD_OR_REMOVE_ONE, attained=False)
+    from flint import arb
+
+    whole = kind_of(pair).curve(pair, True)(arb(0.3))
+    parts = [
+        w * kind_of(one).curve(one, True)(arb(0.3)) for w, one in zip(pair.weights, pair.branches)
+    ]
+    assert float(whole) == pytest.approx(float(sum(parts, arb(0))), rel=1e-12)
+    assert sum(pair.weights) >= 1.0
