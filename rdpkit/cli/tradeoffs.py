@@ -81,11 +81,12 @@ def _tradeoff(
 
 def _draw(found: TradeoffCurve, path: Path) -> None:
     import matplotlib as mpl  # noqa: PLC0415 - an optional library
+    from matplotlib.figure import Figure  # noqa: PLC0415
 
     # The same command draws the same file.
     with mpl.rc_context({"backend": "agg", "svg.hashsalt": "rdpkit", "svg.fonttype": "none"}):
-        figure = found.plot().get_figure(root=True)
-        assert figure is not None
+        figure = Figure(figsize=(5.5, 4.5), layout="constrained")
+        found.plot(figure.subplots())
         kind = path.suffix.lower().removeprefix(".")
         with whole_file(path) as temporary:
             metadata = {"Date": None} if kind == "svg" else None
