@@ -22,11 +22,13 @@ if _TYPE_CHECKING:
     from rdpkit.bounds.synthesis.gaussian_synthesis import gaussian_synthesis_rdp
     from rdpkit.bounds.weak_triangle import weak_triangle
     from rdpkit.calibration import (
+        AttackCalibration,
         Calibration,
         CalibrationError,
         NoEffectError,
         UnreachableTargetError,
         calibrate,
+        calibrate_attack,
     )
     from rdpkit.conversions.curves import rdp_to_epsilon
     from rdpkit.events import (
@@ -71,6 +73,7 @@ __all__ = [
     "LDPDC",
     "NDPDC",
     "Adjacency",
+    "AttackCalibration",
     "Calibration",
     "CalibrationError",
     "Choice",
@@ -115,6 +118,7 @@ __all__ = [
     "ZeroConcentrated",
     "__version__",
     "calibrate",
+    "calibrate_attack",
     "check",
     "compare",
     "delta",
@@ -152,11 +156,13 @@ _MODULES = {
     "bounds.synthesis.gaussian_synthesis": ("gaussian_synthesis_rdp",),
     "bounds.weak_triangle": ("weak_triangle",),
     "calibration": (
+        "AttackCalibration",
         "Calibration",
         "CalibrationError",
         "NoEffectError",
         "UnreachableTargetError",
         "calibrate",
+        "calibrate_attack",
     ),
     "accountants.rdp_curve": ("RdpCurve",),
     "events": (

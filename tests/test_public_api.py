@@ -15,6 +15,7 @@ import rdpkit
 import rdpkit.bounds
 
 PUBLIC = {
+    "AttackCalibration",
     "Adjacency",
     "BOUNDS",
     "Calibration",
@@ -65,6 +66,7 @@ PUBLIC = {
     "ZeroConcentrated",
     "__version__",
     "calibrate",
+    "calibrate_attack",
     "check",
     "compare",
     "delta",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from rdpkit.calibration.attacks import AttackCalibration, calibrate_attack
 from rdpkit.calibration.calibrator import calibrate
 from rdpkit.calibration.errors import CalibrationError, NoEffectError, UnreachableTargetError
 from rdpkit.calibration.outcome import Calibration
 
 __all__ = [
+    "AttackCalibration",
     "Calibration",
     "CalibrationError",
     "NoEffectError",
     "UnreachableTargetError",
     "calibrate",
+    "calibrate_attack",
 ]

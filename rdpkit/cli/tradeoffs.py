@@ -13,7 +13,6 @@ from rdpkit.cli.event_commands import EventCommands, event_of, made_of_events
 from rdpkit.cli.event_options import WITH_OPTIONS, adjacency_option, event_options
 from rdpkit.cli.option_types import NUMBER, ListType
 from rdpkit.cli.output import format_choice
-from rdpkit.formats.files import whole_file
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
 from rdpkit.tradeoffs.curve import RATES, SMALLEST_DELTA, TradeoffCurve
 from rdpkit.tradeoffs.curve import tradeoff as curve_of
@@ -67,7 +66,9 @@ def _tradeoff(
     found = curve_of(event, adjacency=adjacency, smallest_delta=smallest)
     table = found.as_dict(RATES if fpr is None else fpr)
     if plot is not None:
-        _draw(found, plot)
+        from rdpkit.tradeoffs.drawing import save  # noqa: PLC0415 - it needs an optional library
+
+        save(found, plot)
     if output_format == "json":
         click.echo(as_json(table))
     elif output_format == "csv":
@@ -77,20 +78,6 @@ def _tradeoff(
             click.echo(f"{row['fpr']!r},{low!r},{high!r},{least!r},{most!r}")
     else:
         click.echo("\n".join(printable(line) for line in _lines(found, table)))
-
-
-def _draw(found: TradeoffCurve, path: Path) -> None:
-    import matplotlib as mpl  # noqa: PLC0415 - an optional library
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    # The same command draws the same file.
-    with mpl.rc_context({"backend": "agg", "svg.hashsalt": "rdpkit", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(5.5, 4.5), layout="constrained")
-        found.plot(figure.subplots())
-        kind = path.suffix.lower().removeprefix(".")
-        with whole_file(path) as temporary:
-            metadata = {"Date": None} if kind == "svg" else None
-            figure.savefig(temporary, format=kind, metadata=metadata, dpi=150)
 
 
 def _lines(found: TradeoffCurve, table: dict[str, Any]) -> list[str]:

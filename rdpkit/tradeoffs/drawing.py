@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from flint import arb, ctx
+from matplotlib.figure import Figure
 
 from rdpkit.accountants.profiles import BITS
+from rdpkit.formats.files import whole_file
 from rdpkit.formats.text import rounded_up
 from rdpkit.tradeoffs.gaussian import smallest_mu
 from rdpkit.tradeoffs.normal import tail, tail_quantile
@@ -21,12 +25,13 @@ if TYPE_CHECKING:
 # The colours of Okabe and Ito, which colour-blind readers can tell apart.
 _PROVEN, _ATTAINED, _GAUSSIAN, _GUESS = "#0072B2", "#D55E00", "#009E73", "#777777"
 _POINTS = 160
+_SIZE = (5.5, 4.5)
 
 
 def draw(curve: TradeoffCurve, axes: Axes | None, *, logarithmic: bool) -> Axes:
     """Draw a curve; see :meth:`rdpkit.TradeoffCurve.plot`."""
     if axes is None:
-        _, axes = plt.subplots(figsize=(5.5, 4.5), layout="constrained")
+        _, axes = plt.subplots(figsize=_SIZE, layout="constrained")
     rates = _rates(logarithmic)
     found = [curve.tpr(rate) for rate in rates.tolist()]
     low, high = np.array([one.lower for one in found]), np.array([one.upper for one in found])
@@ -59,6 +64,25 @@ def draw(curve: TradeoffCurve, axes: Axes | None, *, logarithmic: bool) -> Axes:
     return axes
 
 
+def save(curve: TradeoffCurve, path: Path) -> None:
+    """Draw a curve to a file, PNG or SVG by its suffix, the same each time.
+
+    Parameters
+    ----------
+    curve : TradeoffCurve
+        The curve.
+    path : Path
+        The file; it is written whole or not at all.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    with mpl.rc_context({"svg.hashsalt": "rdpkit", "svg.fonttype": "none"}):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        draw(curve, figure.subplots(), logarithmic=False)
+        with whole_file(path) as temporary:
+            metadata = {"Date": None} if kind == "svg" else None
+            figure.savefig(temporary, format=kind, metadata=metadata, dpi=150)
+
+
 def _rates(logarithmic: bool) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     if logarithmic:
         return np.geomspace(1e-6, 1.0, _POINTS)
@@ -89,4 +113,4 @@ def _gaussian(rates: Any, mu: float) -> Any:
     return np.array(found)
 
 
-__all__ = ["draw"]
+__all__ = ["draw", "save"]

@@ -198,6 +198,16 @@ def _notes(profile: Profile, smallest: float, ceiling: float, attained: bool) ->
     return tuple(found)
 
 
+def mu_from_above(event: Event, adjacency: Adjacency, smallest: float) -> float:
+    """The upper bound on mu alone, for deltas from ``smallest`` on: what :func:`gdp` returns."""
+    gaussian = profiles.gaussian_mu(event, adjacency)
+    if gaussian is not None:
+        return gaussian.upper
+    seen = _down_to(profiles.proven(event, adjacency, smallest=smallest), smallest)
+    ceiling = profiles.gaussian_ceiling(event, adjacency)
+    return min(smallest_mu(seen) if seen.deltas[-1] <= smallest else math.inf, ceiling)
+
+
 def smallest_mu(profile: Profile) -> float:
     """The least mu with delta_mu >= all chords of a profile, proven; infinite if none is found.
 
@@ -378,4 +388,4 @@ def _of_gaussians(
     )
 
 
-__all__ = ["GaussianDP", "gdp", "regret", "smallest_mu"]
+__all__ = ["GaussianDP", "gdp", "mu_from_above", "regret", "smallest_mu"]
