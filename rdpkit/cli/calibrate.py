@@ -8,7 +8,12 @@ from typing import Any
 import click
 
 from rdpkit._validate import no_such
-from rdpkit.calibration import Calibration, CalibrationError
+from rdpkit.calibration import (
+    AttackCalibration,
+    Calibration,
+    CalibrationError,
+    calibrate_attack,
+)
 from rdpkit.calibration import calibrate as find
 from rdpkit.calibration.parameters import Value, stands_for
 from rdpkit.cli.completion import bounds_of_event, names_of, parameters_of_event
@@ -27,12 +32,14 @@ from rdpkit.cli.event_options import (
     event_options,
     target_epsilon_option,
 )
-from rdpkit.cli.option_types import NUMBER, NameType
+from rdpkit.cli.option_types import NUMBER, NameType, dashed
 from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_choice
 from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
 from rdpkit.events import MECHANISMS, Event, parameters_of
 from rdpkit.formats.tables import event_from_table, event_in_file, read_toml
-from rdpkit.formats.text import as_json, printable, rounded_down, with_guarantee
+from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up, with_guarantee
+
+_OF_ATTACKS = ("target_advantage", "target_tpr", "at_fpr", "target_mu", "smallest_delta")
 
 
 def _parameters(
@@ -122,15 +129,81 @@ def _run(
     output_format: str,
     **question: Any,
 ) -> None:
+    attacks = {name: question.pop(name) for name in _OF_ATTACKS}
+    of_attacks = any(attacks[name] is not None for name in _OF_ATTACKS)
+    _check_question(question, attacks if of_attacks else {})
     event = _event(source, given, searched=parameter, adjacency=adjacency)
+    found: Calibration | AttackCalibration
     try:
-        found = find(event, parameter=parameter, adjacency=adjacency, **question)
+        if of_attacks:
+            tolerance = question["tolerance"]
+            rest = {} if tolerance is None else {"tolerance": tolerance}
+            found = calibrate_attack(
+                event, parameter=parameter, adjacency=adjacency, **attacks, **rest
+            )
+        else:
+            found = find(event, parameter=parameter, adjacency=adjacency, **question)
     except CalibrationError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
     if output_format == "json":
         click.echo(as_json(found.as_dict()))
-    else:
-        click.echo("\n".join(printable(line) for line in _lines(found)))
+        return
+    lines = _lines(found) if isinstance(found, Calibration) else _attack_lines(found)
+    click.echo("\n".join(printable(line) for line in lines))
+
+
+def _check_question(question: dict[str, Any], attacks: dict[str, Any]) -> None:
+    """Either an epsilon and a delta, or a target of attacks, which neither goes with."""
+    for name in ("target_epsilon", "delta"):
+        if not attacks and question[name] is None:
+            raise click.UsageError(f"Missing option '--{dashed(name)}'.")
+    others = ("target_epsilon", "delta", "conversion", "prefer")
+    mixed = [name for name in others if attacks and question[name] is not None]
+    if mixed:
+        named = [f"--{dashed(name)}" for name, value in attacks.items() if value is not None]
+        raise click.UsageError(
+            f"Expected {named[0]} without --{dashed(mixed[0])}: an attack has neither."
+            if mixed[0] in others[:2]
+            else f"Expected {named[0]} without --{dashed(mixed[0])}."
+        )
+
+
+def _attack_lines(found: AttackCalibration) -> list[str]:
+    width = max(10, *(len(path) for path in found.values))
+
+    def listed(values: Mapping[str, Value]) -> str:
+        return ", ".join(f"{path} = {_shown(value)}" for path, value in values.items())
+
+    rows = [
+        *((path, _shown(value)) for path, value in found.values.items()),
+        ("target", f"{found.measure} <= {found.target:g}"),
+        ("proven", f"{found.measure} <= {rounded_up(found.reached)}"),
+        ("misses", listed(found.misses or {}) or "none in the range"),
+        ("adjacency", found.adjacency.value),
+        *(("assumes", text) for text in found.assumptions),
+    ]
+    return [f"{name:{width}} {text}" for name, text in rows]
+
+
+def _optional(option: click.Option) -> click.Option:
+    """An option that may be left out where a target of attacks is given."""
+    option.required = False
+    return option
+
+
+def _attack_options() -> list[click.Option]:
+    texts = {
+        "target_advantage": "In place of an epsilon: the largest advantage of an attack, its true "
+        "minus its false positive rate, in (0, 1).",
+        "target_tpr": "In place of an epsilon: the largest true positive rate of an attack at the "
+        "false positive rate --at-fpr.",
+        "at_fpr": "The false positive rate of --target-tpr, for example 0.01.",
+        "target_mu": "In place of an epsilon: the largest mu of Gaussian differential privacy.",
+        "smallest_delta": "The smallest delta for which --target-mu is to hold.  [default: 1e-10]",
+    }
+    return [
+        click.Option([f"--{dashed(name)}"], type=NUMBER, help=texts[name]) for name in _OF_ATTACKS
+    ]
 
 
 def _shared_options() -> list[click.Option]:
@@ -147,8 +220,9 @@ def _shared_options() -> list[click.Option]:
             "events[0].count). NAME,NAME keeps the ratio of the values given, and "
             "NAME=1,NAME=2 states one. A value need not be given for it.",
         ),
-        target_epsilon_option(),
-        delta_option(),
+        _optional(target_epsilon_option()),
+        _optional(delta_option()),
+        *_attack_options(),
         click.Option(
             ["--bound"],
             shell_complete=names_of(bounds_of_event),

@@ -80,3 +80,33 @@ def test_bad_input(tmp_path):
     done = run("gdp", *GAUSSIAN, *ADD, "--smallest-delta", "0")
     assert done.exit_code == 2
     assert "Expected smallest_delta in (0, 1), got 0.0." in done.output
+
+
+class TestCalibrate:
+    def test_targets_of_attacks(self):
+        event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+        found = answer(
+            *("calibrate", "gaussian", "--record-norm", "1", "--parameter", "noise_std"),
+            *("--target-tpr", "0.05", "--at-fpr", "0.01", *ADD),
+        )
+        expected = rdpkit.calibrate_attack(
+            event, adjacency=ADD[1], parameter="noise_std", target_tpr=0.05, at_fpr=0.01
+        )
+        assert found == expected.as_dict()
+
+    def test_in_words(self):
+        text = run(
+            *("calibrate", "gaussian", "--record-norm", "1", "--parameter", "noise_std"),
+            *("--target-advantage", "0.1", *ADD),
+        ).output
+        assert "target     advantage <= 0.1" in text
+
+    def test_an_epsilon_or_an_attack(self):
+        words = ["calibrate", "gaussian", "--record-norm", "1", "--parameter", "noise_std", *ADD]
+        assert "Missing option '--target-epsilon'" in run(*words).output
+        assert "Missing option '--delta'" in run(*words, "--target-epsilon", "1").output
+        both = run(*words, "--target-mu", "1", "--delta", "1e-5")
+        assert both.exit_code == 2
+        assert "Expected --target-mu without --delta" in both.output
+        two = run(*words, "--target-mu", "1", "--target-advantage", "0.1")
+        assert "exactly one of" in two.output
