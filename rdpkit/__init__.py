@@ -64,6 +64,7 @@ if _TYPE_CHECKING:
     from rdpkit.pairs.claim_check import ClaimCheck, Soundness, check
     from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
     from rdpkit.planning import Choice, Plan, TrainingReport, plan, training_report
+    from rdpkit.planning.budgets import BudgetExceededError, PrivacyFilter, PrivacyOdometer
     from rdpkit.tradeoffs import GaussianDP, TradeoffCurve, gdp, tradeoff
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "NDPDC",
     "Adjacency",
     "AttackCalibration",
+    "BudgetExceededError",
     "Calibration",
     "CalibrationError",
     "Choice",
@@ -100,6 +102,8 @@ __all__ = [
     "Plan",
     "PoissonSampled",
     "PoissonSampledGaussian",
+    "PrivacyFilter",
+    "PrivacyOdometer",
     "RandomAllocationGaussian",
     "RdpBound",
     "RdpCurve",
@@ -155,6 +159,7 @@ _MODULES = {
     "bounds.sampled.mironov2019": ("sampled_gaussian_rdp",),
     "bounds.synthesis.gaussian_synthesis": ("gaussian_synthesis_rdp",),
     "bounds.weak_triangle": ("weak_triangle",),
+    "planning.budgets": ("BudgetExceededError", "PrivacyFilter", "PrivacyOdometer"),
     "calibration": (
         "AttackCalibration",
         "Calibration",

@@ -355,8 +355,8 @@ class UpperBounds:
             return largest([*stays, *moved])
         chosen, expanded = self._deciding(event, adjacency, self._at(np.array([order])))
         if chosen is not None and chosen.ball is not None:
-            inside = self._inside(chosen, event, adjacency)
-            found = chosen.enclosure(event, order, adjacency, inside)
+            inner = self._inside(chosen, event, adjacency)
+            found = chosen.enclosure(event, order, adjacency, inner)
             if found is not None:
                 return found
         if expanded is None:

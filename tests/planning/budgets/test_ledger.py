@@ -1,0 +1,190 @@
+"""Budgets on the disk: nothing that was released is ever missing, whatever kills the process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import rdpkit
+from rdpkit.planning.budgets.ledger import Ledger, as_line
+
+ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
+QUERY = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
+TINY = rdpkit.Gaussian(noise_std=1e4, record_norm=1.0)
+# Spends as long as it is allowed, and says so after each charge, when a release would be made.
+SPENDER = """
+import sys
+import rdpkit
+budget = rdpkit.PrivacyFilter.load(sys.argv[1])
+event = rdpkit.Gaussian(noise_std=float(sys.argv[2]), record_norm=1.0)
+print("ready", flush=True)
+try:
+    while True:
+        budget.spend(event, label=sys.argv[3])
+        print("released", flush=True)
+except rdpkit.BudgetExceededError:
+    print("refused", flush=True)
+"""
+
+
+def budget(**changes):
+    options = {"epsilon": 1.0, "delta": 1e-5, "adjacency": ADD, "composition": "gaussian"}
+    return rdpkit.PrivacyFilter(**{**options, **changes})
+
+
+def spender(path, noise, label):
+    return subprocess.Popen(
+        [sys.executable, "-c", SPENDER, str(path), str(noise), label],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("composition", ["renyi", "zcdp", "gaussian", "basic", "fixed-schedule"])
+def test_saved_and_loaded(tmp_path, composition):
+    share = 1e-8 if composition == "basic" else 0.0
+    found = budget(composition=composition, delta_for_events=1e-6 if share else 0.0)
+    found.spend(QUERY, delta=share, label="before")
+    found.save(tmp_path / "budget.jsonl")
+    found.spend(rdpkit.Repeated(event=TINY, count=3), delta=share, label="after")
+    again = rdpkit.PrivacyFilter.load(tmp_path / "budget.jsonl")
+    assert again.spendings == found.spendings
+    assert again.used == found.used
+    assert again.remaining == found.remaining
+    assert again.composition == composition
+    # What one of them spends the other one sees.
+    again.spend(QUERY, delta=share)
+    assert found.spendings == again.spendings
+    assert found.affordable(QUERY, delta=share) == again.affordable(QUERY, delta=share)
+
+
+def test_infinite_divergences_at_some_orders_are_kept(tmp_path):
+    curve = rdpkit.CustomRdp(orders=[8.0, 48.0], values=[0.01, 0.06], adjacency=ADD)
+    found = budget(composition="renyi").save(tmp_path / "budget")
+    found.spend(curve)
+    assert rdpkit.PrivacyFilter.load(tmp_path / "budget").used == found.used
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path):
+    path = tmp_path / "budget"
+    found = budget().save(path)
+    with pytest.raises(FileExistsError, match="is there already"):
+        budget().save(path)
+    with pytest.raises(ValueError, match="a copy could be spent a second time"):
+        found.save(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_line_that_was_cut_off_is_forgotten(tmp_path):
+    """The process that was killed while it wrote it has not released anything."""
+    path = tmp_path / "budget"
+    found = budget().save(path)
+    found.spend(QUERY)
+    whole = path.read_bytes()
+    with path.open("ab") as file:
+        file.write(as_line(2, {"event": {}})[:-5])
+    assert len(rdpkit.PrivacyFilter.load(path).spendings) == 1
+    assert path.read_bytes() == whole
+    found.spend(QUERY)
+    assert len(rdpkit.PrivacyFilter.load(path).spendings) == 2
+
+
+@pytest.mark.parametrize(
+    "change", [(b'"count":1', b'"count":0'), (b'"n":1', b'"n":2'), (b"{", b"")]
+)
+def test_other_damage_is_an_error(tmp_path, change):
+    path = tmp_path / "budget"
+    found = budget().save(path)
+    found.spend(QUERY)
+    first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + second.replace(*change, 1))
+    with pytest.raises(ValueError, match="line 2: this is not what was written there"):
+        rdpkit.PrivacyFilter.load(path)
+    path.write_bytes(first)
+    with pytest.raises(ValueError, match="what was spent is no longer there"):
+        found.spend(QUERY)
+
+
+def test_files_that_are_no_budgets(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no such budget"):
+        rdpkit.PrivacyFilter.load(tmp_path / "none")
+    (tmp_path / "text").write_text("hello\n")
+    with pytest.raises(ValueError, match="not what was written"):
+        rdpkit.PrivacyFilter.load(tmp_path / "text")
+    (tmp_path / "empty").write_text("")
+    with pytest.raises(ValueError, match="expected a budget"):
+        rdpkit.PrivacyFilter.load(tmp_path / "empty")
+
+
+def test_a_charge_that_cannot_be_written_is_not_made(tmp_path, monkeypatch):
+    found = budget().save(tmp_path / "budget")
+
+    def fail(self, entry):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(Ledger, "add", fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        found.spend(QUERY)
+    monkeypatch.undo()
+    assert found.spendings == ()
+    assert rdpkit.PrivacyFilter.load(tmp_path / "budget").spendings == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize("charges", [1, 7])
+def test_a_kill_loses_no_charge(tmp_path, charges):
+    path = tmp_path / "budget"
+    budget().save(path)
+    process = spender(path, 1e4, "killed")
+    for _ in range(charges + 1):
+        assert process.stdout.readline() in ("ready\n", "released\n")
+    process.send_signal(signal.SIGKILL)
+    released = charges + process.stdout.read().count("released")
+    process.stdout.close()
+    process.wait()
+    found = rdpkit.PrivacyFilter.load(path)
+    # A charge may have been written that was not announced any more.
+    assert released <= len(found.spendings) <= released + 1
+    found.spend(TINY)
+
+
+def test_two_writers_share_one_budget(tmp_path):
+    path = tmp_path / "budget"
+    whole = budget().save(path)
+    noise = 40.0
+    most = whole.affordable(rdpkit.Gaussian(noise_std=noise, record_norm=1.0))
+    writers = [spender(path, noise, label) for label in ("one", "two")]
+    outputs = [writer.communicate(timeout=60)[0] for writer in writers]
+    assert all(output.endswith("refused\n") for output in outputs)
+    assert sum(output.count("released") for output in outputs) == most
+    assert len(rdpkit.PrivacyFilter.load(path).spendings) == most
+
+
+def test_nobody_else_spends_within_a_block(tmp_path):
+    path = tmp_path / "budget"
+    budget().save(path)
+    process = None
+    with rdpkit.PrivacyFilter.load(path) as found:
+        process = spender(path, 20.0, "other")
+        found.spend(TINY)
+        time.sleep(0.3)
+        assert found.spend(TINY).count == 1
+        assert [one.label for one in found.spendings] == ["", ""]
+    output = process.communicate(timeout=60)[0]
+    assert output.count("released") > 5
+    assert [one.label for one in found.spendings][:3] == ["", "", "other"]
+    # In memory a block does nothing, and an error in it is passed on.
+    free = budget()
+
+    def fail_within():
+        with free:
+            free.spend(TINY)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail_within()
+    assert len(free.spendings) == 1
