@@ -13,8 +13,10 @@ WIDTH, HEIGHT = 340, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 30
 _BLUE, _RED, _GREY = "#1f77b4", "#d62728", "#888888"
 # The smallest delta that a drawing shows, and how much of a value a cell shows.
-_LEAST, _LONGEST = 1e-30, 400
+_LEAST, _LONGEST, _LARGEST = 1e-30, 400, 1e300
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
+# Numbers that differ by more than this factor are drawn on a logarithmic axis.
+_WIDE = 10.0
 _STYLE = "border:none;text-align:left;padding:1px 8px 1px 0;vertical-align:top"
 
 Points = Sequence[tuple[float, float, float | None]]
@@ -96,9 +98,9 @@ def profile_drawing(points: Points, *, epsilon: float, delta: float, lower: floa
             f'<rect x="{x0:.1f}" y="{_TOP}" width="{max(x1 - x0, 1.0):.1f}" '
             f'height="{HEIGHT - _TOP - _BOTTOM}" fill="{_GREY}" opacity="0.35"/>'
         )
-    shapes.append(_line([place(*point) for point in above], _BLUE, ""))
+    shapes.append(_line([place(*point) for point in above], _BLUE, 3.0))
     if len(below) > 1:
-        shapes.append(_line([place(*point) for point in below], _RED, ' stroke-dasharray="4 3"'))
+        shapes.append(_line([place(*point) for point in below], _RED, 1.0))
     if delta > _LEAST:
         x, y = place(epsilon, delta)
         shapes.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{_BLUE}"/>')
@@ -116,11 +118,16 @@ def bars_drawing(rows: Sequence[tuple[str, str, float]]) -> str:
     rows = [row for row in rows if math.isfinite(row[2])]
     if not rows:
         return ""
-    right = 1.1 * max(value for _, _, value in rows) or 1.0
+    values = [value for _, _, value in rows]
+    least, largest = min(values), min(max(values), _LARGEST)
+    wide = least > _LEAST and largest > _WIDE * least
+    left = 0.9 * least if wide else 0.0
+    right = 1.1 * largest or 1.0
     room = (HEIGHT - _TOP - _BOTTOM) / len(rows)
 
     def x(value: float) -> float:
-        return 10 + (WIDTH - 20) * value / right
+        share = math.log(value / left) / math.log(right / left) if wide else value / right
+        return 10 + (WIDTH - 20) * min(share, 1.0)
 
     uppers = [value for _, kind, value in rows if kind == "upper"]
     lowers = [value for _, kind, value in rows if kind == "lower"]
@@ -136,13 +143,14 @@ def bars_drawing(rows: Sequence[tuple[str, str, float]]) -> str:
         y = _TOP + room * (index + 0.5)
         colour = colours.get(kind, _GREY)
         shapes.append(f'<circle cx="{x(value):.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>')
-        left = x(value) > WIDTH / 2
-        at, anchor = (x(value) - 7, "end") if left else (x(value) + 7, "start")
+        beyond = x(value) > WIDTH / 2
+        at, anchor = (x(value) - 7, "end") if beyond else (x(value) + 7, "start")
         shapes.append(_text(at, y + 4, label, anchor))
     bottom = HEIGHT - _BOTTOM
     shapes.append(_path([(10, bottom), (WIDTH - 10, bottom)]))
-    shapes.append(_text(10, HEIGHT - 8, "0", "start"))
-    shapes.append(_text(WIDTH - 10, HEIGHT - 8, f"epsilon {right:.3g}", "end"))
+    shapes.append(_text(10, HEIGHT - 12, f"{left:.3g}", "start"))
+    shapes.append(_text(WIDTH / 2, HEIGHT - 12, f"epsilon{' (log)' if wide else ''}", "middle"))
+    shapes.append(_text(WIDTH - 10, HEIGHT - 12, f"{right:.3g}", "end"))
     return _svg("bounds on epsilon", shapes)
 
 
@@ -171,9 +179,9 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
     return f'<polyline points="{joined}" fill="none" stroke="currentColor" opacity="0.6"/>'
 
 
-def _line(points: Sequence[tuple[float, float]], colour: str, more: str) -> str:
+def _line(points: Sequence[tuple[float, float]], colour: str, width: float) -> str:
     joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="1.5"{more}/>'
+    return f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
 
 
 def _svg(title: str, shapes: Sequence[str]) -> str:

@@ -47,7 +47,9 @@ def test_bounds_are_drawn_side_by_side(rows):
     assert bool(drawing) == bool(finite)
     if drawing:
         root = ElementTree.fromstring(drawing)
-        assert sum(one.tag.endswith("circle") for one in root.iter()) == len(finite)
+        marks = [one for one in root.iter() if one.tag.endswith("circle")]
+        assert len(marks) == len(finite)
+        assert all(10 <= float(mark.get("cx")) <= html.WIDTH - 10 for mark in marks)
 
 
 def test_fewer_than_two_points_are_not_drawn():
