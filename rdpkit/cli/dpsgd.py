@@ -10,12 +10,13 @@ import click
 from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
 from rdpkit.cli.event_options import with_help
-from rdpkit.cli.option_types import ADJACENCY, NameType, dashed
-from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option
+from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, dashed
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option, to_file_option
 from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
+from rdpkit.pairs.claim_check import soundness_of
 from rdpkit.planning import TrainingReport, training_report, usual_delta
 
 _WIDTH, _SCREEN = 15, 100
@@ -24,14 +25,14 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
 
 
 @click.command()
-@click.option("--dataset-size", type=int, required=True, help=_HELP["dataset_size"])
-@click.option("--batch-size", type=int, help=_HELP["batch_size"])
-@click.option("--epochs", type=float, help=_HELP["epochs"])
-@click.option("--steps", type=int, help=_HELP["steps"])
-@click.option("--noise-multiplier", type=float, help=_HELP["noise_multiplier"])
+@click.option("--dataset-size", type=INTEGER, required=True, help=_HELP["dataset_size"])
+@click.option("--batch-size", type=INTEGER, help=_HELP["batch_size"])
+@click.option("--epochs", type=NUMBER, help=_HELP["epochs"])
+@click.option("--steps", type=INTEGER, help=_HELP["steps"])
+@click.option("--noise-multiplier", type=NUMBER, help=_HELP["noise_multiplier"])
 @click.option(
     "--target-epsilon",
-    type=float,
+    type=NUMBER,
     help="The largest epsilon that is wanted. Leave out what is to be found: the noise multiplier, "
     "epochs and steps, or the batch size.",
 )
@@ -40,11 +41,11 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     type=NameType("sampling", {name: name for name in SAMPLINGS}),
     help=f"{_HELP['sampling']}  [default: poisson]",
 )
-@click.option("--microbatch-size", type=int, default=1, help=_HELP["microbatch_size"])
-@click.option("--accumulation-steps", type=int, default=1, help=_HELP["accumulation_steps"])
+@click.option("--microbatch-size", type=INTEGER, default=1, help=_HELP["microbatch_size"])
+@click.option("--accumulation-steps", type=INTEGER, default=1, help=_HELP["accumulation_steps"])
 @click.option(
     "--delta",
-    type=float,
+    type=NUMBER,
     help="In (0, 1).  [default: the largest power of ten below one over the data set size, and at "
     "most 1e-5]",
 )
@@ -56,10 +57,11 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
 )
 @click.option(
     "--claimed-epsilon",
-    type=float,
+    type=NUMBER,
     help="A claim to be judged. The exit status is 1 if it is refuted.",
 )
 @format_option
+@to_file_option
 def dpsgd(
     output_format: str,
     delta: float | None,
@@ -90,7 +92,10 @@ def dpsgd(
         except UnreachableTargetError as error:
             raise CommandError(str(error), status=OUT_OF_REACH) from None
     report = training_report(event, delta=delta, adjacency=relation)
-    verdict = None if claimed_epsilon is None else _verdict(report, claimed_epsilon)
+    verdict = None
+    if claimed_epsilon is not None:
+        upper, lower = report.upper, report.lower
+        verdict = soundness_of(claimed_epsilon, upper=upper, lower=lower).value
     if output_format == "json":
         table = report.as_dict()
         extra = {"assumed": assumed, "found": found or None, "verdict": verdict}
@@ -180,15 +185,6 @@ def _largest_batch(
         middle = min(max(middle, low + 1), high - 1)
         low, high = (middle, high) if meets(middle) else (low, middle)
     return DPSGD(**settings, batch_size=high if meets(high) else low)
-
-
-def _verdict(report: TrainingReport, claim: float) -> str:
-    """Whether the claim is proven, refuted, or neither."""
-    if report.upper.epsilon <= claim:
-        return "sound"
-    if report.lower is not None and report.lower.epsilon > claim:
-        return "refuted"
-    return "unproven"
 
 
 _VERDICTS = {

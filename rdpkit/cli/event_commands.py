@@ -21,6 +21,50 @@ Options = Callable[[], list[click.Option]]
 COUNT = "count"
 
 
+# What others call our options. They are suggested and never taken, because units may differ.
+_OTHER_NAMES = {
+    "sigma": ("noise-std", "noise-multiplier", "feature-noise"),
+    "noise": ("noise-std", "noise-multiplier", "feature-noise"),
+    "noise-multiplier": ("noise-std",),
+    "noise-std": ("noise-multiplier", "feature-noise"),
+    "scale": ("noise-std", "noise-multiplier"),
+    "q": ("sampling-probability",),
+    "sample-rate": ("sampling-probability",),
+    "sampling-rate": ("sampling-probability",),
+    "steps": ("count",),
+    "iterations": ("count",),
+    "compositions": ("count",),
+    "repeat": ("count",),
+    "sensitivity": ("record-norm", "clip-norm"),
+    "max-grad-norm": ("record-norm", "clip-norm"),
+    "l2-norm-clip": ("record-norm", "clip-norm"),
+    "n": ("dataset-size", "population-size", "records"),
+    "neighbors": ("adjacency",),
+    "neighbours": ("adjacency",),
+    "neighboring-relation": ("adjacency",),
+    "eps": ("epsilon", "target-epsilon"),
+    "claim": ("claimed-epsilon",),
+}
+
+
+class EventCommand(click.Command):
+    """A command about one event, which knows what others call its options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As in click; an option that is not known may have another name here."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = {name for option in self.params for name in option.opts}
+            others = _OTHER_NAMES.get(dashed(error.option_name.lstrip("-")), ())
+            found = [f"--{name}" for name in others if f"--{name}" in known]
+            if not found:
+                raise
+            name = error.option_name
+            message = f"No such option {name!r}. Did you mean {' or '.join(map(repr, found))}?"
+            raise click.NoSuchOption(name, message, ctx=ctx) from None
+
+
 class EventCommands(click.Group):
     """A command whose subcommands are mechanisms, and any TOML file that describes an event.
 
@@ -138,7 +182,7 @@ class EventCommands(click.Group):
             callback = to_file(callback)
             shared = [*shared, to_file_choice()]
 
-        return click.Command(
+        return EventCommand(
             dashed(source) if source in MECHANISMS else source,
             callback=callback,
             params=[*own, *shared],

@@ -178,14 +178,10 @@ def check(
             f"bound {upper.bound} says epsilon <= {upper.epsilon!r}: one of them is false. Please "
             "report this."
         )
+    soundness = soundness_of(number, upper=upper, lower=lower)
     refutation: tuple[str, ...] = ()
-    if is_proven(number, upper.epsilon, enclosure=_certified(upper)):
-        soundness = Soundness.SOUND
-    elif lower is not None and is_refuted(number, lower.epsilon):
-        soundness = Soundness.REFUTED
+    if soundness is Soundness.REFUTED:
         refutation = (*pair, delta_at_claim(event, claimed, upper.delta, relation))
-    else:
-        soundness = Soundness.UNPROVEN
     return ClaimCheck(
         claimed=claimed,
         delta=upper.delta,
@@ -222,6 +218,15 @@ def claimed_number(name: str, value: float | str | Decimal) -> Decimal:
     if number.is_nan() or number.is_signed() or (number and abs(number.adjusted()) > 300):
         raise _validate.fail(name, condition, value)
     return number
+
+
+def soundness_of(claimed: float, *, upper: Guarantee, lower: Guarantee | None) -> Soundness:
+    """The verdict on a claimed epsilon from bounds at the same delta that are known already."""
+    if is_proven(claimed, upper.epsilon, enclosure=_certified(upper)):
+        return Soundness.SOUND
+    if lower is not None and is_refuted(claimed, lower.epsilon):
+        return Soundness.REFUTED
+    return Soundness.UNPROVEN
 
 
 def is_proven(claimed: float, upper: float, *, enclosure: tuple[float, float] | None) -> bool:
@@ -298,4 +303,5 @@ __all__ = [
     "delta_at_claim",
     "is_proven",
     "is_refuted",
+    "soundness_of",
 ]

@@ -20,7 +20,7 @@ from flint import arb, ctx
 from rdpkit import _validate
 from rdpkit.accountants import profiles
 from rdpkit.accountants.profiles import BITS, AttainedProfile, Profile
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.events import Event
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
@@ -166,6 +166,7 @@ class TradeoffCurve:
         return draw(self, axes, logarithmic=logarithmic)
 
 
+@_validate.by_name(adjacency=needed())
 def tradeoff(
     event: Event, *, adjacency: Adjacency | str, smallest_delta: float = SMALLEST_DELTA
 ) -> TradeoffCurve:

@@ -18,7 +18,7 @@ from flint import arb, ctx
 from rdpkit import _validate
 from rdpkit.accountants import profiles
 from rdpkit.accountants.profiles import BITS, AttainedProfile, Profile
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.events import Event
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
@@ -99,6 +99,7 @@ class GaussianDP:
         }
 
 
+@_validate.by_name(adjacency=needed())
 def gdp(
     event: Event, *, adjacency: Adjacency | str, smallest_delta: float | None = None
 ) -> GaussianDP:

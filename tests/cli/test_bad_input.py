@@ -183,3 +183,20 @@ def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
             "Error: rdpkit report needs jinja2: pip install 'rdpkit[verification]'\n"
         )
     assert "pip install 'rdpkit[verification]'" in run("--help").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["epsilon", *GAUSSIAN, "--sigma", "1"], "'--noise-std'"),
+        (["epsilon", "poisson_sampled_gaussian", "--sample_rate", "0.1"], "'--sampling-prob"),
+        (["compare", *GAUSSIAN, "--steps", "1"], "'--count'"),
+        (["calibrate", *GAUSSIAN, "--eps", "1"], "'--target-epsilon'"),
+        (["epsilon", "dpsgd", "--sigma", "1"], "'--noise-multiplier'"),
+    ],
+)
+def test_what_others_call_an_option_is_answered_with_our_name(arguments, hint):
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert "No such option" in done.stderr
+    assert hint in done.stderr
