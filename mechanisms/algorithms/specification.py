@@ -17,6 +17,7 @@ from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
 from rdpkit.mechanisms.parts.counts import CountsUse, Sizes
 from rdpkit.mechanisms.releases.release import Release
+from rdpkit.planning import plan
 
 PLAN = "plan"
 """The order of mixture in a file that asks for the order that :func:`rdpkit.plan` finds."""
@@ -268,9 +269,9 @@ class Mechanism:
         ratio = dict.fromkeys(self.calibrated, 1.0) if self.ratio is None else self.ratio(values)
         if self.planned is not None and self.is_planned(values):
             one_record = self.build({**values, **ratio, self.planned: 1})
-            plan = rdpkit.plan(self.event(one_record, class_sizes, dimension), **question)
-            noises = {name: _number(getattr(plan.event, name)) for name in self.calibrated}
-            return {**values, self.planned: plan.best.order_of_mixture, **noises}
+            planned = plan(self.event(one_record, class_sizes, dimension), **question)
+            noises = {name: _number(getattr(planned.event, name)) for name in self.calibrated}
+            return {**values, self.planned: planned.best.order_of_mixture, **noises}
         event = self.event(self.build({**values, **ratio}), class_sizes, dimension)
         names = [self.factor] if self.factor is not None else list(self.calibrated)
         if isinstance(event, rdpkit.Composed):

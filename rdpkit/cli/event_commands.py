@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from rdpkit._validate import did_you_mean
 from rdpkit.cli.docstrings import Description, described, example_values
 from rdpkit.cli.event_options import count_option
-from rdpkit.cli.option_types import completions, dashed
+from rdpkit.cli.option_types import completions, dashed, option_name, parameter_name
 from rdpkit.cli.output import TO_FILE, to_file, to_file_choice
 from rdpkit.events import MECHANISMS, Event, Repeated, event_from_parameters
 from rdpkit.formats.tables import mechanism_name, read_event
@@ -175,7 +175,7 @@ class EventCommands(click.Group):
 
         def callback(**values: Any) -> None:
             given = {key: values.pop(key) for key in list(values) if key in names}
-            given = {key: value for key, value in given.items() if value is not None}
+            given = {parameter_name(k): value for k, value in given.items() if value is not None}
             self._run(source, given, **values)
 
         if not any(option.name in ("output", TO_FILE) for option in shared):
@@ -201,7 +201,7 @@ class EventCommands(click.Group):
             if value is True:
                 words.append(f"--{dashed(key)}")
             elif value is not False and value is not None and key != "adjacency":
-                words.append(f"--{dashed(key)} {shlex.quote(shown)}")
+                words.append(f"--{dashed(option_name(key))} {shlex.quote(shown)}")
         lines, width = [""], 72
         for word in [*words, *self._example(MECHANISMS[name])]:
             if len(lines[-1]) + len(word) > width:

@@ -8,7 +8,15 @@ import click
 
 from rdpkit.adjacency import MEANINGS, Adjacency
 from rdpkit.cli.docstrings import described
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, ListType, NameType, dashed
+from rdpkit.cli.option_types import (
+    ADJACENCY,
+    INTEGER,
+    NUMBER,
+    ListType,
+    NameType,
+    dashed,
+    option_name,
+)
 from rdpkit.events import MECHANISMS, Event, Parameter, parameters_of
 
 
@@ -57,11 +65,11 @@ def _option(parameter: Parameter, text: str, required: bool) -> click.Option:
         "numbers": ListType(float),
         "choice": NameType(parameter.name, {choice: choice for choice in parameter.choices}),
     }
-    name = "--" + dashed(parameter.name)
+    name = "--" + dashed(option_name(parameter.name))
     if parameter.kind == "flag":
         return click.Option([name, parameter.name], is_flag=True, help=text)
     return click.Option(
-        [name, parameter.name],
+        [name, option_name(parameter.name)],
         type=types[parameter.kind],
         required=required and parameter.required,
         help=text,

@@ -28,6 +28,21 @@ _LONGEST, _LARGEST_EXPONENT = 100, 330
 _MOST_DIGITS = 18
 
 
+# What commands ask about; a parameter of an event with such a name needs another option.
+_QUESTIONS = ("epsilon", "delta")
+
+
+def option_name(parameter: str) -> str:
+    """What an option, or a column of a sweep, is called that gives a parameter of an event."""
+    return f"event_{parameter}" if parameter in _QUESTIONS else parameter
+
+
+def parameter_name(option: str) -> str:
+    """The parameter that an option of that name gives."""
+    name = option.removeprefix("event_")
+    return name if name in _QUESTIONS else option
+
+
 def dashed(name: str) -> str:
     """A name as the command line spells it; underscores are accepted as well."""
     return name.replace("_", "-")
@@ -255,4 +270,6 @@ __all__ = [
     "dashed",
     "integer",
     "number",
+    "option_name",
+    "parameter_name",
 ]

@@ -19,7 +19,7 @@ from rdpkit.cli.event_options import (
     conversion_option,
     with_help,
 )
-from rdpkit.cli.option_types import dashed
+from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.cli.output import format_choice
 from rdpkit.cli.parameter_ranges import SYNTAX
 from rdpkit.cli.progress import new_threads_option, work_shown
@@ -38,7 +38,7 @@ def _axes(event_type: type[Event]) -> list[click.Option]:
     """An option for every parameter of a mechanism; numbers take several values."""
     options = [
         click.Option(
-            ["--" + dashed(parameter.name), parameter.name],
+            ["--" + dashed(option_name(parameter.name)), option_name(parameter.name)],
             metavar="AXIS" if parameter.kind in ("number", "integer") else "VALUE",
             help=text,
         )
@@ -128,7 +128,7 @@ def _run(
         kind = MechanismSource.of(source, adjacency)
     else:
         kind = FileSource.of(source, counted=values["count"] is not None)
-    columns = columns_of(kind, {**given, **values}, table)
+    columns = columns_of(kind, {**{option_name(k): v for k, v in given.items()}, **values}, table)
     height = len(columns["delta"])
     journal = None if output is None else _journal(output)
     with work_shown() as work:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from rdpkit._validate import did_you_mean
 from rdpkit.cli.event_commands import with_adjacency
-from rdpkit.cli.option_types import dashed
+from rdpkit.cli.option_types import dashed, option_name, parameter_name
 from rdpkit.cli.parameter_ranges import integers, numbers
 from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
 from rdpkit.formats import columns
@@ -61,7 +61,9 @@ class MechanismSource:
     @classmethod
     def of(cls, name: str, adjacency: str) -> MechanismSource:
         """The source for a mechanism."""
-        return cls(name, adjacency, {p.name: p for p in parameters_of(MECHANISMS[name])})
+        return cls(
+            name, adjacency, {option_name(p.name): p for p in parameters_of(MECHANISMS[name])}
+        )
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -88,7 +90,9 @@ class MechanismSource:
 
     def event(self, row: Mapping[str, Any]) -> Event:
         """The event; a table may hold an integer as a float."""
-        given = {key: _whole(self.parameters[key], value) for key, value in row.items()}
+        given = {
+            parameter_name(key): _whole(self.parameters[key], value) for key, value in row.items()
+        }
         return event_from_parameters(self.name, with_adjacency(self.name, given, self.adjacency))
 
 
@@ -221,7 +225,7 @@ def _from_table(source: Source, axes: Columns, table: Path) -> Columns:
 
 def _values(parameter: Parameter, text: str) -> list[Any]:
     """The values of one parameter: several for a number, one for anything else."""
-    name = "--" + dashed(parameter.name)
+    name = "--" + dashed(option_name(parameter.name))
     match parameter.kind:
         case "number":
             return list(numbers(name, text))

@@ -13,6 +13,15 @@ from rdpkit.events.custom_profile import CustomProfile
 from rdpkit.events.custom_rdp import CustomRdp
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.gaussian import Gaussian
+from rdpkit.events.group import Group
+from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
+from rdpkit.events.noise import (
+    NOISE_EVENTS,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Laplace,
+    RandomizedResponse,
+)
 from rdpkit.events.papers.dpcda import DPCDA
 from rdpkit.events.papers.dpdc import LDPDC, NDPDC
 from rdpkit.events.papers.dpmix import ClassWiseDPMix, DPMix
@@ -21,7 +30,15 @@ from rdpkit.events.papers.regularised_synthesis import RegularisedSynthesis
 from rdpkit.events.parameters import Parameter, build, check_given, parameters_of
 from rdpkit.events.poisson_sampled import PoissonSampled
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
-from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
+from rdpkit.events.selection import (
+    SELECTION_EVENTS,
+    AboveThreshold,
+    Exponential,
+    PermuteAndFlip,
+    RepeatAndSelect,
+    ReportNoisyMax,
+)
+from rdpkit.events.stated.epsilon_delta import EpsilonDelta
 from rdpkit.events.stated.zero_concentrated import ZeroConcentrated
 from rdpkit.events.training.dpsgd import DPSGD
 from rdpkit.events.training.matrix_factorization import MatrixFactorization
@@ -41,7 +58,11 @@ _OWN: tuple[type[Event], ...] = (
     CustomProfile,
     ZeroConcentrated,
     PoissonSampled,
-    RepeatAndSelect,
+    EpsilonDelta,
+    MixtureOfGaussians,
+    *NOISE_EVENTS,
+    *SELECTION_EVENTS,
+    Group,
     DPMix,
     ClassWiseDPMix,
     DPCDA,
@@ -134,24 +155,35 @@ __all__ = [
     "LDPDC",
     "MECHANISMS",
     "NDPDC",
+    "AboveThreshold",
     "ClassWiseDPMix",
     "Composed",
     "CustomProfile",
     "CustomRdp",
     "DPMix",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "EpsilonDelta",
     "Event",
+    "Exponential",
     "FixedSizeSampledGaussian",
     "Gaussian",
     "GaussianSynthesis",
+    "Group",
+    "Laplace",
     "MatrixFactorization",
+    "MixtureOfGaussians",
     "Parallel",
     "Parameter",
+    "PermuteAndFlip",
     "PoissonSampled",
     "PoissonSampledGaussian",
     "RandomAllocationGaussian",
+    "RandomizedResponse",
     "RegularisedSynthesis",
     "RepeatAndSelect",
     "Repeated",
+    "ReportNoisyMax",
     "ShuffledGaussian",
     "TreeAggregation",
     "TruncatedPoissonGaussian",

@@ -148,6 +148,24 @@ class Event:
             f"No data sets are written out for the mechanism {self.mechanism!r}."
         )
 
+    def in_groups(self, size: int) -> Event:
+        """The same release for neighbours that differ in up to ``size`` records, as an event.
+
+        Parameters
+        ----------
+        size : int
+            At least 2.
+
+        Raises
+        ------
+        ValueError
+            If nothing is known of the release for groups.
+        """
+        expanded = self.expand()
+        if expanded is not None:
+            return expanded.in_groups(size)
+        raise ValueError(f"Nothing is known about groups of records for {self.mechanism!r}.")
+
     def with_one_more_record(self) -> Event:
         """The same release from a data set with one record more, as primitive events."""
         expanded = self.expand()

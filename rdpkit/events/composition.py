@@ -63,6 +63,10 @@ class Composed(Event):
         """The events in order."""
         return _numbered(self.events)
 
+    def in_groups(self, size: int) -> Event:
+        """Every event for groups."""
+        return replace(self, events=tuple(part.in_groups(size) for part in self.events))
+
     def with_one_more_record(self) -> Event:
         """Every event on the larger data set."""
         return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
@@ -113,6 +117,10 @@ class Repeated(Event):
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """The number of releases; fewer releases are more private."""
         return {"count": COUNT}
+
+    def in_groups(self, size: int) -> Event:
+        """The repeated event for groups."""
+        return replace(self, event=self.event.in_groups(size))
 
     def with_one_more_record(self) -> Event:
         """The repeated event on the larger data set."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rdpkit import _validate
@@ -92,6 +92,11 @@ class Gaussian(Event):
         return sampled_step(
             "replaced", noise_multiplier=self.noise_multiplier(adjacency), sampling_probability=1.0
         )
+
+    def in_groups(self, size: int) -> Event:
+        """Records ``size`` times as long."""
+        diameter = None if self.record_diameter is None else size * self.record_diameter
+        return replace(self, record_norm=size * self.record_norm, record_diameter=diameter)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and none (or the special one), or one record and its mirror image."""

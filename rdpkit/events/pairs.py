@@ -89,12 +89,12 @@ class ResponsePair(SymmetricPair):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoOutcomes:
-    """Two outcomes whose probabilities are known up to a few roundings.
+    """Two outcomes whose probabilities are known up to roundings.
 
     Parameters
     ----------
     first, second : float
-        Probability of the first outcome on either data set, in (0, 1).
+        Probability of the first outcome on either data set, in (0, 1); off by 2^-44 of it at most.
     """
 
     is_a_pair: ClassVar[bool] = True

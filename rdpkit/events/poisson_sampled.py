@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.gaussian import Gaussian
+from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf
+from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
+from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
+from rdpkit.events.noise.laplace import Laplace
+from rdpkit.events.pairs import OpposedLaplacePair, Pair, SampledPair, SampledReplacement
+from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+
+_SUMS = (Laplace, DiscreteLaplace, DiscreteGaussian)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +54,7 @@ class PoissonSampled(Event):
     """
 
     mechanism: ClassVar[str] = "poisson_sampled"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event
     sampling_probability: float
@@ -52,6 +63,23 @@ class PoissonSampled(Event):
         _validate.one_of_a_kind("event", self.event, Event)
         _validate.attributes(self, sampling_probability=_validate.probability)
 
+    def expand(self) -> Event | None:
+        """The Gaussian mechanism on a sample has theorems of its own; so has the whole data set."""
+        if self.sampling_probability == 1.0:
+            return self.event
+        if isinstance(self.event, Gaussian):
+            return PoissonSampledGaussian(
+                noise_std=self.event.noise_std,
+                record_norm=self.event.record_norm,
+                record_diameter=self.event.record_diameter,
+                sampling_probability=self.sampling_probability,
+            )
+        return None
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Those of the event."""
+        return self.event.assumptions()
+
     def parts(self) -> tuple[tuple[str, Event], ...]:
         """The event on the sample."""
         return (("event", self.event),)
@@ -59,3 +87,51 @@ class PoissonSampled(Event):
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Smaller samples are more private."""
         return {"sampling_probability": number(-1, highest=1.0)}
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+        """The pair of the event, mixed with what is released without the record."""
+        q = self.sampling_probability
+        if q == 0.0:
+            return ()
+        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+            pair = self._pair(adjacency, attained=attained)
+            return (SampledPair(kind="removed", pair=pair, sampling_probability=q),)
+        if not isinstance(self.event, _SUMS):
+            # Whether an absent record and a special one look alike, and how the sensitivities of
+            # two relations compare, is known for noisy sums alone.
+            raise NoLossDistributionError(
+                f"For a sample of {self.event.mechanism!r} no privacy loss distribution is known "
+                f"under {adjacency.value}."
+            )
+        if adjacency is Adjacency.ZERO_OUT:
+            pair = self._pair(adjacency, attained=attained)
+            return (SampledPair(kind="removed", pair=pair, sampling_probability=q),)
+        return self._replaced(attained=attained)
+
+    def _replaced(self, *, attained: bool) -> Losses:
+        """A record of the sample is replaced by another one."""
+        q = self.sampling_probability
+        if not attained:
+            replaced = self._pair(Adjacency.REPLACE_ONE, attained=False)
+            removed = self._pair(Adjacency.ADD_OR_REMOVE_ONE, attained=False)
+            return (SampledReplacement(replaced=replaced, removed=removed, sampling_probability=q),)
+        if isinstance(self.event, Laplace):
+            distance = 0.5 * self.event.distance(Adjacency.REPLACE_ONE)
+            return (OpposedLaplacePair(distance=distance, sampling_probability=q),)
+        raise NoLossDistributionError(
+            f"No data sets are known that show what a sample of {self.event.mechanism!r} tells "
+            "under replace_one."
+        )
+
+    def _pair(self, adjacency: Adjacency, *, attained: bool) -> Pair:
+        found = self.event.losses(adjacency, attained=attained)
+        if isinstance(found, tuple) and len(found) == 1 and isinstance(found[0], Pair):
+            return found[0]
+        raise NoLossDistributionError(
+            "The losses of a sample are known where one release with one known pair of "
+            f"distributions is made from it, got {self.event.mechanism!r}."
+        )
+
+    def with_one_more_record(self) -> Event:
+        """The same release: a larger data set changes nothing else."""
+        return self

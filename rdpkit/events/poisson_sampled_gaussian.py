@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rdpkit import _validate
@@ -14,6 +14,7 @@ from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
 from rdpkit.events.gaussian import check_geometry
 from rdpkit.events.losses import Losses, sampled_step
+from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,29 @@ class PoissonSampledGaussian(Event):
             return at_norm, 0.0
         # The roundings of the quotient and the difference are covered by moving the record farther.
         return at_norm, max(1.0 - diameter / self.record_norm - 4.0 * math.ulp(1.0), -1.0)
+
+    def in_groups(self, size: int) -> Event:
+        """How many of the group are in the sample is binomial: a mixture of Gaussians."""
+        q = self.sampling_probability
+        if q in (0.0, 1.0):
+            return replace(self, record_norm=size * self.record_norm, record_diameter=None)
+        logs = [
+            math.lgamma(size + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(size - k + 1)
+            + k * math.log(q)
+            + (size - k) * math.log1p(-q)
+            for k in range(size + 1)
+        ]
+        # Roundings must not make a large number of records less likely, compared with a small one.
+        slack = 1e-12 * max(1.0, *(-one for one in logs))
+        weights = [max(math.exp(one + k * slack), 1e-290) for k, one in enumerate(logs)]
+        total = math.fsum(weights)
+        return MixtureOfGaussians(
+            noise_std=self.noise_std,
+            sensitivities=tuple(k * self.record_norm for k in range(size + 1)),
+            probabilities=tuple(one / total for one in weights),
+        )
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and none (or the special one), or one record and its mirror image."""

@@ -64,6 +64,37 @@ EVENTS = {
         ),
         ADD,
     ),
+    "epsilon_delta": (rdpkit.EpsilonDelta(epsilon=0.5, delta=0.0, adjacency=ADD), ADD),
+    "mixture_of_gaussians": (
+        rdpkit.MixtureOfGaussians(
+            noise_std=4.0, sensitivities=(0.0, 1.0, 2.0), probabilities=(0.9, 0.09, 0.01)
+        ),
+        ADD,
+    ),
+    "laplace": (
+        rdpkit.Laplace(noise_scale=5.0, record_norm=1.0),
+        REPLACE,
+    ),
+    "discrete_laplace": (rdpkit.DiscreteLaplace(noise_scale=5.0, record_norm=2), ADD),
+    "discrete_gaussian": (rdpkit.DiscreteGaussian(sigma=5.0, record_norm=2.0), ADD),
+    "randomized_response": (
+        rdpkit.RandomizedResponse(noise_parameter=0.5, num_buckets=4),
+        REPLACE,
+    ),
+    "exponential": (rdpkit.Exponential(epsilon=0.5), ADD),
+    "permute_and_flip": (rdpkit.PermuteAndFlip(epsilon=0.5), ADD),
+    "report_noisy_max": (
+        rdpkit.ReportNoisyMax(noise_scale=5.0, sensitivity=1.0, noise="gumbel"),
+        ADD,
+    ),
+    "above_threshold": (
+        rdpkit.AboveThreshold(threshold_noise_scale=5.0, query_noise_scale=10.0, sensitivity=1.0),
+        ADD,
+    ),
+    "group": (
+        rdpkit.Group(event=rdpkit.Gaussian(noise_std=20.0, record_norm=1.0), size=2),
+        ADD,
+    ),
     "zero_concentrated": (rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD, xi=0.01), ADD),
     "poisson_sampled": (
         rdpkit.PoissonSampled(
@@ -142,6 +173,7 @@ EVENTS = {
 # Norms under replace-one where the diameter is given, and the reverse; labels within a class.
 WITHOUT_EFFECT = {
     ("gaussian", "record_norm"),
+    ("group", "event.record_diameter"),
     ("poisson", "record_diameter"),
     ("repeat_and_select", "event.record_diameter"),
     ("fixed-size sum", "record_norm"),

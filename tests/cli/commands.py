@@ -8,6 +8,7 @@ import math
 from click.testing import CliRunner
 
 from rdpkit.cli import main
+from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.events import MECHANISMS
 
 ADD = ["--adjacency", "add_or_remove_one"]
@@ -29,6 +30,24 @@ EVENTS = {
     "custom_rdp": {"orders": [2.0, 8.0, 32.0], "values": [0.1, 0.2, math.inf]},
     "custom_profile": {"epsilons": [0.25, 0.5], "deltas": [0.01, 0.0]},
     "zero_concentrated": {"rho": 0.1, "xi": 0.01},
+    "epsilon_delta": {"epsilon": 0.5, "delta": 0.0},
+    "mixture_of_gaussians": {
+        "noise_std": 4.0,
+        "sensitivities": [0.0, 1.0, 2.0],
+        "probabilities": [0.9, 0.09, 0.01],
+    },
+    "laplace": {"noise_scale": 5.0, "record_norm": 1.0},
+    "discrete_laplace": {"noise_scale": 5.0, "record_norm": 1},
+    "discrete_gaussian": {"sigma": 5.0, "record_norm": 1.0},
+    "randomized_response": {"noise_parameter": 0.5, "num_buckets": 4},
+    "exponential": {"epsilon": 0.5},
+    "permute_and_flip": {"epsilon": 0.5},
+    "report_noisy_max": {"noise_scale": 5.0, "sensitivity": 1.0, "noise": "laplace"},
+    "above_threshold": {
+        "threshold_noise_scale": 5.0,
+        "query_noise_scale": 10.0,
+        "sensitivity": 1.0,
+    },
     "dpmix": {
         "population_size": 60000,
         "releases": 10,
@@ -143,5 +162,5 @@ def options(name):
     words = [name]
     for key, value in EVENTS[name].items():
         shown = ",".join(map(str, value)) if isinstance(value, list) else value
-        words += ["--" + key.replace("_", "-"), shown]
+        words += ["--" + dashed(option_name(key)), shown]
     return words

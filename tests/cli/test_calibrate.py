@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rdpkit
+from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.events import MECHANISMS, event_from_parameters
 from tests.cli.commands import ADD, EVENTS, answer, run, under
 
@@ -20,14 +21,14 @@ def options(name, without=()):
     for key, value in EVENTS[name].items():
         if key not in without:
             shown = ",".join(map(str, value)) if isinstance(value, list) else value
-            words += ["--" + key.replace("_", "-"), shown]
+            words += ["--" + dashed(option_name(key)), shown]
     return words
 
 
 def first_parameter(name):
     """The parameter of a mechanism that is calibrated first: its noise, where it has one."""
-    stated = "custom" in name or name == "zero_concentrated"
-    extra = {"adjacency": "add_or_remove_one"} if stated else {}
+    own = "adjacency" in MECHANISMS[name].__dataclass_fields__
+    extra = {"adjacency": "add_or_remove_one"} if own else {}
     rules = event_from_parameters(name, {**EVENTS[name], **extra}).free_parameters()
     known = sorted(rules, key=lambda key: (rules[key].private <= 0, "feature" not in key, key))
     return known[0] if known else None
@@ -149,7 +150,7 @@ def test_a_target_out_of_reach_is_status_1_and_one_line():
         ),
         ([*POISSON, "--parameter", ""], "is not NAME"),
         (["repeated"], "repeated is made of other events"),
-        (["laplace"], "Expected EVENT to be a TOML file or one of"),
+        (["cauchy"], "Expected EVENT to be a TOML file or one of"),
         (["no.toml", "--parameter", "count"], "No such file or directory"),
     ],
 )

@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 import rdpkit
+from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.events import MECHANISMS, parameters_of
 from tests.cli.commands import ADD, EVENTS, GAUSSIAN, answer, options, run, under
 
@@ -31,7 +32,14 @@ def write(path, name, **extra):
 
 
 def test_every_mechanism_has_a_command_or_is_made_of_others():
-    made_of_others = {"composed", "repeated", "parallel", "poisson_sampled", "repeat_and_select"}
+    made_of_others = {
+        "composed",
+        "group",
+        "parallel",
+        "poisson_sampled",
+        "repeat_and_select",
+        "repeated",
+    }
     assert EVENTS.keys() | made_of_others == MECHANISMS.keys()
     listed = run("epsilon", "--help").output
     assert all(name.replace("_", "-") in listed for name in EVENTS)
@@ -41,7 +49,7 @@ def test_every_mechanism_has_a_command_or_is_made_of_others():
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_options_and_files_say_the_same(tmp_path, name, question):
     by_options = answer(question, *options(name), *QUESTIONS[question], *under(name))
-    own = name in ("custom_rdp", "custom_profile", "zero_concentrated")
+    own = "adjacency" in MECHANISMS[name].__dataclass_fields__
     extra = {"adjacency": "add_or_remove_one"} if own else {}
     path = write(tmp_path / "event.toml", name, **extra)
     assert answer(question, path, *QUESTIONS[question], *under(name)) == by_options
@@ -124,7 +132,7 @@ def test_the_help_of_a_mechanism_names_every_parameter(name):
     done = run("epsilon", name, "--help")
     assert done.exit_code == 0
     for parameter in parameters_of(MECHANISMS[name]):
-        assert "--" + parameter.name.replace("_", "-") in done.output
+        assert "--" + dashed(option_name(parameter.name)) in done.output
 
 
 def test_one_number_of_samples_is_for_every_class():

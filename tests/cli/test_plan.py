@@ -103,7 +103,7 @@ def test_out_of_reach_is_status_1():
     ("arguments", "message"),
     [
         (["gaussian"], "Expected EVENT to be one of dpmix, class-wise-dpmix, dpcda, ldpdc, ndpdc"),
-        (["laplace"], "Expected EVENT to be a TOML file or one of dpmix"),
+        (["cauchy"], "Expected EVENT to be a TOML file or one of dpmix"),
         ([*CDA, "--releases", "5", "--orders-of-mixture", "x"], "'x' is not a list of integers"),
         ([*CDA, "--releases", "5", "--orders-of-mixture", "601"], "Expected orders_of_mixture"),
         ([*CDA, "--releases", "5", "--label-shares", "0.5"], "Expected label_shares to be None"),

@@ -64,6 +64,45 @@ SIMPLE = {
         st.lists(st.floats(0, 1), min_size=5, max_size=5),
         adjacency,
     ),
+    "epsilon_delta": st.fixed_dictionaries(
+        {"epsilon": st.floats(0, 1e3), "delta": st.floats(0, 0.999), "adjacency": adjacency}
+    ),
+    "mixture_of_gaussians": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "sensitivities": st.tuples(positive, positive).map(list),
+            "probabilities": st.floats(0.01, 0.99).map(lambda p: [p, 1.0 - p]),
+        }
+    ),
+    "laplace": st.fixed_dictionaries({"noise_scale": positive, "record_norm": positive}),
+    "discrete_laplace": st.fixed_dictionaries({"noise_scale": positive, "record_norm": count}),
+    "discrete_gaussian": st.fixed_dictionaries(
+        {"sigma": positive, "record_norm": positive, "dimension": st.integers(2, 100)}
+    ),
+    "randomized_response": st.fixed_dictionaries(
+        {"noise_parameter": st.floats(1e-6, 1.0), "num_buckets": st.integers(2, 1000)}
+    ),
+    "exponential": st.fixed_dictionaries({"epsilon": positive, "monotone_scores": st.booleans()}),
+    "permute_and_flip": st.fixed_dictionaries(
+        {"epsilon": positive, "monotone_scores": st.booleans()}
+    ),
+    "report_noisy_max": st.fixed_dictionaries(
+        {
+            "noise_scale": positive,
+            "sensitivity": positive,
+            "noise": st.sampled_from(["laplace", "gumbel", "exponential"]),
+            "monotone_scores": st.booleans(),
+        }
+    ),
+    "above_threshold": st.fixed_dictionaries(
+        {
+            "threshold_noise_scale": positive,
+            "query_noise_scale": positive,
+            "sensitivity": positive,
+            "most_above": st.integers(1, 100),
+            "monotone_queries": st.booleans(),
+        }
+    ),
     "zero_concentrated": st.fixed_dictionaries(
         {"rho": st.floats(0, 1e6), "adjacency": adjacency, "xi": st.floats(0, 1e6)}
     ),
@@ -201,6 +240,12 @@ leaf = st.one_of(
 table = leaf.map(lambda pair: {"mechanism": pair[0], **pair[1]})
 NESTED = {
     "repeated": st.fixed_dictionaries({"event": table, "count": count}),
+    "group": st.fixed_dictionaries(
+        {
+            "event": SIMPLE["gaussian"].map(lambda given: {"mechanism": "gaussian", **given}),
+            "size": st.integers(1, 100),
+        }
+    ),
     "poisson_sampled": st.fixed_dictionaries(
         {"event": table, "sampling_probability": st.floats(0, 1)}
     ),

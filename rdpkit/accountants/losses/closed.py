@@ -28,11 +28,25 @@ def delta(step: AnyStep, epsilon: float, *, above: bool) -> float:
     above : bool
         Whether the number bounds delta from above or from below.
     """
-    height = _height(kind_of(step).curve(step, above), epsilon)
+    height = _height(_Curves(step, above), epsilon)
     return min(max(float_above(height) if above else float_below(height), 0.0), 1.0)
 
 
-def _height(of: Curve, epsilon: float) -> arb:
+class _Curves:
+    """A step's curve at every precision: what it computes once, it computes at that precision."""
+
+    def __init__(self, step: AnyStep, above: bool) -> None:
+        self._step, self._above = step, above
+        self._known: dict[int, Curve] = {}
+
+    def __call__(self, loss: arb) -> arb:
+        known = self._known.get(ctx.prec)
+        if known is None:
+            known = self._known[ctx.prec] = kind_of(self._step).curve(self._step, self._above)
+        return known(loss)
+
+
+def _height(of: _Curves, epsilon: float) -> arb:
     """The curve at an epsilon, to nearly double precision, or as well as 2^14 bits can."""
     bits = _START_BITS
     while True:
@@ -58,7 +72,7 @@ def epsilon(step: AnyStep, delta: float, *, above: bool) -> float:
     above : bool
         Whether the number bounds epsilon from above (infinity where no float does) or from below.
     """
-    of = kind_of(step).curve(step, above)
+    of = _Curves(step, above)
     target = arb(delta)
 
     def meets(at: float) -> bool:

@@ -81,10 +81,21 @@ def moved_probability(value: float, up: bool) -> arb:
     return arb(min(value * (1.0 + (MARGIN if up else -MARGIN)), 1.0))
 
 
-def reversed_curve(curve: Curve) -> Curve:
-    """The curve with the members exchanged: 1 - e^l + e^l h(-l)."""
+def reversed_curve(curve: Curve, least: arb | None = None) -> Curve:
+    """The curve with the members exchanged: 1 - e^l + e^l h(-l).
+
+    Parameters
+    ----------
+    curve : Curve
+        The curve before.
+    least : arb, optional
+        e^l for the smallest loss l before; beyond it the curve is 0, which a difference of two
+        numbers would not show.
+    """
 
     def height(loss: arb) -> arb:
+        if least is not None and (-loss).exp() < least:
+            return arb(0)
         return loss.exp() * curve(-loss) - loss.expm1()
 
     return height

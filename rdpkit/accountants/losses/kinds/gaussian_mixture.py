@@ -56,7 +56,7 @@ def _curve(step: GaussianMixturePair, leaks_more: bool) -> Curve:
         first = sum((weight * upper_tail(x - centre) for weight, centre in parts), arb(0))
         return first - ratio * upper_tail(x)
 
-    return removed if step.kind == "removed" else reversed_curve(removed)
+    return removed if step.kind == "removed" else reversed_curve(removed, at_zero)
 
 
 def _starts(step: GaussianMixturePair):  # type: ignore[no-untyped-def]
@@ -84,18 +84,19 @@ def _threshold(loss: arb, parts: Parts, start: float) -> arb:
         if not slope > 0:
             break
         move = value / slope
-        if abs(move) < tolerance(x):
+        if abs(move).mid() < tolerance(x) / slope.min(arb(1)):
             break
         # log r is convex with slopes up to the largest centre: Newton's method from the right of
         # the root converges; from the left it may overshoot, but then it is on the right.
         x = x - move
     x = x.mid()
-    radius = abs(off(x)[0] / off(x)[1]) + tolerance(x)
+    value, slope = off(x)
+    radius = (4 * abs(value / slope) + tolerance(x)).upper()
     for _ in range(_NEWTON):
-        low, high = x - radius, x + radius
+        low, high = (x - radius).mid(), (x + radius).mid()
         # log r grows, so a change of sign between the ends encloses the root.
-        if off(low.mid())[0] <= 0 and off(high.mid())[0] >= 0:
-            return low.mid().union(high.mid())
+        if off(low)[0] <= 0 and off(high)[0] >= 0:
+            return low.union(high)
         radius = 2 * radius
     raise ArithmeticError(f"No threshold was found for the loss {loss}.")
 

@@ -26,13 +26,14 @@ from rdpkit.accountants.losses.kinds.base import (
 from rdpkit.events.pairs import ResponsePair, StatedPair, TwoOutcomes
 
 # Probabilities that are known up to a few roundings.
-_KNOWN = 2.0**-49
+_KNOWN = 2.0**-44
 
-Outcomes = Callable[[Any], list[tuple[arb, arb]]]
-"""Maps a description to the outcomes' probabilities on either data set, by falling loss."""
+Outcomes = Callable[[Any, bool], list[tuple[arb, arb]]]
+"""Maps a description, and whether it may leak more or less than the exact one, to the outcomes'
+probabilities on either data set, by falling loss."""
 
 
-def _response(step: ResponsePair) -> list[tuple[arb, arb]]:
+def _response(step: ResponsePair, leaks_more: bool) -> list[tuple[arb, arb]]:
     p, k = arb(step.noise_parameter), step.num_buckets
     other = p / k
     true = 1 - p + other
@@ -40,7 +41,7 @@ def _response(step: ResponsePair) -> list[tuple[arb, arb]]:
 
 
 def _response_curve(step: ResponsePair, leaks_more: bool) -> Curve:
-    (a, b), _, _ = _response(step)
+    (a, b), _, _ = _response(step, leaks_more)
 
     def right(loss: arb) -> arb:
         return piece(loss, (a / b).log(), lambda: a - b * loss.exp(), lambda: arb(0))
@@ -48,14 +49,16 @@ def _response_curve(step: ResponsePair, leaks_more: bool) -> Curve:
     return mirrored(right)
 
 
-def _two(step: TwoOutcomes) -> list[tuple[arb, arb]]:
-    found = []
-    for first, second in ((step.first, step.second), (1.0 - step.first, 1.0 - step.second)):
-        found.append((arb(first, first * _KNOWN), arb(second, second * _KNOWN)))
-    return found if step.first >= step.second else found[::-1]
+def _two(step: TwoOutcomes, leaks_more: bool) -> list[tuple[arb, arb]]:
+    """A likelier outcome that is even likelier, and a rarer one that is even rarer, leak more."""
+    rising = step.first >= step.second
+    sign = _KNOWN if leaks_more is rising else -_KNOWN
+    first, second = arb(step.first * (1.0 + sign)), arb(step.second * (1.0 - sign))
+    found = [(first, second), (1 - first, 1 - second)]
+    return found if rising else found[::-1]
 
 
-def _stated(step: StatedPair) -> list[tuple[arb, arb]]:
+def _stated(step: StatedPair, leaks_more: bool) -> list[tuple[arb, arb]]:
     delta, grown = arb(step.delta), arb(step.epsilon).exp()
     large, small = (1 - delta) * grown / (1 + grown), (1 - delta) / (1 + grown)
     # The outcome that only one data set has is taken together with the one beside it.
@@ -77,7 +80,7 @@ def _stated_curve(step: StatedPair, leaks_more: bool) -> Curve:
 
 def _sum_curve(outcomes: Outcomes) -> Callable[[Any, bool], Curve]:
     def curve(step: Any, leaks_more: bool) -> Curve:
-        found = outcomes(step)
+        found = outcomes(step, leaks_more)
 
         def height(loss: arb) -> arb:
             grown = loss.exp()
@@ -88,16 +91,16 @@ def _sum_curve(outcomes: Outcomes) -> Callable[[Any, bool], Curve]:
     return curve
 
 
-def _losses(outcomes: Outcomes, step: Any) -> tuple[Array, Array]:
+def _losses(outcomes: Outcomes, step: Any, leaks_more: bool = False) -> tuple[Array, Array]:
     """Losses, ascending, and logarithms of their probabilities, in floats."""
-    found = [(p, q) for p, q in outcomes(step) if p > 0 and q > 0]
+    found = [(p, q) for p, q in outcomes(step, leaks_more) if p > 0 and q > 0]
     losses = np.array([float((p / q).log()) for p, q in reversed(found)])
     return losses, np.array([float(p.log()) for p, _ in reversed(found)])
 
 
 def _tails_of(outcomes: Outcomes) -> Callable[[Any], Tails]:
     def tails(step: Any) -> Tails:
-        found = [(p, q) for p, q in outcomes(step) if p > 0 and q > 0]
+        found = [(p, q) for p, q in outcomes(step, False) if p > 0 and q > 0]
         losses = _losses(outcomes, step)[0][::-1]
 
         def beyond(place: arb) -> tuple[arb, arb]:
@@ -123,7 +126,7 @@ def _guide_of(outcomes: Outcomes) -> Callable[[Any, float], Guide]:
 
 def _largest_of(outcomes: Outcomes) -> Callable[[Any, bool], arb]:
     def largest(step: Any, leaks_more: bool) -> arb:
-        p, q = outcomes(step)[0]
+        p, q = outcomes(step, leaks_more)[0]
         return (p / q).log()
 
     return largest
@@ -138,14 +141,14 @@ RESPONSE = LossKind(
     guide=_guide_of(_response),
     tails=_tails_of(_response),
     largest=_largest_of(_response),
-    atoms=lambda step: _losses(_response, step)[0],
+    atoms=lambda step: _losses(_response, step, True)[0],
 )
 TWO_OUTCOMES = LossKind(
     curve=_sum_curve(_two),
     guide=_guide_of(_two),
     tails=_tails_of(_two),
     largest=_largest_of(_two),
-    atoms=lambda step: _losses(_two, step)[0],
+    atoms=lambda step: _losses(_two, step, True)[0],
 )
 STATED = LossKind(
     curve=_stated_curve,

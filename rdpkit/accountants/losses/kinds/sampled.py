@@ -47,7 +47,7 @@ def sampled(kind_of: KindOf) -> LossKind:
     def curve(step: SampledPair, leaks_more: bool) -> Curve:
         q = moved_probability(step.sampling_probability, leaks_more)
         removed = _removed(kind_of(step.pair).curve(step.pair, leaks_more), q)
-        return removed if step.kind == "removed" else reversed_curve(removed)
+        return removed if step.kind == "removed" else reversed_curve(removed, 1 - q)
 
     def tails(step: SampledPair) -> Tails:
         of_pair = kind_of(step.pair).tails

@@ -1,0 +1,147 @@
+r"""Losses that are bounded: randomised response, bounded range, and pure differential privacy.
+
+Guarantee
+---------
+* Randomised response, with a and b the probabilities of a record's own bucket and of another one:
+  e^((o-1) D_o) = a^o b^(1-o) + b^o a^(1-o) + (k-2) b at order o.
+* epsilon-DP: the same with k = 2 and a = e^epsilon / (1 + e^epsilon), because that mechanism is the
+  worst one (Kairouz, Oh and Viswanath 2015).
+* Losses in [t - epsilon, t]: the worst is t with probability p = (1 - e^(t-epsilon)) /
+  (1 - e^-epsilon), so that e^((o-1) D_o) is y^(o-1) (A - B y) with y = e^t,
+  k = e^(-(o-1) epsilon), A = k + (1-k) / (1 - e^-epsilon), B = (1-k) e^-epsilon / (1 - e^-epsilon).
+  It is largest at y = (o-1) A / (o B), where it is y^(o-1) A / o.
+
+Assumes
+-------
+What the event says of its own noise or losses.
+
+Source
+------
+Kairouz, Oh and Viswanath, "The composition theorem for differential privacy", ICML 2015 (arXiv
+1311.0776v4); Dong, Durfee and Rogers, "Optimal differential privacy composition for exponential
+mechanisms", ICML 2020 (arXiv 1909.13830v2), Lemma 3.2, for the worst mechanism of one range.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order
+from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
+from rdpkit.events import (
+    AboveThreshold,
+    EpsilonDelta,
+    Event,
+    Exponential,
+    RandomizedResponse,
+    ReportNoisyMax,
+)
+
+
+def _response(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    p, buckets = arb(event.noise_parameter), event.num_buckets
+    b = p / buckets
+    a = 1 - p + b
+    ratio = (a / b).log() * (order - 1)
+    whole: arb = a * ratio.exp() + b * (-ratio).exp() + (buckets - 2) * b
+    return whole.log() / (order - 1)
+
+
+def _pure(epsilon: arb, order: arb) -> arb:
+    a = 1 / (1 + (-epsilon).exp())
+    grown = (order - 1) * epsilon
+    return (a * grown.exp() + (1 - a) * (-grown).exp()).log() / (order - 1)
+
+
+def _stated(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    return _pure(arb(event.epsilon), order)
+
+
+def _sparse_vector(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    return _pure(arb(event.pure_epsilon()), order)
+
+
+def _range(epsilon: arb, order: arb) -> arb:
+    k = (-(order - 1) * epsilon).exp()
+    whole = -((-epsilon).expm1())
+    a = k + (1 - k) / whole
+    b = (1 - k) * (-epsilon).exp() / whole
+    y = (order - 1) * a / (order * b)
+    return ((order - 1) * y.log() + (a / order).log()) / (order - 1)
+
+
+def _exponential(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    return _range(moved_up(event.range()), order)
+
+
+def _gumbel(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    return _range(moved_up(event.distance(adjacency)), order)
+
+
+def _only_without_delta(event: Any, adjacency: Adjacency) -> OrderRange:
+    """No order if there is a delta: then no Renyi divergence is bounded."""
+    return OrderRange(highest=1.0) if event.delta > 0.0 else OrderRange()
+
+
+def _only_gumbel(event: Any, adjacency: Adjacency) -> OrderRange:
+    """No order if the noise is not Gumbel noise, and losses have no bounded range."""
+    return OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
+
+
+def _bound(
+    name: str,
+    event_type: type[Event],
+    title: str,
+    source: str,
+    formula: Any,
+    *,
+    adjacencies: tuple[Adjacency, ...] = tuple(Adjacency),
+    order_range: Any = every_order,
+) -> RdpBound:
+    return RdpBound(
+        id=name,
+        title=title,
+        source=source,
+        kind=Kind.UPPER,
+        event_type=event_type,
+        adjacencies=adjacencies,
+        order_range=order_range,
+        rdp=rdp_of(formula),
+        ball=ball_of(formula),
+    )
+
+
+_KAIROUZ = "Kairouz, Oh and Viswanath 2015 (arXiv 1311.0776v4)"
+_DONG = "Dong, Durfee and Rogers 2020, Lemma 3.2 (arXiv 1909.13830v2)"
+
+BOUNDS = (
+    _bound(
+        "randomized-response",
+        RandomizedResponse,
+        "Randomised response",
+        "the definition of the divergence",
+        _response,
+        adjacencies=(Adjacency.REPLACE_ONE,),
+    ),
+    _bound(
+        "pure-dp",
+        EpsilonDelta,
+        "Pure differential privacy",
+        _KAIROUZ,
+        _stated,
+        order_range=_only_without_delta,
+    ),
+    _bound("pure-dp", AboveThreshold, "Sparse vector, as pure privacy", _KAIROUZ, _sparse_vector),
+    _bound("bounded-range", Exponential, "Exponential mechanism", _DONG, _exponential),
+    _bound(
+        "bounded-range",
+        ReportNoisyMax,
+        "Gumbel noise, as the exponential mechanism",
+        _DONG,
+        _gumbel,
+        order_range=_only_gumbel,
+    ),
+)

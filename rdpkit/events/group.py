@@ -1,0 +1,64 @@
+"""An event for neighbours that differ in several records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group(Event):
+    """The same release, for neighbours that differ in up to ``size`` records instead of one.
+
+    For a family, a household or a user with several records. The event says itself what it tells of
+    a group: noise hides a sum of records that is so many times as long, and a guarantee of
+    (epsilon, delta) is used once for every record of a chain of neighbours.
+
+    Parameters
+    ----------
+    event : Event
+        What is released.
+    size : int
+        How many records may differ; at least 1.
+
+    Raises
+    ------
+    ValueError
+        If ``event`` is not an event, ``size`` is not an integer of at least 1, or nothing is known
+        about groups for the event.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
+    >>> group = rdpkit.Group(event=event, size=4)
+    >>> round(rdpkit.epsilon(group, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    0.726
+    """
+
+    mechanism: ClassVar[str] = "group"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+    event: Event
+    size: int
+
+    def __post_init__(self) -> None:
+        _validate.one_of_a_kind("event", self.event, Event)
+        object.__setattr__(self, "size", _validate.integer("size", self.size))
+        self.expand()
+
+    def expand(self) -> Event:
+        """The event that tells as much of one record as this one does of a group."""
+        return self.event if self.size == 1 else self.event.in_groups(self.size)
+
+    def parts(self) -> tuple[tuple[str, Event], ...]:
+        """What is released."""
+        return (("event", self.event),)
+
+    def in_groups(self, size: int) -> Event:
+        """Groups of groups."""
+        return Group(event=self.event, size=self.size * size)

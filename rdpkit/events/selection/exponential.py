@@ -1,0 +1,78 @@
+"""The exponential mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.pairs import BoundedRange
+from rdpkit.events.selection.two_options import SCORES, logistic_pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exponential(Event):
+    """One of several options, the better the likelier: the exponential mechanism.
+
+    Released: option i with a probability in proportion to e^(epsilon * score_i / (2 s)), where s is
+    the largest change of one score between neighbours. It is epsilon-DP, and more: its losses lie
+    in a range of length epsilon (or half of that if scores are monotone).
+
+    Parameters
+    ----------
+    epsilon : float
+        The parameter of the mechanism, in nats; above 0.
+    monotone_scores : bool
+        Whether between neighbours either no score falls or no score rises, as for counts under
+        add-or-remove-one.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.Exponential(epsilon=0.1)
+    >>> hundred = rdpkit.Repeated(event=event, count=100)
+    >>> round(rdpkit.epsilon(hundred, delta=1e-5, adjacency="replace_one").epsilon, 2)
+    2.15
+    """
+
+    mechanism: ClassVar[str] = "exponential"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+    epsilon: float
+    monotone_scores: bool = False
+
+    def __post_init__(self) -> None:
+        _validate.attributes(self, epsilon=_validate.positive)
+        _validate.one_of_a_kind("monotone_scores", self.monotone_scores, bool)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the scores' sensitivity is measured under."""
+        return (SCORES,)
+
+    def range(self) -> float:
+        """The length of the range of losses."""
+        return self.epsilon / 2.0 if self.monotone_scores else self.epsilon
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """A smaller epsilon is more private."""
+        return {"epsilon": number(-1)}
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+        """The curve above all mechanisms of bounded range; two options, from below."""
+        if attained:
+            return logistic_pairs(self.range())
+        return (BoundedRange(epsilon=self.range()),)
+
+    def in_groups(self, size: int) -> Event:
+        """Scores that change by so many times their sensitivity."""
+        return replace(self, epsilon=size * self.epsilon)

@@ -1,0 +1,104 @@
+"""The option with the largest noisy score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+from rdpkit.events.free_parameters import NOISE, FreeParameter
+from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.pairs import BoundedRange, LaplacePair, TwoOutcomes
+from rdpkit.events.selection.two_options import LEAST, SCORES, laplace_pairs, logistic_pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportNoisyMax(Event):
+    """The option whose score plus noise is the largest; the scores themselves stay secret.
+
+    Released: the index of the largest score_i + noise_i, the noise of every option drawn
+    independently. With Gumbel noise it is the exponential mechanism, with exponential noise permute
+    and flip.
+
+    Parameters
+    ----------
+    noise_scale : float
+        Scale of the noise, in the units of the scores; above 0.
+    sensitivity : float
+        Largest change of one score between neighbours, in the units of the scores; above 0.
+    noise : {"laplace", "gumbel", "exponential"}
+        The distribution of the noise.
+    monotone_scores : bool
+        Whether between neighbours either no score falls or no score rises.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.ReportNoisyMax(noise_scale=20.0, sensitivity=1.0, noise="laplace")
+    >>> hundred = rdpkit.Repeated(event=event, count=100)
+    >>> round(rdpkit.epsilon(hundred, delta=1e-5, adjacency="replace_one").epsilon, 2)
+    4.22
+    """
+
+    mechanism: ClassVar[str] = "report_noisy_max"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+    noise_scale: float
+    sensitivity: float
+    noise: Literal["laplace", "gumbel", "exponential"]
+    monotone_scores: bool = False
+
+    def __post_init__(self) -> None:
+        _validate.attributes(self, noise_scale=_validate.positive, sensitivity=_validate.positive)
+        _validate.choice("noise", self.noise, ("laplace", "gumbel", "exponential"))
+        _validate.one_of_a_kind("monotone_scores", self.monotone_scores, bool)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the scores' sensitivity is measured under."""
+        return (SCORES,)
+
+    def distance(self, adjacency: Adjacency) -> float:
+        """How far the difference of two scores may move, over the scale of the noise."""
+        moved = self.sensitivity if self.monotone_scores else 2.0 * self.sensitivity
+        return moved / self.noise_scale
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """More noise is more private."""
+        return {"noise_scale": NOISE}
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+        """With Gumbel noise a bounded range; otherwise two Laplace distributions."""
+        distance = self.distance(adjacency)
+        if self.noise == "gumbel":
+            return logistic_pairs(distance) if attained else (BoundedRange(epsilon=distance),)
+        if not attained:
+            return (LaplacePair(distance=distance),)
+        if self.noise == "exponential":
+            return laplace_pairs(distance)
+        return two_laplace_pairs(distance)
+
+    def in_groups(self, size: int) -> Event:
+        """Scores that change by so many times their sensitivity."""
+        return replace(self, sensitivity=size * self.sensitivity)
+
+
+def two_laplace_pairs(distance: float) -> OneOf:
+    """Two options with Laplace noise each: the difference of two Laplace variables of scale 1."""
+
+    def chosen(x: float) -> float:
+        tail = 0.25 * (2.0 + abs(x)) * math.exp(-min(abs(x), 700.0))
+        return 1.0 - tail if x >= 0.0 else tail
+
+    places = (0.5, 0.0, 1.0, -1.0, 2.0, 3.0)
+    found = [(chosen(s * distance), chosen(s * distance - distance)) for s in places]
+    pairs = [(TwoOutcomes(first=p, second=q),) for p, q in found if LEAST < q < p < 1.0]
+    return OneOf(choices=tuple(pairs) or ((),))

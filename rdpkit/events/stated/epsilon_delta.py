@@ -1,0 +1,83 @@
+"""An event of which nothing is known but its (epsilon, delta)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.pairs import StatedPair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpsilonDelta(Event):
+    """A mechanism that is (epsilon, delta)-DP, of which nothing else is known.
+
+    The numbers are those of the worst mechanism that has this guarantee, which is known exactly
+    (Kairouz, Oh and Viswanath 2015). So a lower bound is attained by that mechanism, and not
+    necessarily by yours.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats; finite, at least 0.
+    delta : float
+        In [0, 1); 0 for pure differential privacy.
+    adjacency : Adjacency or str
+        The neighbouring relation under which it holds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.EpsilonDelta(epsilon=0.1, delta=1e-8, adjacency="replace_one")
+    >>> hundred = rdpkit.Repeated(event=event, count=100)
+    >>> round(rdpkit.epsilon(hundred, delta=1e-5, adjacency="replace_one").epsilon, 3)
+    4.33
+    """
+
+    mechanism: ClassVar[str] = "epsilon_delta"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+    epsilon: float
+    delta: float
+    adjacency: Adjacency
+
+    def __post_init__(self) -> None:
+        _validate.attributes(self, epsilon=_validate.non_negative, delta=_validate.target_delta)
+        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """A smaller epsilon is more private."""
+        return {"epsilon": number(-1)}
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+        """The worst mechanism that has the guarantee."""
+        if adjacency is not self.adjacency:
+            return Event.losses(self, adjacency, attained=attained)
+        if self.epsilon == self.delta == 0.0:
+            return ()
+        return (StatedPair(epsilon=self.epsilon, delta=self.delta),)
+
+    def in_groups(self, size: int) -> Event:
+        """Chains of neighbours: epsilon times the size, and delta times a geometric sum."""
+        grown = size * self.epsilon
+        if self.delta == 0.0:
+            return replace(self, epsilon=grown)
+        if grown > 700.0:
+            raise _validate.fail("size", "to be so small that the group's epsilon is a float", size)
+        # The slack covers the roundings of the sum.
+        total = math.fsum([math.exp(i * self.epsilon) for i in range(size)]) * (1.0 + 1e-12)
+        if self.delta * total >= 1.0:
+            raise _validate.fail("size", "to be so small that the group's delta is below 1", size)
+        return replace(self, epsilon=math.nextafter(grown, math.inf), delta=self.delta * total)
