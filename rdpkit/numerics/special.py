@@ -43,9 +43,19 @@ def log_ndtr(x: Any) -> Any:
     return _scipy().log_ndtr(x)
 
 
+def xlog1py(x: Any, y: Any) -> Any:
+    """X log(1 + y), and 0 where x is 0."""
+    return _scipy().xlog1py(x, y)
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """X log(y), and 0 where x is 0."""
+    return _scipy().xlogy(x, y)
+
+
 def logsumexp(a: Any, **options: Any) -> Any:
     """The logarithm of a sum of exponentials, with scipy's options."""
     return _scipy().logsumexp(a, **options)
 
 
-__all__ = ["erfcx", "expit", "gammaln", "log_expit", "log_ndtr", "logsumexp"]
+__all__ = ["erfcx", "expit", "gammaln", "log_expit", "log_ndtr", "logsumexp", "xlog1py", "xlogy"]

@@ -35,6 +35,7 @@ from flint import arb, ctx, fmpz
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, InnerDivergences, Kind, RdpBound, every_order
 from rdpkit.events import PoissonSampled
+from rdpkit.numerics import special
 
 # Sums have as many terms as the order; above this order sampling is taken not to help.
 _LARGEST = 4096
@@ -62,8 +63,6 @@ def _log_mean(order: int, log_excess: Array, q: float) -> float:
     """The logarithm of the sum at an integer order; log_excess begins with k = 2."""
     if order == 1:
         return 0.0
-    from scipy import special  # noqa: PLC0415 - not for what needs no Renyi divergence
-
     k = np.arange(2.0, order + 1.0)
     log_terms = (
         special.gammaln(order + 1.0)

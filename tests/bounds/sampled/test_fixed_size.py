@@ -220,7 +220,7 @@ GOOD = {
         ("sample_size", True, r"sample_size to be an integer in \[1, 100\]"),
         ("population_size", 0, "population_size to be an integer >= 1"),
         ("population_size", "100", "population_size to be an integer >= 1"),
-        ("adjacency", "replace", "adjacency to be one of 'add_or_remove_one', 'replace_one'"),
+        ("adjacency", "replaced", "adjacency to be one of 'add_or_remove_one', 'replace_one'"),
         ("adjacency", None, "adjacency to be one of"),
         ("theorem", "wang", "theorem to be one of 'best'"),
         ("theorem", None, "theorem to be one of 'best'"),

@@ -16,7 +16,6 @@ import math
 
 import numpy as np
 from flint import arb
-from scipy.special import log_ndtr
 
 from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.kinds.base import (
@@ -31,6 +30,7 @@ from rdpkit.accountants.losses.kinds.base import (
 )
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import ShuffledMaximum
+from rdpkit.numerics.special import log_ndtr
 
 _POINTS, _LARGEST_SHIFT = 4000, 50.0
 
