@@ -74,7 +74,15 @@ if _TYPE_CHECKING:
     from rdpkit.guarantee import Comparison, Enclosure, Guarantee, UncertifiedEnclosure
     from rdpkit.pairs.claim_check import ClaimCheck, Soundness, check
     from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
-    from rdpkit.planning import Choice, Plan, TrainingReport, plan, training_report
+    from rdpkit.planning import (
+        Choice,
+        Plan,
+        SamplingBounds,
+        TrainingReport,
+        compare_sampling,
+        plan,
+        training_report,
+    )
     from rdpkit.planning.budgets import BudgetExceededError, PrivacyFilter, PrivacyOdometer
     from rdpkit.tradeoffs import GaussianDP, TradeoffCurve, gdp, tradeoff
 
@@ -132,6 +140,7 @@ __all__ = [
     "RepeatAndSelect",
     "Repeated",
     "ReportNoisyMax",
+    "SamplingBounds",
     "ShuffledGaussian",
     "Soundness",
     "Sweep",
@@ -147,6 +156,7 @@ __all__ = [
     "calibrate_attack",
     "check",
     "compare",
+    "compare_sampling",
     "delta",
     "epsilon",
     "event_from_parameters",
@@ -235,7 +245,9 @@ _MODULES = {
     "planning": (
         "Choice",
         "Plan",
+        "SamplingBounds",
         "TrainingReport",
+        "compare_sampling",
         "plan",
         "training_report",
     ),

@@ -183,12 +183,16 @@ def attained(
 def gaussian_mu(event: Event, adjacency: Adjacency) -> Enclosure | None:
     """The distance over noise of a composition that is a pair of Gaussians; None for others.
 
-    It is the largest over all that a changed record may amount to.
+    It is the largest over all that a changed record may amount to. Where the pairs that bound the
+    event are Gaussians that no known data sets attain, it is None as well.
     """
     try:
         candidates = list(directions(alternatives(event, adjacency)))
+        attained = list(directions(alternatives(event, adjacency, attained=True)))
         steps = [merged(releases) for releases in candidates]
     except NoLossDistributionError:
+        return None
+    if set(attained) != set(candidates):
         return None
     found: list[tuple[float, float]] = [(0.0, 0.0)]
     for releases, only in steps:

@@ -17,7 +17,13 @@ from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 from rdpkit.pairs.claim_check import soundness_of
-from rdpkit.planning import TrainingReport, training_report, usual_delta
+from rdpkit.planning import (
+    SamplingBounds,
+    TrainingReport,
+    compare_sampling,
+    training_report,
+    usual_delta,
+)
 
 _WIDTH, _SCREEN = 15, 100
 _HELP = {parameter.name: text for parameter, text in with_help(DPSGD)}
@@ -41,6 +47,7 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     type=NameType("sampling", {name: name for name in SAMPLINGS}),
     help=f"{_HELP['sampling']}  [default: poisson]",
 )
+@click.option("--max-batch-size", type=INTEGER, help=_HELP["max_batch_size"])
 @click.option("--microbatch-size", type=INTEGER, default=1, help=_HELP["microbatch_size"])
 @click.option("--accumulation-steps", type=INTEGER, default=1, help=_HELP["accumulation_steps"])
 @click.option(
@@ -60,10 +67,18 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     type=NUMBER,
     help="A claim to be judged. The exit status is 1 if it is refuted.",
 )
+@click.option(
+    "--compare-sampling",
+    "comparing",
+    is_flag=True,
+    help="Show what the same settings are worth with batches made in every way, and what a claim "
+    "for Poisson samples is worth then; by default under zero-out.",
+)
 @format_option
 @to_file_option
 def dpsgd(
     output_format: str,
+    comparing: bool,
     delta: float | None,
     adjacency: str | None,
     claimed_epsilon: float | None,
@@ -96,13 +111,19 @@ def dpsgd(
     if claimed_epsilon is not None:
         upper, lower = report.upper, report.lower
         verdict = soundness_of(claimed_epsilon, upper=upper, lower=lower).value
+    rows: tuple[SamplingBounds, ...] = ()
+    if comparing:
+        # Under zero-out nothing but one gradient changes, so that all ways can be compared.
+        rows = compare_sampling(event, delta=delta, adjacency=adjacency or Adjacency.ZERO_OUT)
     if output_format == "json":
         table = report.as_dict()
-        extra = {"assumed": assumed, "found": found or None, "verdict": verdict}
+        extra: dict[str, Any] = {"assumed": assumed, "found": found or None, "verdict": verdict}
+        if rows:
+            extra["samplings"] = [row.as_dict() for row in rows]
         click.echo(as_json({**table, **extra}))
     else:
         lines = _text(report, found, assumed, verdict, claimed_epsilon)
-        click.echo("\n".join(printable(line) for line in lines))
+        click.echo("\n".join(printable(line) for line in [*lines, *_comparison(rows)]))
     if verdict == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 
@@ -218,10 +239,12 @@ def _text(
         lines += _entry(
             "attained", f">= {_shown(report.lower)} by two neighbouring data sets (lower bound)"
         )
+    mu, regret = rounded_up(report.gdp.mu), rounded_up(report.gdp.regret.upper)
+    lines += _entry("Gaussian DP", f"mu <= {mu}, with regret {regret}")
     lines += _entry(
-        "advantage",
-        f"<= {rounded_up(report.advantage)} of any membership inference "
-        "attack (true minus false positive rate)",
+        "attacks",
+        f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
+        f"{rounded_up(report.tpr.upper)} at a false positive rate of 0.01",
     )
     lines += _entry("plain RDP", _plain(report))
     lines.append("")
@@ -231,6 +254,25 @@ def _text(
         lines += _entry("assumes", text)
     for name, text in report.lines.items():
         lines += ["", f"{name}:", *(f"    {line}" for line in text.splitlines())]
+    return lines
+
+
+def _comparison(rows: tuple[SamplingBounds, ...]) -> list[str]:
+    """A table of every way of making batches."""
+    if not rows:
+        return []
+    relation = dashed(rows[0].upper.adjacency.value)
+    claim = rounded_up(rows[0].upper.epsilon)
+    lines = ["", f"How batches are made, {relation}, delta = {rows[0].upper.delta:g}:"]
+    lines.append(f"    {'sampling':18} {'attained':>10} {'certified':>10}  a claim of {claim}")
+    for row in rows:
+        low = "-" if row.lower is None else _shown(row.lower)
+        lines.append(
+            f"    {row.event.sampling:18} {low:>10} {_shown(row.upper):>10}  {row.poisson}"
+        )
+    cut = next((row.event.max_batch_size for row in rows if row.event.max_batch_size), None)
+    if cut is not None:
+        lines.append(f"    Truncated batches hold {cut} examples at most.")
     return lines
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from rdpkit.planning.plans import Choice, Plan
 from rdpkit.planning.search import OBJECTIVES, plan
-from rdpkit.planning.training import TrainingReport, training_report, usual_delta
+from rdpkit.planning.training import (
+    SamplingBounds,
+    TrainingReport,
+    compare_sampling,
+    training_report,
+    usual_delta,
+)
 
 __all__ = [
     "OBJECTIVES",
     "Choice",
     "Plan",
+    "SamplingBounds",
     "TrainingReport",
+    "compare_sampling",
     "plan",
     "training_report",
     "usual_delta",

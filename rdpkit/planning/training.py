@@ -10,19 +10,26 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from rdpkit import _validate, analysis
 from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import CalibrationError, calibrate
 from rdpkit.events import DPSGD, Event, PoissonSampledGaussian, Repeated
 from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.training.dpsgd import SAMPLINGS, Sampling
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.text import rounded_up
-from rdpkit.guarantee import Guarantee
+from rdpkit.guarantee import Enclosure, Guarantee
+from rdpkit.pairs.claim_check import soundness_of
+from rdpkit.tradeoffs import GaussianDP, tradeoff
+from rdpkit.tradeoffs.gaussian import gdp_of_curve
 
 _LARGEST_USUAL_DELTA = 5
 _PLAIN = "mironov2017"
+_FPR = 0.01
+# Truncated Poisson batches of a comparison hold so many deviations more than the mean.
+_DEVIATIONS = 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +44,13 @@ class TrainingReport:
         The certified upper bound on epsilon.
     lower : Guarantee or None
         What two neighbouring data sets attain; None where no such pair is known.
-    advantage : float
-        Upper bound on the advantage of any membership inference attack, the largest difference of
-        true and false positive rates: delta at epsilon 0.
+    advantage : Enclosure
+        The largest difference of true and false positive rates of any membership inference attack:
+        proven from above, and attained from below.
+    tpr : Enclosure
+        The largest true positive rate of any attack with a false positive rate of 1 %; the same.
+    gdp : GaussianDP
+        mu of Gaussian differential privacy, with its regret.
     plain_rdp : Guarantee
         Epsilon as it is computed most often: Renyi divergences with the conversion of Mironov 2017.
     plain_rdp_noise : float or None
@@ -51,7 +62,9 @@ class TrainingReport:
     event: DPSGD
     upper: Guarantee
     lower: Guarantee | None
-    advantage: float
+    advantage: Enclosure
+    tpr: Enclosure
+    gdp: GaussianDP
     plain_rdp: Guarantee
     plain_rdp_noise: float | None
     lines: Mapping[str, str]
@@ -65,7 +78,14 @@ class TrainingReport:
             "sampling_probability": self.event.sampling_probability,
             "upper": self.upper.as_dict(),
             "lower": None if self.lower is None else self.lower.as_dict(),
-            "advantage": {"kind": "upper", "value": self.advantage},
+            "advantage": {"upper": self.advantage.upper, "lower": self.advantage.lower},
+            "tpr_at_fpr_0.01": {"upper": self.tpr.upper, "lower": self.tpr.lower},
+            "gdp": {
+                "mu": as_plain(self.gdp.mu),
+                "lower": self.gdp.lower,
+                "regret": self.gdp.regret.upper,
+                "smallest_delta": self.gdp.smallest_delta,
+            },
             "plain_rdp": self.plain_rdp.as_dict(),
             "plain_rdp_noise_multiplier": self.plain_rdp_noise,
             "lines": dict(self.lines),
@@ -137,18 +157,15 @@ def training_report(event: DPSGD, *, delta: float, adjacency: Adjacency | str) -
     _validate.one_of_a_kind("event", event, DPSGD)
     number = _validate.open_probability("delta", delta)
     relation = Adjacency(adjacency)
-    upper = analysis.epsilon(event, delta=number, adjacency=relation)
-    try:
-        lower = analysis.lower_bound(event, delta=number, adjacency=relation)[0]
-    except NoLossDistributionError:
-        lower = None
-    if lower is not None:
-        analysis.check_sandwich([upper], [lower])
+    upper, lower = _both(event, number, relation)
+    curve = tradeoff(event, adjacency=relation)
     return TrainingReport(
         event=event,
         upper=upper,
         lower=lower,
-        advantage=analysis.delta(event, epsilon=0.0, adjacency=relation).delta,
+        advantage=curve.advantage,
+        tpr=curve.tpr(_FPR),
+        gdp=gdp_of_curve(event, curve),
         plain_rdp=analysis.epsilon(
             event,
             delta=number,
@@ -159,6 +176,115 @@ def training_report(event: DPSGD, *, delta: float, adjacency: Adjacency | str) -
         plain_rdp_noise=_plain_noise(event, upper, relation),
         lines=_lines(event, number, relation),
     )
+
+
+def _both(event: Event, delta: float, adjacency: Adjacency) -> tuple[Guarantee, Guarantee | None]:
+    """The upper bound, and the lower one if a pair is known."""
+    upper = analysis.epsilon(event, delta=delta, adjacency=adjacency)
+    try:
+        lower = analysis.lower_bound(event, delta=delta, adjacency=adjacency)[0]
+    except NoLossDistributionError:
+        return upper, None
+    analysis.check_sandwich([upper], [lower])
+    return upper, lower
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingBounds:
+    """What the same settings are worth with batches that are made in one way.
+
+    Parameters
+    ----------
+    event : DPSGD
+        The settings.
+    upper : Guarantee
+        The certified upper bound on epsilon.
+    lower : Guarantee or None
+        What two neighbouring data sets attain.
+    poisson : {"sound", "refuted", "unproven"}
+        The verdict on a claim that states the epsilon of Poisson samples.
+    """
+
+    event: DPSGD
+    upper: Guarantee
+    lower: Guarantee | None
+    poisson: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "sampling": self.event.sampling,
+            "max_batch_size": self.event.max_batch_size,
+            "upper": self.upper.as_dict(),
+            "lower": None if self.lower is None else self.lower.as_dict(),
+            "claim_for_poisson": self.poisson,
+        }
+
+
+def compare_sampling(
+    event: DPSGD, *, delta: float, adjacency: Adjacency | str
+) -> tuple[SamplingBounds, ...]:
+    """The same settings with batches made in every way, and what a claim for Poisson is worth.
+
+    Guarantee
+    ---------
+    Every entry has a proven upper bound, and a lower one that two neighbours attain.
+
+    Assumes
+    -------
+    What each guarantee's ``assumptions`` list.
+
+    Parameters
+    ----------
+    event : DPSGD
+        The settings; its own way of making batches does not matter. Truncated batches without a
+        largest size have room for six deviations more than the mean.
+    delta : float
+        In (0, 1).
+    adjacency : Adjacency or str
+        The neighbouring relation. Under zero-out, in which a gradient becomes 0 and nothing else
+        moves, all ways have the same sensitivity.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside of its range.
+
+    Source
+    ------
+    The theorems that the guarantees name.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, epochs=5)
+    >>> for row in rdpkit.compare_sampling(event, delta=1e-5, adjacency="zero_out"):
+    ...     print(f"{row.event.sampling:18} {row.lower.epsilon:.2f} {row.poisson}")
+    poisson            0.65 sound
+    fixed-size         0.65 unproven
+    shuffle            4.21 refuted
+    truncated-poisson  0.65 unproven
+    random-allocation  0.61 sound
+    """
+    _validate.one_of_a_kind("event", event, DPSGD)
+    number = _validate.open_probability("delta", delta)
+    relation = Adjacency(adjacency)
+    batch = event.logical_batch
+    largest = event.max_batch_size or min(
+        event.dataset_size, math.ceil(batch + _DEVIATIONS * math.sqrt(batch))
+    )
+    found: list[SamplingBounds] = []
+    claim = math.inf
+    for sampling in SAMPLINGS:
+        cut = largest if sampling == "truncated-poisson" else None
+        one = dataclasses.replace(event, sampling=cast(Sampling, sampling), max_batch_size=cut)
+        upper, lower = _both(one, number, relation)
+        if sampling == "poisson":
+            # As it would be printed.
+            claim = float(rounded_up(upper.epsilon))
+        verdict = soundness_of(claim, upper=upper, lower=lower).value
+        found.append(SamplingBounds(event=one, upper=upper, lower=lower, poisson=verdict))
+    return tuple(found)
 
 
 def _plain_noise(event: DPSGD, upper: Guarantee, adjacency: Adjacency) -> float | None:

@@ -24,7 +24,7 @@ from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.gaussian_profile import log_delta
-from rdpkit.tradeoffs.curve import SMALLEST_DELTA
+from rdpkit.tradeoffs.curve import SMALLEST_DELTA, TradeoffCurve
 from rdpkit.tradeoffs.normal import gaussian_delta, tail, tail_quantile
 
 # An advantage below this many times the smallest delta is not looked at closely enough.
@@ -166,6 +166,32 @@ def gdp(
         smallest *= advantage
         profile = profiles.proven(event, relation, smallest=smallest, known=known)
     attained = profiles.attained(event, relation, smallest=smallest, known=known)
+    return _described(event, relation, smallest, profile, attained)
+
+
+def gdp_of_curve(event: Event, curve: TradeoffCurve) -> GaussianDP:
+    """As :func:`gdp`, from the trade-off curve of the event and with its smallest delta.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+    curve : TradeoffCurve
+        Its curve.
+    """
+    if curve.gaussian is not None:
+        smallest, relation = curve.smallest_delta, curve.adjacency
+        return _of_gaussians(curve.gaussian, smallest, relation, event.assumptions())
+    return _described(event, curve.adjacency, curve.smallest_delta, curve.profile, curve.attained)
+
+
+def _described(
+    event: Event,
+    relation: Adjacency,
+    smallest: float,
+    profile: Profile,
+    attained: tuple[AttainedProfile, ...],
+) -> GaussianDP:
     seen = _down_to(profile, smallest)
     ceiling = profiles.gaussian_ceiling(event, relation)
     if profile.deltas[-1] == 0.0:

@@ -29,7 +29,8 @@ def test_one_line_answers_and_says_what_was_assumed():
     upper = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon
     (shown,) = [line.split()[2] for line in found.output.splitlines() if line.startswith("epsilon")]
     assert upper <= float(shown) <= upper * 1.002
-    for word in ("assumed        delta = 1e-05", "add-or-remove-one", "Poisson", "opacus:"):
+    wanted = ("assumed        delta = 1e-05", "add-or-remove-one", "Poisson", "opacus:", "mu <=")
+    for word in wanted:
         assert word in found.output
     assert len(found.output.splitlines()) < 30
 
@@ -91,3 +92,18 @@ def test_a_target_out_of_reach_is_a_failed_check():
     words = ["--dataset-size", "100", "--batch-size", "100", "--noise-multiplier", "0.1"]
     found = run(*words, "--target-epsilon", "0.01")
     assert found.exit_code == 1
+
+
+def test_every_way_of_making_batches_is_compared_on_request():
+    words = ["--batch-size", "50", "--dataset-size", "1050", "--epochs", "10", *NOISE]
+    found = run(*words, "--compare-sampling")
+    assert found.exit_code == 0
+    assert "How batches are made, zero-out" in found.output
+    rows = as_json(*words, "--compare-sampling")["samplings"]
+    assert {row["sampling"]: row["claim_for_poisson"] for row in rows}["shuffle"] == "refuted"
+
+
+def test_truncated_batches_need_their_size():
+    found = run(*BASIC, *NOISE, "--sampling", "truncated-poisson")
+    assert found.exit_code == 2
+    assert "max_batch_size" in found.output

@@ -1,5 +1,7 @@
 """The report about a DP-SGD run: its numbers are those of the questions that it asks."""
 
+import math
+
 import pytest
 
 import rdpkit
@@ -22,7 +24,12 @@ def test_the_numbers_are_those_of_the_questions():
     assert report.upper == rdpkit.epsilon(event, **asked)
     assert report.lower == rdpkit.lower_bound(event, **asked)[0]
     flat = rdpkit.delta(event, epsilon=0.0, adjacency="add_or_remove_one")
-    assert report.advantage == flat.delta
+    assert report.advantage.upper == pytest.approx(flat.delta, rel=1e-2)
+    assert report.advantage.lower <= report.advantage.upper
+    # What (epsilon, delta) says of an attack is no more than what the curve says.
+    assert report.tpr.upper <= 1e-5 + math.exp(report.upper.epsilon) * 0.01
+    assert report.tpr.upper == rdpkit.tradeoff(event, adjacency=asked["adjacency"]).tpr(0.01).upper
+    assert report.gdp == rdpkit.gdp(event, adjacency="add_or_remove_one")
     # With the noise that plain Renyi accounting asks for, it reports the same epsilon.
     noisier = rdpkit.DPSGD(
         noise_multiplier=report.plain_rdp_noise, dataset_size=60000, batch_size=256, epochs=5
@@ -55,3 +62,28 @@ def test_no_line_is_given_where_a_library_trains_differently():
     assert set(fixed.lines) == {"jax-privacy"}
     averaged = rdpkit.training_report(rdpkit.DPSGD(**settings, microbatch_size=2), **asked)
     assert not averaged.lines
+
+
+def test_one_way_of_making_batches_does_not_stand_for_another():
+    event = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=1050, batch_size=50, epochs=10)
+    rows = rdpkit.compare_sampling(event, delta=1e-5, adjacency="zero_out")
+    verdicts = {row.event.sampling: row.poisson for row in rows}
+    assert verdicts["poisson"] == verdicts["random-allocation"] == "sound"
+    assert verdicts["shuffle"] == "refuted"
+    for row in rows:
+        assert row.lower.epsilon <= row.upper.epsilon
+        assert row.as_dict()["sampling"] == row.event.sampling
+    # It does not matter which of them is asked.
+    again = rdpkit.compare_sampling(rows[2].event, delta=1e-5, adjacency="zero_out")
+    assert [row.upper.epsilon for row in again] == [row.upper.epsilon for row in rows]
+
+
+@pytest.mark.parametrize("sampling", ["shuffle", "random-allocation"])
+def test_gaussians_that_only_bound_are_not_said_to_be_attained(sampling):
+    event = rdpkit.DPSGD(
+        noise_multiplier=8.0, dataset_size=1050, batch_size=50, epochs=4, sampling=sampling
+    )
+    report = rdpkit.training_report(event, delta=1e-5, adjacency="replace_one")
+    assert report.lower.epsilon < 0.8 * report.upper.epsilon
+    assert report.gdp.lower < 0.9 * report.gdp.mu
+    assert report.advantage.lower < 0.9 * report.advantage.upper
