@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Other distributions, and the upper layers of this one, register commands under this name.
 _ENTRY_POINTS = "rdpkit.commands"
 _BUILT_IN = {
+    "budget": "rdpkit.cli.budget",
     "calibrate": "rdpkit.cli.calibrate",
     "compare": "rdpkit.cli.guarantees",
     "completion": "rdpkit.cli.completion",
