@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
+from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable, rounded_up
 
 if TYPE_CHECKING:
@@ -60,8 +61,11 @@ def leaderboard(
         and (epsilon is None or (s.row["epsilon"] is not None and s.row["epsilon"] <= epsilon))
     ]
     if not kept:
+        known = sorted({summary.row["dataset"] for summary in summaries})
+        hint = "" if dataset is None or dataset in known else did_you_mean(dataset, known)
         raise ValueError(
-            f"Expected results that the options admit, got none of {len(summaries)} settings."
+            f"Expected results that the options admit, got none of {len(summaries)} settings, on "
+            f"{', '.join(known) or 'no data set'}.{hint}"
         )
     ranked = sorted(kept, key=_rank)
     if output_format == "json":

@@ -270,7 +270,10 @@ def selected(experiment: Experiment, conditions: Sequence[str]) -> Experiment:
         if not equals or wanted not in seen:
             varied = ", ".join(experiment.cells[0].varied) or "nothing"
             accepted = f"one of {', '.join(sorted(seen))}" if seen else f"a key among {varied}"
-            raise _validate.fail("where", f"to be KEY=VALUE with {accepted}", condition)
+            known = {name.split(".")[-1] for name in experiment.cells[0].varied}
+            hint = did_you_mean(wanted, seen) if seen else did_you_mean(key, known)
+            error = _validate.fail("where", f"to be KEY=VALUE with {accepted}", condition)
+            raise ValueError(f"{error}{hint}")
         cells = tuple(
             cell
             for cell in cells

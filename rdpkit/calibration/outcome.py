@@ -16,6 +16,9 @@ from rdpkit.guarantee import Guarantee
 class Calibration:
     """An event whose parameter was chosen for a target, and the proof that it meets it.
 
+    ``print`` shows the values and the guarantee in one line, with all digits of the values, because
+    a rounded value may miss the target.
+
     Parameters
     ----------
     event : Event
@@ -70,6 +73,10 @@ class Calibration:
         """Whether the guarantee is enclosed in ball arithmetic."""
         enclosure = self.guarantee.enclosure
         return enclosure is not None and enclosure.rigorous
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{path} = {value}" for path, value in self.values.items())
+        return f"{found}: {self.guarantee}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

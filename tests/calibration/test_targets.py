@@ -429,3 +429,13 @@ def test_plain_values_for_json():
     shown = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert shown["values"] == {"event.noise_std": found.value}
     assert shown["guarantee"]["epsilon"] == found.guarantee.epsilon
+
+
+def test_print_shows_all_digits_of_the_value_and_the_guarantee():
+    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    found = calibrate(event, target_epsilon=1.0, delta=1e-5, adjacency=ADD, parameter="noise_std")
+    name, _, rest = str(found).partition(" = ")
+    value, _, guarantee = rest.partition(": ")
+    assert (name, float(value)) == ("noise_std", found.value)
+    assert guarantee == str(found.guarantee)
+    assert guarantee.startswith("epsilon <= ")

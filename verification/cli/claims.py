@@ -14,8 +14,8 @@ import rdpkit
 from rdpkit import Event, Repeated, event_from_parameters
 from rdpkit.cli.event_commands import repeated
 from rdpkit.cli.event_options import MECHANISM, adjacency_option, event_options
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
-from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
+from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.printed_precision import agrees
@@ -138,6 +138,7 @@ def new(
 @claims.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @format_option
+@to_file_option
 @one_line_errors
 def check(*, files: tuple[Path, ...], output_format: str) -> None:
     """Check that FILES follow the format; nothing is computed and no code is run.
@@ -162,6 +163,14 @@ def check(*, files: tuple[Path, ...], output_format: str) -> None:
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     help="The file.  [default: print it]",
+)
+@click.option(
+    "--format",
+    type=NameType.of("format", ["json"]),
+    default="json",
+    expose_value=False,
+    show_default=True,
+    help="A schema is JSON.",
 )
 @one_line_errors
 def schema(*, output: Path | None) -> None:

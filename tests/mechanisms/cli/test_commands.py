@@ -216,6 +216,11 @@ def test_the_experiments_of_the_package_are_listed(command):
             ("digits-dpcda", "--where", "epochs"),
             "Expected where to be KEY=VALUE with a key among privacy.target_epsilon, got 'epochs'",
         ),
+        (
+            evaluate,
+            ("digits-dpcda", "--where", "target_epsilo=1"),
+            "Did you mean 'target_epsilon'?",
+        ),
         (evaluate, ("digits-dpcda", "--output", "x.txt"), "to end in .csv or .parquet"),
         (evaluate, ("digits-dpcda", "--plot", "x.pdf"), "to end in .svg or .png"),
         (synthesize, ("digits-dpcda",), "Expected --output or --grid"),
