@@ -84,7 +84,7 @@ if _TYPE_CHECKING:
         training_report,
     )
     from rdpkit.planning.budgets import BudgetExceededError, PrivacyFilter, PrivacyOdometer
-    from rdpkit.tradeoffs import GaussianDP, TradeoffCurve, gdp, tradeoff
+    from rdpkit.tradeoffs import ConcentratedDP, GaussianDP, TradeoffCurve, gdp, tradeoff, zcdp
 
 __all__ = [
     "BOUNDS",
@@ -103,6 +103,7 @@ __all__ = [
     "ClassWiseDPMix",
     "Comparison",
     "Composed",
+    "ConcentratedDP",
     "CustomProfile",
     "CustomRdp",
     "DPMix",
@@ -175,6 +176,7 @@ __all__ = [
     "training_report",
     "weak_triangle",
     "worst_pair",
+    "zcdp",
 ]
 
 # Public names by module. Each is imported when it is first asked for, so that ``import rdpkit``
@@ -254,7 +256,7 @@ _MODULES = {
     "accountants.sweeps": ("Sweep", "sweep_epsilon"),
     "events.data_sets": ("DataSet",),
     "pairs.claim_check": ("ClaimCheck", "Soundness", "check"),
-    "tradeoffs": ("GaussianDP", "TradeoffCurve", "gdp", "tradeoff"),
+    "tradeoffs": ("ConcentratedDP", "GaussianDP", "TradeoffCurve", "gdp", "tradeoff", "zcdp"),
     "pairs.worst_pair": ("NeighbouringPair", "worst_pair"),
 }
 

@@ -93,6 +93,8 @@ PUBLIC = {
     "gaussian_renyi_divergence",
     "gaussian_synthesis_rdp",
     "gdp",
+    "zcdp",
+    "ConcentratedDP",
     "limits",
     "lower_bound",
     "plan",
