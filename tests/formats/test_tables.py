@@ -7,6 +7,7 @@ import json
 import pytest
 
 import rdpkit
+from rdpkit.events import MECHANISMS
 from rdpkit.formats.tables import (
     event_from_table,
     event_to_table,
@@ -18,7 +19,8 @@ from tests.cli.commands import EVENTS
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_an_event_comes_back_from_json(name):
-    adjacency = {"adjacency": "replace_one"} if name.startswith("custom") else {}
+    stated = "adjacency" in MECHANISMS[name].__dataclass_fields__
+    adjacency = {"adjacency": "replace_one"} if stated else {}
     event = rdpkit.event_from_parameters(name, {**EVENTS[name], **adjacency})
     several = rdpkit.Composed(events=(event, rdpkit.Repeated(event=event, count=3)))
     for one in (event, several):

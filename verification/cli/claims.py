@@ -14,7 +14,7 @@ import rdpkit
 from rdpkit import Event, Repeated, event_from_parameters
 from rdpkit.cli.event_commands import repeated
 from rdpkit.cli.event_options import MECHANISM, adjacency_option, event_options
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
+from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, option_name
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
@@ -184,7 +184,8 @@ def schema(*, output: Path | None) -> None:
 def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str, Any]:
     """The parameters that were given, and answers for those that are needed besides."""
     parameters = {parameter.name: parameter for parameter in parameters_of(MECHANISMS[mechanism])}
-    options = {option.name: option for option in event_options(MECHANISMS[mechanism])}
+    by_option = {option.name: option for option in event_options(MECHANISMS[mechanism])}
+    options = {name: by_option[option_name(name)] for name in parameters if name != "adjacency"}
     if "adjacency" in parameters:
         options["adjacency"] = adjacency_option()
     values: dict[str, Any] = {}
