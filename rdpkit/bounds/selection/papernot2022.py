@@ -45,14 +45,23 @@ from rdpkit.events import RepeatAndSelect
 from rdpkit.numerics.balls import float_above, float_below
 
 # Orders at which the free orders are searched: distances from 1, in equal steps of their logarithm.
-_GRID = 1.0 + np.geomspace(1e-4, 1e10, 281)
+_GRID = 1.0 + np.geomspace(1e-4, 1e5, 181)
+_FAR = 1.0 + np.geomspace(1e5, 1e10, 101)[1:]
+# The divergences of pure differential privacy hardly grow any more at the end of the grid.
+_HARDLY_GROWN = 1.01
 _ROUNDS = 3
 
 
-def _grid_values(inner: InnerDivergences) -> Array:
+def _grid(inner: InnerDivergences) -> tuple[Array, Array]:
+    """The orders of the search and the divergences there; far orders only where they may help."""
     if "grid" not in inner.remembered:
-        inner.remembered["grid"] = inner.rdp(_GRID)
-    return np.asarray(inner.remembered["grid"])
+        orders, values = _GRID, inner.rdp(_GRID)
+        if values[-1] <= _HARDLY_GROWN * values[-20]:
+            orders = np.concatenate([orders, _FAR])
+            values = np.concatenate([values, inner.rdp(_FAR)])
+        inner.remembered["grid"] = (orders, values)
+    found: tuple[Array, Array] = inner.remembered["grid"]
+    return found
 
 
 def _free_order(event: Any, inner: InnerDivergences) -> tuple[float, float]:
@@ -66,7 +75,7 @@ def _free_order(event: Any, inner: InnerDivergences) -> tuple[float, float]:
             return np.asarray((1.0 + event.shape) * total)
 
         best = (float((1.0 + event.shape) * log_inverse), 1.0)
-        orders, rdp = _GRID, _grid_values(inner)
+        orders, rdp = _grid(inner)
         for _ in range(_ROUNDS):
             values = cost(orders, rdp)
             index = int(np.argmin(values))
@@ -86,14 +95,15 @@ def _log_ratio(order: float | Array) -> Any:
 
 def _deltas(order: float, inner: InnerDivergences) -> tuple[float, float]:
     """The smallest delta of one run at the largest epsilon allowed, and the order that shows it."""
-    deltas = DELTA["balle2020"](_GRID, _grid_values(inner), float(_log_ratio(order)))
+    orders, rdp = _grid(inner)
+    deltas = DELTA["balle2020"](orders, rdp, float(_log_ratio(order)))
     index = int(np.argmin(deltas))
-    return float(deltas[index]), float(_GRID[index])
+    return float(deltas[index]), float(orders[index])
 
 
 def _total_variation(inner: InnerDivergences) -> float:
     """A bound on delta at any epsilon, from the smallest divergence (Bretagnolle and Huber)."""
-    return math.sqrt(-math.expm1(-float(_grid_values(inner)[0])))
+    return math.sqrt(-math.expm1(-float(_grid(inner)[1][0])))
 
 
 def _poisson_costs(event: Any, orders: Array, inner: InnerDivergences) -> Array:
@@ -120,7 +130,7 @@ def _formula(event: Any, orders: Array, inner: InnerDivergences) -> Array:
 def _at_grid(event: Any, inner: InnerDivergences) -> Array:
     key = ("formula", event.mean, event.shape)
     if key not in inner.remembered:
-        inner.remembered[key] = _formula(event, _GRID, inner)
+        inner.remembered[key] = _formula(event, _grid(inner)[0], inner)
     return np.asarray(inner.remembered[key])
 
 
@@ -128,15 +138,16 @@ def _rdp(event: Any, orders: Array, adjacency: Adjacency, inner: InnerDivergence
     found = _formula(event, orders, inner)
     # What holds at a larger order holds here: the smallest value from each order of the grid on.
     later = np.append(np.minimum.accumulate(_at_grid(event, inner)[::-1])[::-1], np.inf)
-    return np.asarray(np.minimum(found, later[np.searchsorted(_GRID, orders)]))
+    return np.asarray(np.minimum(found, later[np.searchsorted(_grid(inner)[0], orders)]))
 
 
 def _best_order(event: Any, order: float, inner: InnerDivergences) -> float:
     """The order, or the larger one of the grid, at which the formula is smallest."""
     here = float(_formula(event, np.array([order]), inner)[0])
-    values = np.where(order <= _GRID, _at_grid(event, inner), np.inf)
+    orders = _grid(inner)[0]
+    values = np.where(order <= orders, _at_grid(event, inner), np.inf)
     index = int(np.argmin(values))
-    return order if here <= values[index] else float(_GRID[index])
+    return order if here <= values[index] else float(orders[index])
 
 
 def _ball_of_cost(event: Any, order: float, inner: InnerDivergences) -> arb:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -208,7 +209,9 @@ class PrivacyFilter:
         self._total: list[Fraction | float] = []
         self._deltas = Fraction(0)
         self._ledger: Ledger | None = None
-        self._held: Any = None
+        self._mutex = threading.RLock()
+        self._held = False
+        self._blocks: list[Any] = []
 
     # What has been spent.
 
@@ -490,25 +493,28 @@ class PrivacyFilter:
 
     @contextmanager
     def _up_to_date(self) -> Iterator[None]:
-        """With the lock, and with what others spent; nothing to do in memory, or within itself."""
-        if self._ledger is None or self._held is not None:
-            yield
-            return
-        with self._ledger.locked():
-            for entry in self._ledger.new_entries():
+        """With what others spent, while no other thread and no other process spends."""
+        with self._mutex:
+            if self._ledger is None or self._held:
+                yield
+                return
+            yield from self._with_file(self._ledger)
+
+    def _with_file(self, ledger: Ledger) -> Iterator[None]:
+        with ledger.locked():
+            for entry in ledger.new_entries():
                 self._take(*_from_entry(entry))
             self._held = True
             try:
                 yield
             finally:
-                self._held = None
+                self._held = False
 
     def __enter__(self) -> PrivacyFilter:
         """Keep other processes from spending until the block ends."""
         held = self._up_to_date()
         held.__enter__()
-        if self._ledger is not None:
-            self._held = held
+        self._blocks.append(held)
         return self
 
     def __exit__(
@@ -518,8 +524,7 @@ class PrivacyFilter:
         trace: TracebackType | None,
     ) -> None:
         """Let others spend again. What was charged stays charged, also after an error."""
-        if self._held is not None:
-            self._held.__exit__(None, None, None)
+        self._blocks.pop().__exit__(None, None, None)
 
     def __repr__(self) -> str:
         """The budget and how much of it is used."""

@@ -189,3 +189,19 @@ def test_bad_parameters(change, message):
     good = {"event": rdpkit.Gaussian(noise_std=1.0, record_norm=1.0), "mean": 2.0, "shape": 1.0}
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         rdpkit.RepeatAndSelect(**{**good, **change})
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("probability", [0.0, 1e-3, 1.0])
+def test_runs_of_many_steps(shape, probability):
+    """Divergences that are steep, and that vanish, at the orders of the search."""
+    step = rdpkit.PoissonSampledGaussian(
+        noise_std=1.0, record_norm=1.0, sampling_probability=probability
+    )
+    event = rdpkit.RepeatAndSelect(
+        event=rdpkit.Repeated(event=step, count=1000), mean=10.0, shape=shape
+    )
+    found = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one")
+    one = rdpkit.epsilon(event.event, delta=1e-5, adjacency="add_or_remove_one", bound="best-rdp")
+    assert one.epsilon <= found.epsilon < math.inf
+    assert found.enclosure is not None

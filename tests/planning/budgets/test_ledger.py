@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -188,3 +189,25 @@ def test_nobody_else_spends_within_a_block(tmp_path):
     with pytest.raises(KeyError):
         fail_within()
     assert len(free.spendings) == 1
+
+
+def test_threads_share_one_budget(tmp_path):
+    event = rdpkit.Gaussian(noise_std=40.0, record_norm=1.0)
+    for found in (budget(), budget().save(tmp_path / "budget")):
+        most = found.affordable(event)
+        spent = []
+
+        def spend(found=found, spent=spent):
+            try:
+                while True:
+                    found.spend(event)
+                    spent.append(1)
+            except rdpkit.BudgetExceededError:
+                return
+
+        threads = [threading.Thread(target=spend) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(spent) == len(found.spendings) == most
