@@ -39,7 +39,8 @@ class ShuffledGaussian(Event):
     batch_size : int
         Number of records in a batch; at least 1 and at most dataset_size.
     dataset_size : int
-        Number of records, in the larger of two neighbours; at least batch_size.
+        Number of records, in the larger of two neighbours; at least batch_size. If it is a multiple
+        of batch_size, it is that of the smaller one, because both make equally many batches.
     record_diameter : float, optional
         Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
         most 2 * record_norm, which is the default. It is the sensitivity under both relations.
@@ -84,10 +85,18 @@ class ShuffledGaussian(Event):
         """How far two records are apart at most."""
         return check_geometry(self.record_norm, self.record_diameter)
 
-    @property
-    def presence(self) -> float:
+    def presence(self, adjacency: Adjacency) -> float:
         """The probability with which a record is in one of the batches of an epoch."""
-        return self.batches * self.batch_size / self.dataset_size
+        return self.batches * self.batch_size / self._larger(adjacency)
+
+    def _larger(self, adjacency: Adjacency) -> int:
+        """The number of records of the larger neighbour.
+
+        If no record is left over, one that is removed makes a batch incomplete. Then the neighbour
+        with as many batches has one record more.
+        """
+        exact = self.dataset_size % self.batch_size == 0
+        return self.dataset_size + (exact and adjacency is Adjacency.ADD_OR_REMOVE_ONE)
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Noise standard deviation over how far the one sum moves that differs."""
@@ -111,25 +120,26 @@ class ShuffledGaussian(Event):
         z = self.noise_multiplier(adjacency)
         if not attained:
             return sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0)
-        allocated = self._allocated(z)
+        presence = self.presence(adjacency)
+        allocated = self._allocated(z, presence)
         if adjacency is not Adjacency.ZERO_OUT or self.swap_distance < 2.0 * self.record_norm:
             return allocated
         largest = ShuffledMaximum(
             kind="removed",
             noise_multiplier=z,
             batches=self.batches,
-            presence=self.presence,
+            presence=presence,
         )
         return OneOf(choices=(allocated, (largest,)))
 
-    def _allocated(self, z: float) -> Losses:
+    def _allocated(self, z: float, presence: float) -> Losses:
         """One of the batches, at random, has a record more."""
         if self.batches == 1:
-            return sampled_step("removed", noise_multiplier=z, sampling_probability=self.presence)
+            return sampled_step("removed", noise_multiplier=z, sampling_probability=presence)
         pair = AllocatedPair(kind="removed", noise_multiplier=z, batches=self.batches)
-        if self.presence == 1.0:
+        if presence == 1.0:
             return (pair,)
-        return (SampledPair(kind="removed", pair=pair, sampling_probability=self.presence),)
+        return (SampledPair(kind="removed", pair=pair, sampling_probability=presence),)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record on one side of the origin, all others on the other side."""
@@ -138,7 +148,7 @@ class ShuffledGaussian(Event):
                 "No data sets are written out for shuffled batches under zero_out."
             )
         half = self.swap_distance / 2.0
-        rest = RecordGroup(count=self.dataset_size - 1, position=-half)
+        rest = RecordGroup(count=self._larger(adjacency) - 1, position=-half)
         return one_record_changed(adjacency, changed=half, replacement=-half, rest=(rest,))
 
     def assumptions(self) -> tuple[str, ...]:

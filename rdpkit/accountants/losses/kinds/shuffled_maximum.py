@@ -33,6 +33,7 @@ from rdpkit.events.pairs import ShuffledMaximum
 from rdpkit.numerics.special import log_ndtr
 
 _POINTS, _LARGEST_SHIFT = 4000, 50.0
+_HALVINGS, _OFF = 40, 1e-7
 
 
 def _distribution(x: arb) -> arb:
@@ -81,24 +82,44 @@ def _curve(step: ShuffledMaximum, leaks_more: bool) -> Curve:
         return height.max(arb(0)).max(-loss.expm1())
 
     def above(loss: arb) -> arb:
-        # Probabilities at the two ends of a cell that contains the best threshold.
-        k = int(np.clip(np.searchsorted(losses, float(loss.mid())), 1, places.size - 1))
-        low, high = k - 1, k
-        while low > 0 and not _log_ratio(arb(float(places[low])), a, step.batches) < loss:
-            low -= 1
-        while high < places.size - 1 and not (
-            _log_ratio(arb(float(places[high])), a, step.batches) > loss
-        ):
-            high += 1
-        first = _beyond(arb(float(places[low])), a, step.batches, arb(1))[0] if low else arb(1)
-        second = _beyond(arb(float(places[high])), a, step.batches, arb(1))[1]
-        if high == places.size - 1:
-            second = arb(0)
+        # Probabilities at two places with the best threshold between them.
+        low, high = _around(float(loss.mid()), places, step)
+        if not _log_ratio(arb(low), a, step.batches) < loss:
+            low = -math.inf
+        if not _log_ratio(arb(high), a, step.batches) > loss:
+            high = math.inf
+        first = arb(1)
+        if math.isfinite(low):
+            first = _beyond(arb(low), a, step.batches, arb(1))[0]
+        second = arb(0)
+        if math.isfinite(high):
+            second = _beyond(arb(high), a, step.batches, arb(1))[1]
         alone = (first - loss.exp() * second).min(arb(1))
         return presence * alone + (1 - presence) * (-loss.expm1()).max(arb(0))
 
     found = above if leaks_more else below
     return found if step.kind == "removed" else reversed_curve(found)
+
+
+def _around(loss: float, places: Array, step: ShuffledMaximum) -> tuple[float, float]:
+    """Two places with the point between them at which the ratio is e^loss, for presence 1."""
+    a, k = 1.0 / step.noise_multiplier, step.batches
+
+    def ratio(c: float) -> float:
+        shifted = [float(log_ndtr(c - m * a)) for m in (0, 1, 2)]
+        others = math.log(k - 1) if k > 1 else -math.inf
+        logs = [
+            float(np.logaddexp(m * a * c - 0.5 * (m * a) ** 2 + shifted[0], others + shifted[m]))
+            for m in (2, 1)
+        ]
+        return logs[0] - logs[1]
+
+    low, high = float(places[0]), float(places[-1])
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if ratio(middle) < loss else (low, middle)
+    off = _OFF * (1.0 + abs(low))
+    return low - off, high + off
 
 
 def _log_ratio(c: arb, a: arb, batches: int) -> arb:

@@ -1,0 +1,101 @@
+"""Shuffled epochs: all orders of small data sets against the upper bound and the lower one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit.adjacency import Adjacency
+
+
+def outputs(records, batch, batches):
+    """Sums of both batches with their probabilities, over every order."""
+    found = {}
+    orders = list(itertools.permutations(records))
+    for order in orders:
+        sums = tuple(sum(order[k * batch : (k + 1) * batch]) for k in range(batches))
+        found[sums] = found.get(sums, 0.0) + 1.0 / len(orders)
+    return found
+
+
+def divergence(first, second, noise, epsilon):
+    """The hockey stick of two mixtures in the plane, by a sum over a grid, good to about 1e-3."""
+    x = np.linspace(-6 * noise - 3, 6 * noise + 3, 241)
+
+    def density(centres):
+        total = np.zeros((x.size, x.size))
+        for (a, b), weight in centres.items():
+            one, two = (np.exp(-0.5 * ((x - c) / noise) ** 2) for c in (a, b))
+            total += weight * np.outer(one, two)
+        return total / (2 * math.pi * noise**2)
+
+    gap = np.maximum(density(first) - math.exp(epsilon) * density(second), 0.0)
+    return float(gap.sum() * (x[1] - x[0]) ** 2)
+
+
+def event_of(noise, size):
+    return rdpkit.ShuffledGaussian(
+        noise_std=noise, record_norm=1.0, batch_size=2, dataset_size=size
+    )
+
+
+@settings(max_examples=12)
+@given(
+    st.lists(st.floats(-1, 1), min_size=4, max_size=4),
+    st.floats(-1, 1),
+    st.floats(-1, 1),
+    st.floats(0.5, 3),
+    st.floats(0, 1.5),
+)
+def test_no_small_data_set_leaks_more(rest, record, other, noise, epsilon):
+    event = event_of(noise, 5)
+    present = outputs([*rest, record], 2, 2)
+    versions = {
+        Adjacency.ADD_OR_REMOVE_ONE: outputs(rest, 2, 2),
+        Adjacency.REPLACE_ONE: outputs([*rest, other], 2, 2),
+        Adjacency.ZERO_OUT: outputs([*rest, 0.0], 2, 2),
+    }
+    for adjacency, absent in versions.items():
+        bound = rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
+        for pair in ((present, absent), (absent, present)):
+            assert divergence(*pair, noise, epsilon) <= bound + 2e-3
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize("noise", [0.5, 1.0, 2.0])
+def test_the_lower_bound_is_attained_by_its_data_sets(adjacency, noise):
+    epsilon = 0.5
+    event = event_of(noise, 5)
+    found = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=adjacency)[0].delta
+    half = {
+        Adjacency.ADD_OR_REMOVE_ONE: ([-1.0] * 4, [-1.0] * 4),
+        Adjacency.REPLACE_ONE: ([-1.0] * 4, [-1.0] * 5),
+        Adjacency.ZERO_OUT: ([-1.0] * 4, [-1.0] * 4 + [0.0]),
+    }
+    rest, absent = half[adjacency]
+    pairs = [(outputs([*rest, 1.0], 2, 2), outputs(absent, 2, 2))]
+    if adjacency is Adjacency.ZERO_OUT:
+        pairs.append((outputs([0.0] * 4 + [1.0], 2, 2), outputs([0.0] * 5, 2, 2)))
+    exact = max(
+        divergence(p, q, noise, epsilon) for one, two in pairs for p, q in ((one, two), (two, one))
+    )
+    assert found <= exact + 1e-3
+    # The statistics lose little of what these data sets attain.
+    assert found >= 0.7 * exact - 1e-3
+
+
+def test_without_left_over_records_the_neighbour_has_one_more():
+    exact, more = event_of(1.0, 4), event_of(1.0, 5)
+    assert exact.presence(Adjacency.ADD_OR_REMOVE_ONE) == 4 / 5
+    assert exact.presence(Adjacency.REPLACE_ONE) == 1.0
+    one, two = (
+        rdpkit.lower_bound(event, delta=1e-3, adjacency="add_or_remove_one")[0].epsilon
+        for event in (exact, more)
+    )
+    assert one == two
