@@ -181,6 +181,21 @@ def test_all_but_the_subject_of_a_question_is_by_keyword(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+def test_arguments_that_are_not_named_are_one_line_that_helps(name):
+    function = getattr(rdpkit, name)
+    parameters = inspect.signature(function).parameters.values()
+    if not any(p.kind is p.KEYWORD_ONLY for p in parameters):
+        return
+    with pytest.raises(TypeError, match=rf"^{name}\(\) takes .* by name: {name}\(") as refused:
+        function(*range(20))
+    assert "\n" not in str(refused.value)
+
+
+def test_only_public_names_are_listed():
+    assert dir(rdpkit) == sorted(rdpkit.__all__)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_function_assumes_an_adjacency(name):
     parameter = inspect.signature(getattr(rdpkit, name)).parameters.get("adjacency")
     assert parameter is None or parameter.default is inspect.Parameter.empty

@@ -15,6 +15,7 @@ from rdpkit.events import Gaussian
 from rdpkit.numerics.balls import over_rounded_inputs
 
 
+@_validate.by_name()
 def gaussian_rdp(orders: ArrayLike, *, noise_multiplier: float) -> NDArray[np.float64]:
     r"""Renyi divergence of the Gaussian mechanism: order / (2 noise_multiplier^2).
 

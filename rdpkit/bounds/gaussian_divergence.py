@@ -14,6 +14,7 @@ from rdpkit.bounds.base import Array
 _MARGIN = 1e-13
 
 
+@_validate.by_name()
 def gaussian_renyi_divergence(
     order: float,
     *,

@@ -17,6 +17,7 @@ _POINTS = 33
 _ROUNDS = 8
 
 
+@_validate.by_name()
 def weak_triangle(
     orders: ArrayLike,
     *,

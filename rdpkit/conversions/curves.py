@@ -11,6 +11,7 @@ from rdpkit import _validate
 from rdpkit.conversions import EPSILON
 
 
+@_validate.by_name()
 def rdp_to_epsilon(
     orders: ArrayLike,
     rdp: ArrayLike,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from rdpkit import _validate, analysis
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.calibration import CalibrationError, calibrate
 from rdpkit.events import DPSGD, Event, PoissonSampledGaussian, Repeated
 from rdpkit.events.losses import NoLossDistributionError
@@ -114,6 +114,7 @@ def usual_delta(dataset_size: int) -> float:
     return float(f"1e-{max(len(str(size)), _LARGEST_USUAL_DELTA)}")
 
 
+@_validate.by_name(adjacency=needed())
 def training_report(event: DPSGD, *, delta: float, adjacency: Adjacency | str) -> TrainingReport:
     """Every number about a DP-SGD run that people ask for.
 
@@ -221,6 +222,7 @@ class SamplingBounds:
         }
 
 
+@_validate.by_name(adjacency=needed())
 def compare_sampling(
     event: DPSGD, *, delta: float, adjacency: Adjacency | str
 ) -> tuple[SamplingBounds, ...]:

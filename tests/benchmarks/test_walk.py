@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.walk import EVENTS, passed
 
-MOST = {"a Gaussian": (41, 12), "100 Poisson samples": (116, 17)}
+MOST = {"a Gaussian": (47, 13), "100 Poisson samples": (116, 18)}
 
 
 @pytest.mark.parametrize("name", EVENTS)

@@ -444,6 +444,7 @@ def _number(name: str, text: str) -> float:
         raise _validate.fail(name, "to be a positive number", text) from None
 
 
+@_validate.by_name()
 @contextmanager
 def limits(*, seconds: float | None = None, memory: float | None = None) -> Iterator[Limits]:
     """Set, for a while, how much work one privacy loss distribution may be.

@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.bounds import sampled
 from rdpkit.events import FixedSizeSampledGaussian
 
 BOUNDS = tuple(b for b in sampled.BOUNDS if b.event_type is FixedSizeSampledGaussian)
 
 
+@_validate.by_name(adjacency=needed())
 def fixed_size_gaussian_rdp(
     orders: ArrayLike,
     *,

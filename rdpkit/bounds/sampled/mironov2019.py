@@ -24,6 +24,7 @@ METHODS = ("quadrature", "series", "finite-sum")
 _LARGEST_SUM = 4096.0
 
 
+@_validate.by_name()
 def sampled_gaussian_rdp(
     orders: ArrayLike,
     *,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, needed
 from rdpkit.bounds.base import Kind
 from rdpkit.bounds.synthesis import BOUNDS, direct, exact
 from rdpkit.events import GaussianSynthesis
@@ -16,6 +16,7 @@ _DIRECT = (direct.BOUND, exact.BOUND)
 _SOUND = tuple(bound for bound in BOUNDS if bound.kind is Kind.UPPER)
 
 
+@_validate.by_name(adjacency=needed())
 def gaussian_synthesis_rdp(
     orders: ArrayLike,
     *,
