@@ -14,6 +14,7 @@ from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Composed, Event, Gaussian, Repeated, ZeroConcentrated
 from rdpkit.planning.budgets.order_mixture import rounded_up
+from rdpkit.tradeoffs import zcdp
 
 
 @lru_cache(maxsize=256)
@@ -65,8 +66,9 @@ def _certified_epsilon(event: Event, adjacency: Adjacency, delta: float) -> floa
 def concentrated(event: Event, adjacency: Adjacency, delta: float) -> float:
     """A rho for which the event is rho-zCDP, rounded up; inf if none is known.
 
-    Gaussian noise of z sensitivities has rho = 1 / (2 z^2), epsilon-DP epsilon^2 / 2 (Bun and
-    Steinke 2016, Propositions 1.6 and 1.4), and what is composed the sum.
+    Gaussian noise of z sensitivities has rho = 1 / (2 z^2), what is composed the sum, and other
+    events the rho that :func:`rdpkit.zcdp` proves. An event that is spent with a delta has
+    epsilon^2 / 2 (Bun and Steinke 2016, Proposition 1.4).
     """
     if delta > 0.0:
         return _half_square(_certified_epsilon(event, adjacency, delta))
@@ -79,8 +81,8 @@ def concentrated(event: Event, adjacency: Adjacency, delta: float) -> float:
         square = _squared_mu(leaf, adjacency)
         if not math.isinf(square):
             return square / 2
-        pure = _half_square(_certified_epsilon(leaf, adjacency, 0.0))
-        return pure if math.isinf(pure) else Fraction(pure)
+        found = zcdp(leaf, adjacency=adjacency).rho
+        return found if math.isinf(found) else Fraction(found)
 
     return _up(_total(event, of_one))
 

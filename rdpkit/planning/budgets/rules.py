@@ -110,9 +110,8 @@ class LimitRule:
         """Which events have such a number."""
         if self.kind == "zcdp":
             return (
-                "no rho is known for which it is rho-zCDP: that is known of Gaussian, "
-                "ZeroConcentrated with xi = 0, events with an epsilon at delta 0, what is "
-                "composed of them, and anything that is spent with a delta"
+                "no rho is known for which it is rho-zCDP; anything can be spent with a delta of "
+                "its own"
             )
         return "it is not made of Gaussian events alone"
 

@@ -161,7 +161,11 @@ def test_order_of_spending_does_not_matter():
     ("composition", "event", "message"),
     [
         ("renyi", rdpkit.CustomProfile(epsilons=(1.0,), deltas=(0.1,), adjacency=ADD), "no Renyi"),
-        ("zcdp", STEP, "no rho is known"),
+        (
+            "zcdp",
+            rdpkit.EpsilonDelta(epsilon=0.1, delta=0.01, adjacency=ADD),
+            "no rho is known",
+        ),
         ("zcdp", rdpkit.ZeroConcentrated(rho=0.1, xi=0.1, adjacency=ADD), "no rho is known"),
         ("gaussian", STEP, "not made of Gaussian events alone"),
         ("basic", QUERY, "no finite epsilon is known"),
