@@ -40,6 +40,15 @@ def _bound_option() -> click.Option:
     )
 
 
+def _lower_option() -> click.Option:
+    return click.Option(
+        ["--lower"],
+        is_flag=True,
+        help="Also what an explicit pair of neighbouring data sets attains: no bound can be "
+        "smaller; it takes about a quarter longer.",
+    )
+
+
 def _epsilon_option() -> click.Option:
     return click.Option(
         ["--epsilon"],
@@ -138,7 +147,13 @@ def _about_one_event(
 epsilon = _about_one_event(
     "epsilon",
     _epsilon,
-    lambda: [delta_option(), _bound_option(), conversion_option(), claimed_epsilon_option()],
+    lambda: [
+        delta_option(),
+        _bound_option(),
+        conversion_option(),
+        _lower_option(),
+        claimed_epsilon_option(),
+    ],
     text="The privacy loss epsilon of an event at a given delta.",
     example="--delta 1e-5",
 )
@@ -146,7 +161,7 @@ epsilon = _about_one_event(
 delta = _about_one_event(
     "delta",
     _answer_with(analysis.delta),
-    lambda: [_epsilon_option(), _bound_option(), conversion_option()],
+    lambda: [_epsilon_option(), _bound_option(), conversion_option(), _lower_option()],
     text="The delta of an event at a given epsilon.",
     example="--epsilon 1",
 )

@@ -51,6 +51,9 @@ def guarantee_lines(guarantee: Guarantee) -> list[str]:
         f"adjacency  {guarantee.adjacency.value}",
         f"bound      {guarantee.bound} ({guarantee.kind.value})",
     ]
+    if guarantee.lower is not None:
+        number = rounded_down(guarantee.lower)
+        lines.append(f"lower      {guarantee.asked} >= {number}, attained by two data sets")
     if guarantee.order is not None:
         lines.append(f"order      {guarantee.order:.6g} ({guarantee.conversion} conversion)")
     lines.extend(f"assumes    {text}" for text in guarantee.assumptions)

@@ -214,3 +214,15 @@ def test_a_count_is_at_least_one():
     done = run("epsilon", *GAUSSIAN, "--count", "0", "--delta", "1e-5", *ADD)
     assert done.exit_code == 2
     assert "Expected count to be an integer >= 1, got 0." in done.stderr
+
+
+def test_what_a_pair_attains_is_shown_if_it_is_asked_for():
+    sampled = options("poisson_sampled_gaussian")
+    question = ["epsilon", *sampled, "--count", "100", "--delta", "1e-5", *ADD]
+    assert "lower" not in run(*question).stdout
+    shown = run(*question, "--lower").stdout
+    found = answer(*question, "--lower")
+    assert 0.99 * found["epsilon"] < found["lower"] <= found["epsilon"]
+    assert "lower      epsilon >= " in shown
+    about_delta = run("delta", *sampled, "--epsilon", "0.1", *ADD, "--lower").stdout
+    assert "lower      delta >= " in about_delta
