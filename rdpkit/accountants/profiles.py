@@ -203,7 +203,7 @@ def gaussian_mu(event: Event, adjacency: Adjacency) -> Enclosure | None:
         # The noise multiplier is a result of a few float operations.
         with ctx.workprec(BITS):
             mu = (1 - arb(only.other)) / arb(only.noise_multiplier)
-            slack = 64 * math.ulp(1.0)
+            slack = 16 * math.ulp(1.0)
             found.append((float_below(mu * (1 - slack)), float_above(mu * (1 + slack))))
     return Enclosure(lower=max([low for low, _ in found]), upper=max([high for _, high in found]))
 

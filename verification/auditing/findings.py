@@ -102,7 +102,7 @@ class Finding:
             )
             if side is not None
         ]
-        number = "no number" if claim.epsilon is None else f"epsilon = {claim.epsilon}"
+        number = "no number" if claim.epsilon is None else f"{claim.quantity} = {claim.epsilon}"
         about = [claim.adjacency.value.replace("_", "-"), *known]
         verdicts = f"{self.soundness.value}, {self.reproduction.value}"
         return printable(f"{claim.id}: {verdicts}: {number} ({', '.join(about)})")
@@ -110,6 +110,7 @@ class Finding:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the keys of the command line's contract."""
         claim = self.claim
+        about = {} if claim.quantity == "epsilon" else _quantity(claim)
         return {
             "id": claim.id,
             "source": claim.source,
@@ -118,6 +119,7 @@ class Finding:
             "delta": claim.delta,
             "order": claim.order,
             "claimed_epsilon": None if claim.epsilon is None else as_plain(float(claim.epsilon)),
+            **about,
             "published": None if self.published is None else self.published.as_dict(),
             "upper": None if self.upper is None else self.upper.as_dict(),
             "lower": None if self.lower is None else self.lower.as_dict(),
@@ -175,6 +177,17 @@ class Findings(tuple[Finding, ...]):
             for one in self
         ]
         return html.block(html.grid(headings, rows))
+
+
+def _quantity(claim: Claim) -> dict[str, Any]:
+    """What a claim that is not about an epsilon is about; its number is no epsilon."""
+    number = None if claim.epsilon is None else as_plain(float(claim.epsilon))
+    return {
+        "claimed_epsilon": None,
+        "quantity": claim.quantity,
+        "claimed": number,
+        "fpr": claim.fpr,
+    }
 
 
 def _cell(side: Side | None, *, up: bool = True) -> str:

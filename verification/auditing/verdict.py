@@ -67,6 +67,11 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         ]
         return without_numbers(claim, notes, scenarios)
     assert claim.epsilon is not None
+    if claim.quantity != "epsilon":
+        # Imported here because most claims are about an epsilon.
+        from rdpkit.verification.auditing.attacks import about_attacks  # noqa: PLC0415
+
+        return about_attacks(claim)
     event = claim.event
     claimed = float(claim.epsilon)
     published = _published(claim, event, claim.delta)

@@ -53,7 +53,8 @@ class Claim:
     adjacency : Adjacency
         The neighbouring relation.
     epsilon : Decimal or None
-        The number exactly as printed, so that its precision is known; None if it is not printed.
+        The number exactly as printed, so that its precision is known; None if it is not printed. An
+        epsilon, or what ``quantity`` says.
     delta : float or None
         None for a claim about one Renyi order.
     order : float or None
@@ -74,6 +75,11 @@ class Claim:
         The file.
     line : int
         The line of the file at which the claim begins.
+    quantity : str
+        What the number is: "epsilon", "mu", "advantage", "tpr" or "rho". With mu, ``delta`` is the
+        smallest delta for which it is claimed.
+    fpr : float or None
+        The false positive rate of a true positive rate.
     release : str or None
         The manifest of the release that the claim is about.
     code : CodeTest or None
@@ -95,6 +101,8 @@ class Claim:
     notes: tuple[str, ...] = ()
     origin: str = field(default="", compare=False)
     line: int = field(default=1, compare=False)
+    quantity: str = "epsilon"
+    fpr: float | None = None
     release: str | None = None
     code: CodeTest | None = None
 

@@ -68,6 +68,19 @@ def _tables(name: str, value: Any) -> list[dict[str, Any]]:
     return value
 
 
+def _rate(name: str, value: Any) -> Decimal:
+    """A claimed rate with its printed digits."""
+    number = _budget(name, value)
+    if not number <= 1:
+        raise records.refused(name, "in [0, 1]", value)
+    return number
+
+
+QUANTITIES = ("epsilon", "mu", "advantage", "tpr", "rho")
+"""What a claim may be about: the keys of which it has one."""
+
+_NUMBER = ValueKind(_budget, {"type": "number", "minimum": 0})
+_RATE = ValueKind(_rate, {"type": "number", "minimum": 0, "maximum": 1})
 _PROBABILITY = records.number("in (0, 1)", above=0.0, below=1.0)
 
 
@@ -125,11 +138,28 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
             needed=True,
         ),
         "epsilon": Key(
-            kind=ValueKind(_budget, {"type": "number", "minimum": 0}),
+            kind=_NUMBER,
             meaning="The number exactly as printed: 1.10 and 1.1 differ in precision. With order "
             "and no delta it is a Renyi divergence.",
         ),
         "delta": Key(kind=_PROBABILITY, meaning="In (0, 1)."),
+        "mu": Key(
+            kind=_NUMBER,
+            meaning="In place of epsilon: mu of Gaussian differential privacy, for every delta "
+            "from the claim's on, 1e-10 if it has none.",
+        ),
+        "advantage": Key(
+            kind=_RATE,
+            meaning="In place of epsilon: the largest true minus false positive rate of an attack.",
+        ),
+        "tpr": Key(
+            kind=_RATE,
+            meaning="In place of epsilon: the largest true positive rate of an attack at fpr.",
+        ),
+        "fpr": Key(
+            kind=records.number("in [0, 1)", below=1.0), meaning="The false positive rate of tpr."
+        ),
+        "rho": Key(kind=_NUMBER, meaning="In place of epsilon: rho of zero-concentrated privacy."),
         "order": Key(
             kind=records.number("> 1 and finite", above=1.0),
             meaning="A Renyi order > 1, for claims about one order.",
@@ -169,6 +199,7 @@ __all__ = [
     "CODE_KEYS",
     "CONVERSIONS",
     "FORMAT",
+    "QUANTITIES",
     "SCENARIO_KEYS",
     "UNMODELLED",
 ]

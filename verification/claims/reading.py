@@ -26,6 +26,7 @@ from rdpkit.verification.claims.format import (
     CLAIM_KEYS,
     CODE_KEYS,
     FORMAT,
+    QUANTITIES,
     SCENARIO_KEYS,
     UNMODELLED,
 )
@@ -190,9 +191,10 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         if released
         else CLAIM_KEYS["mechanism"].kind.read("mechanism", given["mechanism"])
     )
-    if given["epsilon"] is None and not missing:
+    quantity = _quantity(given)
+    if quantity == "epsilon" and given["epsilon"] is None and not missing:
         raise refused("epsilon", "to be a number >= 0", None)
-    if delta is None and order is None and not missing:
+    if quantity == "epsilon" and delta is None and order is None and not missing:
         raise ValueError(
             "expected delta in (0, 1), or order > 1 for a claim about one Renyi order."
         )
@@ -206,14 +208,32 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         line=line,
         release=released[0] if released else None,
         code=code,
-        **{name: given[name] for name in _TAKEN_AS_READ},
+        quantity=quantity,
+        **{name: given[name] for name in _TAKEN_AS_READ} | {"epsilon": given[quantity]},
     )
+
+
+def _quantity(given: Mapping[str, Any]) -> str:
+    """What the claimed number is; the keys that only an epsilon has are refused beside others."""
+    found = [name for name in QUANTITIES if given[name] is not None]
+    if len(found) > 1:
+        raise ValueError(f"expected one of {', '.join(QUANTITIES)}, got {' and '.join(found)}.")
+    quantity = found[0] if found else "epsilon"
+    if (quantity == "tpr") != (given["fpr"] is not None):
+        raise ValueError("expected fpr, the false positive rate, beside tpr and nowhere else.")
+    others = ("order", "bound", "conversion", "missing", "release", "code")
+    beside = [name for name in others if given[name]]
+    if quantity != "mu" and given["delta"] is not None:
+        beside.insert(0, "delta")
+    if quantity != "epsilon" and beside:
+        raise ValueError(f"expected no {beside[0]} beside {quantity}.")
+    return quantity
 
 
 # Keys of a claim whose values are used as they are read.
 _TAKEN_AS_READ = (
     *("id", "source", "adjacency", "epsilon", "delta", "order"),
-    *("bound", "conversion", "missing", "notes"),
+    *("bound", "conversion", "missing", "notes", "fpr"),
 )
 
 

@@ -13,7 +13,13 @@ from typing import Any
 from rdpkit.adjacency import SPELLINGS, Adjacency
 from rdpkit.events import MECHANISMS, Parameter, parameters_of
 from rdpkit.formats.records import table_schema
-from rdpkit.verification.claims.format import CLAIM_KEYS, CODE_KEYS, FORMAT, SCENARIO_KEYS
+from rdpkit.verification.claims.format import (
+    CLAIM_KEYS,
+    CODE_KEYS,
+    FORMAT,
+    QUANTITIES,
+    SCENARIO_KEYS,
+)
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """The dialect that editors of TOML understand."""
@@ -81,8 +87,12 @@ def _claim() -> _Table:
             },
             "else": {"required": ["mechanism"]},
         },
-        {"if": complete, "then": {"required": ["epsilon"]}},
-        {"if": complete, "then": {"anyOf": [{"required": ["delta"]}, {"required": ["order"]}]}},
+        {"if": complete, "then": {"oneOf": [{"required": [name]} for name in QUANTITIES]}},
+        {
+            "if": {"allOf": [complete, {"required": ["epsilon"]}]},
+            "then": {"anyOf": [{"required": ["delta"]}, {"required": ["order"]}]},
+        },
+        {"if": {"required": ["tpr"]}, "then": {"required": ["fpr"]}},
         *(
             {
                 "if": _is("mechanism", name),

@@ -111,9 +111,10 @@ def explanation(finding: Finding) -> list[str]:
     lines = [
         f"claim         {claim.id}",
         f"source        {claim.source}",
-        f"claimed       epsilon {claimed(claim)}"
+        f"claimed       {claim.quantity} {claimed(claim)}"
         + ("" if claim.delta is None else f", delta {claim.delta:g}")
-        + ("" if claim.order is None else f", order {claim.order:g}"),
+        + ("" if claim.order is None else f", order {claim.order:g}")
+        + ("" if claim.fpr is None else f", fpr {claim.fpr:g}"),
         f"adjacency     {claim.adjacency.value}",
         f"mechanism     {claim.mechanism}",
         *(f"  {name} = {value}" for name, value in parameters(claim)),

@@ -114,7 +114,10 @@ def statement(claim: Claim) -> str:
     """The whole claim: epsilon, delta, order and adjacency."""
     delta = "" if claim.delta is None else f" at delta {claim.delta:g}"
     order = "" if claim.order is None else f" at order {claim.order:g}"
-    return f"epsilon {claimed(claim)}{delta}{order} ({claim.adjacency.value})"
+    if claim.quantity == "mu":
+        delta = delta.replace(" at delta ", " for delta >= ")
+    rate = "" if claim.fpr is None else f" at fpr {claim.fpr:g}"
+    return f"{claim.quantity} {claimed(claim)}{delta}{order}{rate} ({claim.adjacency.value})"
 
 
 def parameters(claim: Claim) -> list[tuple[str, str]]:
@@ -193,7 +196,8 @@ def advice(finding: Finding, rule: Rule) -> str:
             if number is None:
                 return "give what is missing, or a mechanism and adjacency that a theorem is about"
             return (
-                f"claim epsilon = {number}, or add noise: rdpkit calibrate finds how much is enough"
+                f"claim {finding.claim.quantity} = {number}, or add noise: rdpkit calibrate finds "
+                "how much is enough"
             )
         case Rule.DIFFERS:
             assert finding.published is not None
@@ -206,7 +210,8 @@ def advice(finding: Finding, rule: Rule) -> str:
         case Rule.UNDERSPECIFIED:
             return "give the missing parameters, and take them off the list"
         case Rule.SLACK:
-            return f"claim epsilon = {statable(finding)}: the same release, stated better"
+            quantity = finding.claim.quantity
+            return f"claim {quantity} = {statable(finding)}: the same release, stated better"
 
 
 def statable(finding: Finding) -> str | None:

@@ -139,7 +139,9 @@ def theorems(findings: list[Finding]) -> tuple[tuple[str, str], ...]:
 
 
 def _about(claim: Claim) -> str:
-    parts = []
+    parts = [] if claim.quantity == "epsilon" else [claim.quantity]
+    if claim.fpr is not None:
+        parts.append(f"fpr {claim.fpr:g}")
     if claim.delta is not None:
         parts.append(f"delta {claim.delta:g}")
     if claim.order is not None:
@@ -157,7 +159,7 @@ def _data(finding: Finding, curves: Curves) -> dict[str, Any]:
     """What the page's script draws, as plain values."""
     claim = finding.claim
     points = []
-    if claim.delta is not None:
+    if claim.delta is not None and claim.quantity == "epsilon":
         for kind, side in named_sides(finding, _KINDS):
             if math.isfinite(side.epsilon):
                 points.append([kind, claim.delta, float(f"{side.epsilon:.6g}")])
