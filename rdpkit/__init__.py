@@ -67,6 +67,7 @@ if _TYPE_CHECKING:
         ShuffledGaussian,
         TreeAggregation,
         TruncatedPoissonGaussian,
+        UserSampledGaussian,
         ZeroConcentrated,
         event_from_parameters,
     )
@@ -151,6 +152,7 @@ __all__ = [
     "TruncatedPoissonGaussian",
     "UncertifiedEnclosure",
     "UnreachableTargetError",
+    "UserSampledGaussian",
     "ZeroConcentrated",
     "__version__",
     "calibrate",
@@ -241,6 +243,7 @@ _MODULES = {
         "MatrixFactorization",
         "ZeroConcentrated",
         "TruncatedPoissonGaussian",
+        "UserSampledGaussian",
         "event_from_parameters",
     ),
     "guarantee": ("Comparison", "Enclosure", "Guarantee", "UncertifiedEnclosure"),

@@ -78,6 +78,7 @@ PUBLIC = {
     "TrainingReport",
     "UncertifiedEnclosure",
     "UnreachableTargetError",
+    "UserSampledGaussian",
     "ZeroConcentrated",
     "__version__",
     "calibrate",

@@ -49,6 +49,7 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
 )
 @click.option("--max-batch-size", type=INTEGER, help=_HELP["max_batch_size"])
 @click.option("--microbatch-size", type=INTEGER, default=1, help=_HELP["microbatch_size"])
+@click.option("--examples-per-user", type=INTEGER, default=1, help=_HELP["examples_per_user"])
 @click.option("--accumulation-steps", type=INTEGER, default=1, help=_HELP["accumulation_steps"])
 @click.option(
     "--delta",

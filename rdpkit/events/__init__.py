@@ -46,6 +46,7 @@ from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGa
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.tree_aggregation import TreeAggregation
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
+from rdpkit.events.training.user_sampled_gaussian import UserSampledGaussian
 
 _OWN: tuple[type[Event], ...] = (
     Gaussian,
@@ -76,6 +77,7 @@ _OWN: tuple[type[Event], ...] = (
     MatrixFactorization,
     RandomAllocationGaussian,
     TruncatedPoissonGaussian,
+    UserSampledGaussian,
 )
 
 
@@ -187,6 +189,7 @@ __all__ = [
     "ShuffledGaussian",
     "TreeAggregation",
     "TruncatedPoissonGaussian",
+    "UserSampledGaussian",
     "ZeroConcentrated",
     "check_given_parameters",
     "event_from_parameters",

@@ -311,7 +311,7 @@ def _plain_noise(event: DPSGD, upper: Guarantee, adjacency: Adjacency) -> float 
 
 def _lines(event: DPSGD, delta: float, adjacency: Adjacency) -> dict[str, str]:
     """Code for other libraries; only where they make batches in this way."""
-    if event.microbatch_size > 1:
+    if event.microbatch_size > 1 or event.examples_per_user > 1:
         return {}
     return {**_opacus(event, delta, adjacency), **_jax_privacy(event)}
 

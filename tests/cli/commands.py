@@ -116,6 +116,12 @@ EVENTS = {
         "coefficients": [1.0, 0.5],
         "min_separation": 10,
     },
+    "user_sampled_gaussian": {
+        "noise_std": 2.0,
+        "record_norm": 1.0,
+        "sampling_probability": 0.01,
+        "records_per_user": 3,
+    },
     "random_allocation_gaussian": {"noise_std": 2.0, "record_norm": 1.0, "batches": 20},
     "truncated_poisson_gaussian": {
         "noise_std": 2.0,

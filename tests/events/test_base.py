@@ -141,6 +141,13 @@ EXAMPLES = {
         "max_batch_size": 300,
         "microbatch_size": 1,
         "accumulation_steps": 1,
+        "examples_per_user": 1,
+    },
+    "user_sampled_gaussian": {
+        "noise_std": 4.0,
+        "record_norm": 1.0,
+        "sampling_probability": 0.1,
+        "records_per_user": 3,
     },
     "tree_aggregation": {
         "noise_std": 4.0,

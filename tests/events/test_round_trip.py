@@ -162,6 +162,14 @@ SIMPLE = {
             "sampling_probability": st.one_of(st.none(), st.floats(0.0, 1.0)),
         }
     ),
+    "user_sampled_gaussian": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "record_norm": positive,
+            "sampling_probability": st.floats(0, 1),
+            "records_per_user": st.integers(1, 1000),
+        }
+    ),
     "random_allocation_gaussian": st.fixed_dictionaries(
         {"noise_std": positive, "record_norm": positive, "batches": st.integers(1, 10**5)}
     ),

@@ -31,7 +31,8 @@ from rdpkit.bounds.noise.formula import ball_of, rdp_of
 from rdpkit.events import MixtureOfGaussians
 
 
-def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
+def divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    """The bound for an event with sensitivities and their probabilities."""
     total = sum((arb(weight) for weight in event.probabilities), arb(0))
     std = arb(event.noise_std)
     whole = arb(0)
@@ -49,6 +50,6 @@ BOUND = RdpBound(
     event_type=MixtureOfGaussians,
     adjacencies=tuple(one for one in Adjacency if one is not Adjacency.REPLACE_ONE),
     order_range=every_order,
-    rdp=rdp_of(_divergence),
-    ball=ball_of(_divergence),
+    rdp=rdp_of(divergence),
+    ball=ball_of(divergence),
 )

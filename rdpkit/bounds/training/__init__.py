@@ -8,12 +8,14 @@ from rdpkit.bounds.training import (
     random_allocation,
     shuffled,
     truncated_poisson,
+    user_sampled,
 )
 
 BOUNDS: tuple[RdpBound, ...] = (
     shuffled.BOUND,
     random_allocation.BOUND,
     truncated_poisson.BOUND,
+    user_sampled.BOUND,
     correlated_noise.TREE,
     correlated_noise.MATRIX,
 )

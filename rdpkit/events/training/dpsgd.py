@@ -18,6 +18,7 @@ from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGaussian
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
+from rdpkit.events.training.user_sampled_gaussian import UserSampledGaussian
 
 Sampling = Literal["poisson", "fixed-size", "shuffle", "truncated-poisson", "random-allocation"]
 SAMPLINGS: tuple[str, ...] = get_args(Sampling)
@@ -71,6 +72,9 @@ class DPSGD(Event):
         Number of gradients that are averaged before clipping, by default 1: each is clipped on its
         own. With more, one example may turn a clipped average around, so that the sensitivity is
         twice the clipping norm.
+    examples_per_user : int
+        Largest number of examples of one user, by default 1, in [1, 1000]. With more, neighbours
+        differ by a user. For Poisson sampling without microbatches.
     accumulation_steps : int
         Number of batches whose clipped gradients are summed before noise is added once; 1 by
         default. The batch of one noisy update is accumulation_steps * batch_size.
@@ -100,6 +104,7 @@ class DPSGD(Event):
     max_batch_size: int | None = None
     microbatch_size: int = 1
     accumulation_steps: int = 1
+    examples_per_user: int = 1
 
     def __post_init__(self) -> None:
         _validate.attributes(self, noise_multiplier=_validate.positive)
@@ -127,6 +132,14 @@ class DPSGD(Event):
                 "max_batch_size",
                 "to be None without sampling='truncated-poisson'",
                 self.max_batch_size,
+            )
+
+        _validate.integer("examples_per_user", self.examples_per_user, maximum=1000)
+        if self.examples_per_user > 1 and (self.sampling != "poisson" or self.microbatch_size > 1):
+            raise _validate.fail(
+                "examples_per_user",
+                "to be 1 without Poisson sampling, or with microbatches",
+                self.examples_per_user,
             )
 
     @property
@@ -176,6 +189,14 @@ class DPSGD(Event):
         }
         q, batch, size = self.sampling_probability, self.logical_batch, self.dataset_size
         made: Event
+        if self.examples_per_user > 1:
+            made = UserSampledGaussian(
+                noise_std=self.noise_multiplier,
+                record_norm=1.0,
+                sampling_probability=q,
+                records_per_user=self.examples_per_user,
+            )
+            return Repeated(event=made, count=self.updates)
         match self.sampling:
             case "poisson":
                 made = PoissonSampledGaussian(**sums, sampling_probability=q)
@@ -213,6 +234,10 @@ class DPSGD(Event):
     def assumptions(self) -> tuple[str, ...]:
         """How batches are made, and how gradients are clipped."""
         found = [_SAMPLED[self.sampling]]
+        if self.examples_per_user > 1:
+            found.append(
+                f"neighbours differ by a user with {self.examples_per_user} examples at most"
+            )
         if self.microbatch_size > 1:
             found.append(
                 "one example changes one microbatch alone, whose average is clipped, so that the "

@@ -1,0 +1,87 @@
+"""Users with several records: the mixtures of a binomial, and what lies around them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+
+ADD = "add_or_remove_one"
+
+
+def event_of(noise=2.0, q=0.01, records=4):
+    return rdpkit.UserSampledGaussian(
+        noise_std=noise, record_norm=1.0, sampling_probability=q, records_per_user=records
+    )
+
+
+def epsilon(event, count=200, adjacency=ADD, **options):
+    many = rdpkit.Repeated(event=event, count=count)
+    return rdpkit.epsilon(many, delta=1e-5, adjacency=adjacency, **options).epsilon
+
+
+@settings(max_examples=20)
+@given(st.floats(1e-6, 1.0, exclude_max=True), st.integers(2, 1000))
+def test_probabilities_lean_to_more_records_and_add_up(q, records):
+    event = event_of(q=q, records=records)
+    for more in (True, False):
+        norms, shares = event._contributions(more=more)
+        assert math.fsum(shares) == pytest.approx(1.0, abs=1e-9)
+        mean = sum(norm * share for norm, share in zip(norms, shares))
+        assert mean == pytest.approx(q * records, rel=1e-8)
+        exact = [math.comb(records, j) * q**j * (1 - q) ** (records - j) for j in (records, 1)]
+        at_least_one = 1 - (1 - q) ** records
+        found = math.fsum(share for norm, share in zip(norms, shares) if norm > 0.0)
+        if more:
+            assert found >= min(at_least_one, 1.0) * (1 - 1e-15)
+            assert dict(zip(norms, shares)).get(float(records), 1.0) >= exact[0]
+        else:
+            assert found <= at_least_one
+        assert list(norms) == sorted(norms)
+
+
+@pytest.mark.parametrize("adjacency", [ADD, "zero_out"])
+def test_it_is_the_mixture_written_out(adjacency):
+    shares = [math.comb(4, j) * 0.01**j * 0.99 ** (4 - j) for j in range(5)]
+    mixture = rdpkit.MixtureOfGaussians(
+        noise_std=2.0, sensitivities=[0.0, 1.0, 2.0, 3.0, 4.0], probabilities=shares
+    )
+    found = epsilon(event_of(), adjacency=adjacency)
+    assert found == pytest.approx(epsilon(mixture, adjacency=adjacency), rel=1e-3)
+
+
+def test_one_record_is_a_poisson_sample():
+    plain = rdpkit.PoissonSampledGaussian(noise_std=2.0, record_norm=1.0, sampling_probability=0.01)
+    assert epsilon(event_of(records=1)) == epsilon(plain)
+
+
+def test_it_lies_between_one_record_and_all_of_them_together():
+    together = rdpkit.PoissonSampledGaussian(
+        noise_std=0.5, record_norm=1.0, sampling_probability=1 - 0.99**4
+    )
+    assert epsilon(event_of(records=1)) < epsilon(event_of()) < epsilon(together)
+
+
+@settings(max_examples=6)
+@given(st.floats(0.5, 10), st.floats(1e-4, 0.5), st.integers(2, 60), st.integers(1, 300))
+def test_the_bounds_from_both_sides_fit(noise, q, records, count):
+    many = rdpkit.Repeated(event=event_of(noise * records**0.5, q, records), count=count)
+    lower = rdpkit.lower_bound(many, delta=1e-6, adjacency=ADD)[0].epsilon
+    upper = rdpkit.epsilon(many, delta=1e-6, adjacency=ADD).epsilon
+    assert lower <= upper
+    assert upper <= rdpkit.epsilon(many, delta=1e-6, adjacency=ADD, bound="best-rdp").epsilon
+
+
+def test_training_for_users():
+    settings_ = {"noise_multiplier": 2.0, "dataset_size": 6000, "batch_size": 60, "steps": 100}
+    users = rdpkit.DPSGD(**settings_, examples_per_user=4)
+    assert users.expand() == rdpkit.Repeated(event=event_of(), count=100)
+    assert any("user" in text for text in users.assumptions())
+    with pytest.raises(ValueError, match="examples_per_user to be 1 without Poisson"):
+        rdpkit.DPSGD(**settings_, examples_per_user=4, sampling="shuffle")
+    with pytest.raises(ValueError, match="replace_one"):
+        rdpkit.epsilon(users, delta=1e-5, adjacency="replace_one", bound="pld-upper")
