@@ -162,6 +162,8 @@ def neighbours(draw, adjacency, *, fewest, most):
     changed = draw(ball())
     if adjacency is ADD:
         return [*others, changed], others
+    if adjacency is Adjacency.ZERO_OUT:
+        return [*others, changed], [*others, np.zeros(2)]
     other = draw(st.sampled_from([-changed, draw(ball()), np.zeros(2)]))
     return [*others, changed], [*others, other]
 
