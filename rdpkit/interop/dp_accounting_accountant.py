@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from dp_accounting import privacy_accountant
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from rdpkit import _validate, analysis
 from rdpkit.accountants.loss_distributions import UPPER_ID
@@ -16,6 +19,7 @@ from rdpkit.guarantee import Guarantee
 from rdpkit.interop import profiles
 from rdpkit.interop.events_from_dp_accounting import from_dp_event
 from rdpkit.interop.noise_reading import NoiseReading, UnconvertibleEventError
+from rdpkit.tradeoffs import gdp, tradeoff
 
 _BOUNDS = (analysis.BEST, analysis.BEST_RDP, UPPER_ID)
 _RELATIONS = {
@@ -25,6 +29,8 @@ _RELATIONS = {
 }
 # A divergence that is finite at any order is finite at an order this close to 1.
 _LOWEST_ORDER = 1.0 + 1e-3
+# A best order above the first is looked for up to the second.
+_LARGE_ORDER, _LARGEST_ORDER = 9e4, 1e14
 
 
 class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[misc]
@@ -93,6 +99,12 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         self._noise_relative_to = noise_relative_to
         self._bound = _validate.choice("bound", bound, _BOUNDS)
         self._counts: dict[Event, int] = {}
+        self._last: Event | None = None
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbouring relation in rdpkit's words."""
+        return self._adjacency
 
     def _maybe_compose(
         self, event: Any, count: int, do_compose: bool
@@ -103,9 +115,15 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
                 event, adjacency=self._adjacency, noise_relative_to=self._noise_relative_to
             )
         except UnconvertibleEventError as error:
+            if error.invalid:
+                raise ValueError(
+                    "Noise multipliers and counts are to be non-negative, Sampling rates in "
+                    f"[0, 1]: {error}"
+                ) from None
             return self.CompositionErrorDetails(
                 invalid_event=error.event, error_message=error.reason
             )
+        self._last = converted
         if do_compose:
             counts = dict(self._counts)
             for leaf, times in _leaves(converted, self._adjacency):
@@ -126,9 +144,20 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         event = self.event
         if event is None:
             return None
-        return analysis.epsilon(
+        found = analysis.epsilon(
             event, delta=target_delta, adjacency=self._adjacency, bound=self._bound
         )
+        if found.order is None or found.order < _LARGE_ORDER:
+            return found
+        # Pure differential privacy is a divergence of every order.
+        larger = analysis.epsilon(
+            event,
+            delta=target_delta,
+            adjacency=self._adjacency,
+            bound=analysis.BEST_RDP,
+            order_limits=(_LARGE_ORDER, _LARGEST_ORDER),
+        )
+        return min(found, larger, key=lambda one: one.epsilon)
 
     def get_epsilon(self, target_delta: float) -> float:
         """Upper bound on epsilon at ``target_delta`` in [0, 1]; inf if there is none.
@@ -144,7 +173,9 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         if not self._counts or target == 1.0:
             return 0.0
         if target == 0.0:
-            return sum(_largest_loss(leaf) * count for leaf, count in self._counts.items())
+            return sum(
+                _largest_loss(leaf, self._adjacency) * count for leaf, count in self._counts.items()
+            )
         found = self.guarantee(target)
         assert found is not None
         return found.epsilon
@@ -166,9 +197,64 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         if math.isinf(target):
             kept = [count * math.log1p(-self._kept(leaf)) for leaf, count in self._counts.items()]
             return -math.expm1(math.fsum(kept))
-        return analysis.delta(
+        found = analysis.delta(
             event, epsilon=target, adjacency=self._adjacency, bound=self._bound
         ).delta
+        if found == 0.0:
+            return 0.0
+        # With no loss above L, delta is at most 1 - e^(epsilon - L).
+        largest = self.get_epsilon(0.0)
+        return min(found, max(math.nextafter(-math.expm1(target - largest), 1.0), 0.0))
+
+    def get_true_positive_rates(self, false_positive_rates: Any, deltas: Any = None) -> Any:
+        """Upper bound on an attack's true positive rate at one or many false positive rates.
+
+        The points of the privacy profile are chosen by the library: ``deltas`` is not used.
+
+        Raises
+        ------
+        ValueError
+            If a rate is not in [0, 1].
+        """
+        rates = _validate.real_array("false_positive_rates", false_positive_rates, "in [0, 1]")
+        if ((rates < 0.0) | (rates > 1.0)).any():
+            raise _validate.fail("false_positive_rates", "in [0, 1]", false_positive_rates)
+        found = np.ones_like(rates) if self._is_not_private() else self._rates(rates)
+        return float(found) if found.ndim == 0 else found
+
+    def _rates(self, rates: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.event is None:
+            return rates
+        curve = tradeoff(self.event, adjacency=self._adjacency)
+        if curve.gaussian is not None:
+            return np.array([curve.tpr(rate).upper for rate in rates.ravel()]).reshape(rates.shape)
+        found = np.ones_like(rates)
+        for epsilon, delta in zip(curve.profile.epsilons, curve.profile.deltas, strict=True):
+            # P(A) <= e^epsilon Q(A) + delta, of the event and of its complement.
+            with np.errstate(over="ignore"):
+                accepted = np.exp(epsilon) * rates + delta
+            rejected = 1.0 - np.exp(-epsilon) * (1.0 - delta - rates)
+            found = np.minimum(found, np.minimum(accepted, rejected))
+        return np.asarray(np.minimum(found * (1.0 + 1e-14), 1.0))
+
+    def get_gdp_parameter_estimate(
+        self, false_positive_rates: Any = None, deltas: Any = None
+    ) -> float:
+        """The smallest mu of Gaussian differential privacy that is proven; inf if there is none.
+
+        With ``false_positive_rates``, the smallest mu at these rates, which others may exceed.
+        ``deltas`` is not used.
+        """
+        if self._is_not_private():
+            return math.inf
+        if self.event is None:
+            return 0.0
+        if false_positive_rates is None:
+            return gdp(self.event, adjacency=self._adjacency).mu
+        rates = np.atleast_1d(np.asarray(false_positive_rates, dtype=np.float64))
+        found = np.atleast_1d(self.get_true_positive_rates(rates))
+        inside = (rates > 0.0) & (rates < 1.0)
+        return float(max(np.max(ndtri(found[inside]) - ndtri(rates[inside]), initial=0.0), 0.0))
 
     def _is_not_private(self) -> bool:
         return any(
@@ -200,8 +286,6 @@ def _leaves(event: Event, adjacency: Adjacency) -> list[tuple[Event, int]]:
     return found
 
 
-def _largest_loss(leaf: Event) -> float:
+def _largest_loss(leaf: Event, adjacency: Adjacency) -> float:
     """An epsilon at which delta is 0; inf if there is none."""
-    if isinstance(leaf, CustomProfile) and leaf.deltas[-1] == 0.0:
-        return leaf.epsilons[leaf.deltas.index(0.0)]
-    return math.inf
+    return analysis.epsilon(leaf, delta=0.0, adjacency=adjacency).epsilon

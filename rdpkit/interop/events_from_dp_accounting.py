@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,23 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events import (
     Composed,
     CustomProfile,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    EpsilonDelta,
     Event,
+    Exponential,
     FixedSizeSampledGaussian,
     Gaussian,
+    Laplace,
+    MixtureOfGaussians,
+    PermuteAndFlip,
     PoissonSampled,
     PoissonSampledGaussian,
+    RandomizedResponse,
     RepeatAndSelect,
     Repeated,
+    TreeAggregation,
+    TruncatedPoissonGaussian,
     ZeroConcentrated,
 )
 from rdpkit.interop import profiles
@@ -29,6 +39,7 @@ from rdpkit.interop.noise_reading import (
     NoiseRelativeTo,
     UnconvertibleEventError,
     dp_events,
+    only_under,
 )
 
 if TYPE_CHECKING:
@@ -108,17 +119,13 @@ def _from(dp_event: Any, reading: NoiseReading) -> Event:
     except UnconvertibleEventError:
         raise
     except ValueError as error:
-        raise UnconvertibleEventError(dp_event, str(error)) from None
+        raise UnconvertibleEventError(dp_event, str(error), invalid=True) from None
 
 
 _WHY_NOT = {
     "UnsupportedDpEvent": "it stands for an operation without a description.",
     "SampledWithReplacementDpEvent": "no theorem here is about samples with replacement, in which "
     "a record may occur more than once.",
-    "SingleEpochTreeAggregationDpEvent": "rdpkit has no event for the noisy sums of leaves "
-    "and nodes of a binary tree.",
-    "TruncatedSubsampledGaussianDpEvent": "no theorem here is about Poisson samples that are cut "
-    "to a largest size, and nothing proves that it leaks as little as a plain Poisson sample.",
 }
 
 
@@ -126,7 +133,20 @@ _WHY_NOT = {
 def _from_table() -> dict[type[Any], Callable[[Any, NoiseReading], Event]]:
     """Converters by exact type, because a subclass may mean something else."""
     dpe = dp_events()
+    # Events that the installed version does not have are left out.
+    newer = {
+        getattr(dpe, name): convert
+        for name, convert in (
+            ("EpsilonDeltaDpEvent", _from_epsilon_delta),
+            ("DiscreteGaussianDpEvent", _from_discrete_gaussian),
+            ("ExponentialMechanismDpEvent", _from_exponential),
+            ("PermuteAndFlipDpEvent", _from_permute_and_flip),
+            ("TruncatedSubsampledGaussianDpEvent", _from_truncated_poisson),
+        )
+        if hasattr(dpe, name)
+    }
     return {
+        **newer,
         dpe.NoOpDpEvent: lambda event, reading: profiles.nothing(reading.adjacency),
         dpe.NonPrivateDpEvent: lambda event, reading: profiles.everything(reading.adjacency),
         dpe.GaussianDpEvent: _from_gaussian,
@@ -138,6 +158,7 @@ def _from_table() -> dict[type[Any], Callable[[Any, NoiseReading], Event]]:
         dpe.DiscreteLaplaceDpEvent: _from_discrete_laplace,
         dpe.RandomizedResponseDpEvent: _from_randomized_response,
         dpe.ZCDpEvent: _from_zcdp,
+        dpe.SingleEpochTreeAggregationDpEvent: _from_trees,
         dpe.RepeatAndSelectDpEvent: _from_repeat_and_select,
         dpe.MixtureOfGaussiansDpEvent: _from_mixture,
     }
@@ -218,11 +239,16 @@ def _from_poisson(dp_event: Any, reading: NoiseReading) -> Event:
         # A Poisson sample of a Poisson sample is a Poisson sample.
         probability *= _validate.probability("sampling_probability", inner.sampling_probability)
         inner = inner.event
+    if probability == 0.0 and type(inner) is not dp_events().NonPrivateDpEvent:
+        return profiles.nothing(reading.adjacency)
     parts = _gaussian_parts(inner)
     if parts is None:
         if reading.adjacency is Adjacency.REPLACE_ONE:
-            raise UnconvertibleEventError(
-                dp_event, "under replace_one Poisson samples are known for Gaussian noise only."
+            raise only_under(
+                dp_event,
+                Adjacency.ADD_OR_REMOVE_ONE,
+                Adjacency.ZERO_OUT,
+                because="under replace_one Poisson samples are known for Gaussian noise only.",
             )
         return _sampled_profile(dp_event, inner, probability, reading)
     two = reading.adjacency is not Adjacency.REPLACE_ONE
@@ -237,7 +263,9 @@ def _from_poisson(dp_event: Any, reading: NoiseReading) -> Event:
 
 def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
     population = _validate.integer("source_dataset_size", dp_event.source_dataset_size)
-    size = _validate.integer("sample_size", dp_event.sample_size, maximum=population)
+    size = _validate.integer("sample_size", dp_event.sample_size, minimum=0, maximum=population)
+    if size == 0:
+        return profiles.nothing(reading.adjacency)
     parts = _gaussian_parts(dp_event.event)
     if parts is None:
         if reading.adjacency is not Adjacency.REPLACE_ONE:
@@ -266,23 +294,42 @@ def _sampled_profile(outer: Any, inner: Any, probability: float, reading: NoiseR
     found = _from(inner, reading)
     if not isinstance(found, CustomProfile) and type(outer) is dp_events().PoissonSampledDpEvent:
         return PoissonSampled(event=found, sampling_probability=probability)
-    if not isinstance(found, CustomProfile):
+    profile = _profile(found, reading)
+    if profile is None:
         raise UnconvertibleEventError(
             outer,
             f"no theorem here is about a sample that {type(inner).__name__} is applied to.",
         )
-    if found == profiles.everything(reading.adjacency):
-        return found
+    if profile == profiles.everything(reading.adjacency):
+        return profile
     if probability == 0.0:
         return profiles.nothing(reading.adjacency)
-    return profiles.sampled(found, probability)
+    return profiles.sampled(profile, probability)
+
+
+def _profile(event: Event, reading: NoiseReading) -> CustomProfile | None:
+    """The privacy profile of one release under replace-one, for a sample of a fixed size."""
+    match event:
+        case CustomProfile():
+            return event
+        case Laplace():
+            moved = event.sensitivity(reading.adjacency)
+            return profiles.laplace(moved / event.noise_scale, reading.adjacency)
+        case DiscreteLaplace():
+            moved = event.sensitivity(reading.adjacency)
+            return profiles.discrete_laplace(1.0 / event.noise_scale, moved, reading.adjacency)
+        case RandomizedResponse():
+            noise, buckets = event.noise_parameter, event.num_buckets
+            return profiles.randomized_response(noise, buckets, reading.adjacency)
+    return None
 
 
 def _from_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
     if z == 0.0:
         return profiles.everything(reading.adjacency)
-    return profiles.laplace(_moved(dp_event, reading) / z, reading.adjacency)
+    swap = reading.of(dp_event, presence=False) == "swap_distance"
+    return Laplace(noise_scale=z, record_norm=1.0, record_diameter=1.0 if swap else None)
 
 
 def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
@@ -290,23 +337,85 @@ def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     sensitivity = _validate.integer("sensitivity", dp_event.sensitivity)
     if rate == 0.0:  # There is no such distribution.
         return profiles.everything(reading.adjacency)
-    moved = sensitivity * _moved(dp_event, reading)
-    return profiles.discrete_laplace(rate, moved, reading.adjacency)
+    swap = reading.of(dp_event, presence=False) == "swap_distance"
+    return DiscreteLaplace(
+        noise_scale=1.0 / rate,
+        record_norm=sensitivity,
+        record_diameter=sensitivity if swap else None,
+    )
 
 
-def _moved(dp_event: Any, reading: NoiseReading) -> int:
-    """How far one change of the data moves the sum, in the units in which the noise is given."""
-    meaning = reading.of(dp_event, presence=False)
-    twice = reading.adjacency is Adjacency.REPLACE_ONE and meaning == "record_norm"
-    return 2 if twice else 1
+def _from_discrete_gaussian(dp_event: Any, reading: NoiseReading) -> Event:
+    sigma = _validate.non_negative("sigma", dp_event.sigma)
+    if sigma == 0.0:
+        return profiles.everything(reading.adjacency)
+    swap = reading.of(dp_event, presence=False) == "swap_distance"
+    moved = _validate.positive("sensitivity", dp_event.sensitivity)
+    return DiscreteGaussian(
+        sigma=sigma,
+        record_norm=moved,
+        record_diameter=moved if swap else None,
+        # Where the dimension is not known, what holds for every number of coordinates is used.
+        dimension=2 if dp_event.dimension is None else dp_event.dimension,
+    )
+
+
+def _from_epsilon_delta(dp_event: Any, reading: NoiseReading) -> Event:
+    epsilon = _validate.non_negative("epsilon", dp_event.epsilon, finite=False)
+    delta = _validate.probability("delta", dp_event.delta)
+    if epsilon == 0.0 and delta == 0.0:
+        return profiles.nothing(reading.adjacency)
+    if math.isinf(epsilon) or delta == 1.0:
+        return profiles.everything(reading.adjacency)
+    return EpsilonDelta(epsilon=epsilon, delta=delta, adjacency=reading.adjacency)
+
+
+def _from_exponential(dp_event: Any, reading: NoiseReading) -> Event:
+    epsilon = _validate.non_negative("epsilon", dp_event.epsilon)
+    if epsilon == 0.0:
+        return profiles.nothing(reading.adjacency)
+    return Exponential(epsilon=epsilon)
+
+
+def _from_permute_and_flip(dp_event: Any, reading: NoiseReading) -> Event:
+    epsilon = _validate.non_negative("epsilon", dp_event.epsilon)
+    if reading.adjacency is Adjacency.REPLACE_ONE:
+        raise only_under(
+            dp_event,
+            Adjacency.ADD_OR_REMOVE_ONE,
+            Adjacency.ZERO_OUT,
+            because="its epsilon is for scores of which a record moves each by one unit at most.",
+        )
+    return (
+        profiles.nothing(reading.adjacency) if epsilon == 0.0 else PermuteAndFlip(epsilon=epsilon)
+    )
+
+
+def _from_truncated_poisson(dp_event: Any, reading: NoiseReading) -> Event:
+    z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
+    probability = _validate.probability("sampling_probability", dp_event.sampling_probability)
+    size = _validate.integer("truncated_batch_size", dp_event.truncated_batch_size, minimum=0)
+    if probability == 0.0 or size == 0:
+        return profiles.nothing(reading.adjacency)
+    if z == 0.0:
+        return profiles.everything(reading.adjacency)
+    reading.of(dp_event)
+    return TruncatedPoissonGaussian(
+        noise_std=z,
+        record_norm=1.0,
+        sampling_probability=probability,
+        max_batch_size=size,
+        population_size=_validate.integer("dataset_size", dp_event.dataset_size),
+    )
 
 
 def _from_randomized_response(dp_event: Any, reading: NoiseReading) -> Event:
-    if reading.adjacency is not Adjacency.REPLACE_ONE:
-        raise UnconvertibleEventError(
+    if reading.adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+        raise only_under(
             dp_event,
-            "every record answers, so no answer can be added or removed: expected adjacency to be "
-            "'replace_one'.",
+            Adjacency.REPLACE_ONE,
+            Adjacency.ZERO_OUT,
+            because="every record answers, so no answer can be added or removed.",
         )
     noise = _validate.probability("noise_parameter", dp_event.noise_parameter)
     buckets = _validate.integer("num_buckets", dp_event.num_buckets)
@@ -314,15 +423,42 @@ def _from_randomized_response(dp_event: Any, reading: NoiseReading) -> Event:
         return profiles.nothing(reading.adjacency)
     if noise == 0.0:
         return profiles.everything(reading.adjacency)
-    return profiles.randomized_response(noise, buckets, reading.adjacency)
+    if reading.adjacency is Adjacency.ZERO_OUT:
+        return profiles.randomized_response_of_none(noise, buckets)
+    return RandomizedResponse(noise_parameter=noise, num_buckets=buckets)
 
 
 def _from_zcdp(dp_event: Any, reading: NoiseReading) -> Event:
-    rho = _validate.non_negative("rho", dp_event.rho)
+    rho = _validate.non_negative("rho", dp_event.rho, finite=False)
     xi = _validate.non_negative("xi", dp_event.xi)
+    if math.isinf(rho):
+        return profiles.everything(reading.adjacency)
     if rho == 0.0 and xi == 0.0:
         return profiles.nothing(reading.adjacency)
     return ZeroConcentrated(rho=rho, xi=xi, adjacency=reading.adjacency)
+
+
+def _from_trees(dp_event: Any, reading: NoiseReading) -> Event:
+    if reading.adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+        raise only_under(
+            dp_event,
+            Adjacency.REPLACE_ONE,
+            Adjacency.ZERO_OUT,
+            because="a record that comes or goes may move others to another step of the tree.",
+        )
+    z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
+    steps = dp_event.step_counts
+    counts = tuple(steps) if isinstance(steps, Iterable) else (steps,)
+    lengths = [_validate.integer("step_counts", count, minimum=0) for count in counts]
+    lengths = [count for count in lengths if count > 0]
+    if not lengths:
+        return profiles.nothing(reading.adjacency)
+    if z == 0.0:
+        return profiles.everything(reading.adjacency)
+    diameter = 1.0 if reading.of(dp_event, presence=False) == "swap_distance" else None
+    return TreeAggregation(
+        noise_std=z, record_norm=1.0, steps=tuple(lengths), record_diameter=diameter
+    )
 
 
 def _from_repeat_and_select(dp_event: Any, reading: NoiseReading) -> Event:
@@ -336,9 +472,12 @@ def _from_repeat_and_select(dp_event: Any, reading: NoiseReading) -> Event:
 
 
 def _from_mixture(dp_event: Any, reading: NoiseReading) -> Event:
-    if reading.adjacency is not Adjacency.ADD_OR_REMOVE_ONE:
-        raise UnconvertibleEventError(
-            dp_event, "it is stated for a record that is added or removed."
+    if reading.adjacency is Adjacency.REPLACE_ONE:
+        raise only_under(
+            dp_event,
+            Adjacency.ADD_OR_REMOVE_ONE,
+            Adjacency.ZERO_OUT,
+            because="it is stated for a record that comes, goes or contributes nothing.",
         )
     std = _validate.non_negative("standard_deviation", dp_event.standard_deviation)
     condition = "to be a non-empty sequence of finite numbers"
@@ -356,8 +495,10 @@ def _from_mixture(dp_event: Any, reading: NoiseReading) -> Event:
         return profiles.everything(reading.adjacency)
     distances = np.unique(moves[nonzero])
     if distances.size > 1:
-        raise UnconvertibleEventError(
-            dp_event, "no theorem here is about mixtures of more than one shift."
+        return MixtureOfGaussians(
+            noise_std=std,
+            sensitivities=tuple(moves[weights > 0.0].tolist()),
+            probabilities=tuple(weights[weights > 0.0].tolist()),
         )
     probability = min(math.fsum(weights[nonzero]), 1.0)
     if nonzero.all():

@@ -35,12 +35,29 @@ class UnconvertibleEventError(ValueError):
         The part in question.
     reason : str
         Why it cannot be converted.
+    invalid : bool
+        Whether one of its numbers is outside of its range.
     """
 
-    def __init__(self, event: Any, reason: str) -> None:
+    def __init__(self, event: Any, reason: str, *, invalid: bool = False) -> None:
         super().__init__(f"{type(event).__name__} cannot be converted: {reason}")
         self.event = event
         self.reason = reason
+        self.invalid = invalid
+
+
+# dp-accounting's names of the relations.
+_THEIRS = {
+    Adjacency.ADD_OR_REMOVE_ONE: "ADD_OR_REMOVE_ONE",
+    Adjacency.REPLACE_ONE: "REPLACE_ONE",
+    Adjacency.ZERO_OUT: "REPLACE_SPECIAL",
+}
+
+
+def only_under(event: Any, *relations: Adjacency, because: str) -> UnconvertibleEventError:
+    """The error for an event that is known under some relations alone, in dp-accounting's words."""
+    names = " or ".join(f"`{_THEIRS[relation]}`" for relation in relations)
+    return UnconvertibleEventError(event, f"neighboring_relation must be {names}: {because}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,8 @@ _BOUNDS = (analysis.BEST, analysis.BEST_RDP, UPPER_ID)
 _FOREIGN = ("alphas", "eps_error", "delta_error", "poisson")
 _POISSON = (UniformWithReplacementSampler, DistributedUniformWithReplacementSampler)
 _DEEPEST_CALLER = 12
+# The accountants of Opacus whose history has the form of ours.
+_OF_OPACUS = ("rdp", "gdp", "prv")
 
 
 class SamplingNotSeenWarning(UserWarning):
@@ -251,13 +253,18 @@ class OpacusAccountant(IAccountant):  # type: ignore[misc]
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` has returned; an error leaves the accountant unchanged.
 
+        What Opacus' own accountants have stored is accepted as well: they keep the same history.
+
         Raises
         ------
         ValueError
-            If ``state_dict`` is empty, incomplete, or was made by another accountant.
+            If ``state_dict`` is empty, incomplete, or was made by an accountant that is not known.
         """
         if state_dict and state_dict.get("adjacency", ADJACENCY.value) != ADJACENCY.value:
             raise _validate.fail("adjacency", f"to be {ADJACENCY.value!r}", state_dict["adjacency"])
+        foreign = bool(state_dict) and state_dict.get("mechanism") in _OF_OPACUS
+        if foreign and self.mechanism() == NAME:
+            state_dict = {**state_dict, "mechanism": NAME}
         super().load_state_dict(state_dict)
 
 

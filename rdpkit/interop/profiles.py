@@ -13,6 +13,8 @@ are moved up by a few units in the last place, so that rounding is covered.
   coordinates holds here, too.
 * k-ary randomised response, in which a record answers at random with probability p: the profile is
   linear in e^eps from the point (0, 1 - p) to delta 0 at the largest loss.
+  Under zero-out the special record has a uniform answer, and the profile begins at
+  (1 - p)(k - 1)/k and ends at the larger one of log(k - (k - 1) p) and -log(p).
 * A record that takes part with probability q, by Poisson sampling under add-or-remove-one or in a
   sample of fixed size under replace-one: (eps, delta) becomes (log(1 + q (e^eps - 1)), q delta).
 
@@ -89,6 +91,17 @@ def randomized_response(noise: float, buckets: int, adjacency: Adjacency) -> Cus
     """One of ``buckets`` >= 2 at random with probability ``noise``, else the record's own."""
     largest = math.log1p((1.0 - noise) * buckets / noise)
     return _rounded_up(np.array([0.0, largest]), np.array([1.0 - noise, 0.0]), adjacency)
+
+
+def randomized_response_of_none(noise: float, buckets: int) -> CustomProfile:
+    """The same under zero-out, where the special record has a uniform answer.
+
+    The profiles of both directions are linear in e^eps and begin at the same delta, so the one
+    that ends later is above the other.
+    """
+    start = (1.0 - noise) * (buckets - 1) / buckets
+    largest = max(math.log(buckets - (buckets - 1) * noise), -math.log(noise))
+    return _rounded_up(np.array([0.0, largest]), np.array([start, 0.0]), Adjacency.ZERO_OUT)
 
 
 def sampled(profile: CustomProfile, probability: float) -> CustomProfile:

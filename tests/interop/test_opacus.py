@@ -371,7 +371,7 @@ class TestCheckpoints:
             ({}, "None or empty"),
             ({"mechanism": "rdpkit"}, "history"),
             ({"history": []}, "mechanism"),
-            ({"history": [], "mechanism": "rdp"}, "state_dict of rdp"),
+            ({"history": [], "mechanism": "tan"}, "state_dict of tan"),
             ({"history": [(1.0, 2.0, 1)], "mechanism": "rdpkit"}, "Expected sample_rate"),
             ({"history": [], "mechanism": "rdpkit", "adjacency": "replace_one"}, "adjacency"),
         ],
