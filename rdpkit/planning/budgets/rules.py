@@ -63,7 +63,10 @@ class RenyiRule:
 
     def unknown(self, event: Event) -> str:
         """No order has a certified divergence."""
-        return "no Renyi divergence of it is known and certified at the orders of this budget"
+        return (
+            "no Renyi divergence of it is known and certified at the orders of this budget; an "
+            "event with a delta is spent with delta=, from what delta_for_events sets aside"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
