@@ -35,6 +35,8 @@ from rdpkit.numerics.fourier import TINY, U, geometric
 _BITS = 96
 _SHARP = 2.0**-30
 _MOST_BITS = 1 << 12
+# Weights of masses, which are at most 1, are left out below this.
+_SMALL = 2.0**-110
 
 
 def dominating(step: AnyStep, edges: Indices, grid: Grid, *, log_least: float) -> Tilted:
@@ -120,6 +122,9 @@ class Above:
         self._scale, self._lost, self._infinite = total.scale, total.lost, total.infinite
         self._masses = total.composition.below(), total.composition.above()
         self._weights = _weights(self.grid, self.window.size)
+        # Beyond these points weights are so small that all mass together is added in their place.
+        self._reach = int(np.flatnonzero(self._weights[1] > _SMALL)[-1]) + 1
+        self._rest = 2.0 * _SMALL * float(self._masses[1].sum())
         self._known: dict[int, tuple[arb, arb]] = {}
 
     @property
@@ -136,12 +141,14 @@ class Above:
         if known is not None:
             return known
         start = place - self.window.first
+        points = min(self.window.size - start, self._reach)
         low, high = [
-            float(np.dot(weights[: masses.size - start], masses[start:]))
+            # A product and a sum: the threads of a BLAS wait for each other on a busy machine.
+            float((weights[:points] * masses[start : start + points]).sum())
             for weights, masses in zip(self._weights, self._masses, strict=True)
         ]
         rounding = 2.0 * (self.window.size + 8) * U
-        high = high * (1.0 + rounding) + self.window.size * TINY
+        high = high * (1.0 + rounding) + self.window.size * TINY + self._rest
         with ctx.workprec(_BITS):
             factor = (self._scale - arb(self.grid.tilt) * arb(self.grid.step) * place).exp()
             below = factor * (arb(low * (1.0 - rounding)) - arb(self._lost))

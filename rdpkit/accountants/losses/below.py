@@ -45,6 +45,8 @@ from rdpkit.numerics.fourier import TINY, U, geometric
 
 _BITS = 128
 _SUM_BITS = 96
+# Weights of masses, which are at most 1, are left out below this.
+_SMALL = 2.0**-110
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,10 @@ class _Side:
             rate = -arb(grid.tilt) * arb(grid.step)
             table = geometric(rate, total.window.size)
         self._weights = table * (1.0 + 8.0 * U if above else 1.0 - 8.0 * U)
+        # Beyond these points weights are so small that all mass together is added in their place,
+        # or none of it.
+        self._reach = int(np.flatnonzero(self._weights > _SMALL)[-1]) + 1
+        self._rest = 2.0 * _SMALL * float(self._masses.sum()) if above else 0.0
         self._wrapped: tuple[int, arb] | None = None
 
     def beyond(self, place: int, *, certain: bool = True) -> arb:
@@ -240,14 +246,16 @@ class _Side:
         window = self._total.window
         start = place - window.first
         masses = self._masses if certain else self._rough
-        sum_ = float(np.dot(self._weights[: window.size - start], masses[start:]))
+        points = min(window.size - start, self._reach)
+        # A product and a sum: the threads of a BLAS wait for each other on a busy machine.
+        sum_ = float((self._weights[:points] * masses[start : start + points]).sum())
         rounding = 2.0 * (window.size + 8) * U
         rate = arb(self._grid.tilt) * arb(self._grid.step)
         factor = (self._total.scale - rate * place).exp()
         if not certain:
             return arb((factor * arb(sum_)).mid())
         if self._above:
-            high = sum_ * (1.0 + rounding) + window.size * TINY
+            high = sum_ * (1.0 + rounding) + window.size * TINY + self._rest
             inside = factor * (arb(high) + arb(self._total.lost))
             return arb((inside + self._total.infinite).upper())
         # Mass that wrapped around from above the window may be in the sum, and is subtracted.
