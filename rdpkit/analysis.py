@@ -482,7 +482,8 @@ def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:
             return _nothing_known(event, target, BEST, Kind.UPPER)
         found = renyi.upper(event, target, options)
         return replace(found, notes=(*found.notes, f"no privacy loss distribution: {error}"))
-    if exact:
+    # Renyi divergences say nothing at delta = 0.
+    if exact or target.delta == 0.0:
         return by_losses
     by_divergences = renyi.upper(event, target, options)
     smaller = target.number(by_losses) <= target.number(by_divergences)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
 from rdpkit import _validate
 from rdpkit.accountants.divergence_bounds import find_published, published_bounds, upper_ids
@@ -12,6 +13,8 @@ from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import BEST, BEST_RDP, renyi_options
+from rdpkit.analysis import epsilon as epsilon_of
+from rdpkit.calibration.of_function import FunctionSearch
 from rdpkit.calibration.outcome import Calibration
 from rdpkit.calibration.scores import Requirement
 from rdpkit.calibration.search import Search, by_distributions, by_divergences
@@ -29,12 +32,13 @@ _SMALLEST_TOLERANCE, _LARGEST_TOLERANCE = 1e-12, 0.5
 
 @_validate.by_name(adjacency=needed())
 def calibrate(
-    event: Event,
+    event: Event | Callable[[Any], Event],
     *,
     target_epsilon: float,
     delta: float,
     adjacency: Adjacency | str,
-    parameter: str | Sequence[str] | Mapping[str, float],
+    parameter: str | Sequence[str] | Mapping[str, float] | None = None,
+    between: tuple[float, float] | None = None,
     bound: str = BEST,
     conversion: str | None = None,
     order_limits: tuple[float, float] = ALL_ORDERS,
@@ -59,9 +63,10 @@ def calibrate(
 
     Parameters
     ----------
-    event : Event
+    event : Event or callable
         What is to be released. Its own value of the parameter is where the search begins, and
-        where several parameters are named, it sets their ratio.
+        where several parameters are named, it sets their ratio. Or a function from a number to an
+        event, which is searched in the range ``between``.
     target_epsilon : float
         In nats; finite and > 0.
     delta : float
@@ -75,6 +80,9 @@ def calibrate(
         that they have in the event; a mapping states it. The noises, norms, numbers of releases,
         sizes of samples and of the data, sampling probabilities, dimensions and the smallest
         eigenvalue can be calibrated; an unknown name is answered with the list for the event.
+    between : pair of float or pair of int, optional
+        Only for a function: two numbers, one of which meets the target and one does not. Of
+        integers, integers are tried alone.
     bound : str
         "best": the smallest sound bound, from privacy loss distributions or Renyi divergences.
         "best-rdp": the smallest one from Renyi divergences: more noise, and less work. Both are
@@ -125,16 +133,23 @@ def calibrate(
     >>> f"{found.value:.6f}", found.guarantee <= 1.0, found.slack < 1e-3, found.certified
     ('3.813266', True, True, True)
     """
-    _validate.one_of_a_kind("event", event, Event)
-    requirement = _requirement(
-        event,
-        bound,
-        epsilon=_validate.positive("target_epsilon", target_epsilon),
-        target=Target(
-            adjacency=Adjacency(adjacency), delta=_validate.open_probability("delta", delta)
-        ),
-        options=renyi_options(conversion, order_limits),
+    wanted = _validate.positive("target_epsilon", target_epsilon)
+    target = Target(
+        adjacency=Adjacency(adjacency), delta=_validate.open_probability("delta", delta)
     )
+    if callable(event):
+        _only_for(between, "between", parameter=parameter, prefer=prefer)
+        ask = partial(
+            epsilon_of, delta=delta, adjacency=target.adjacency, bound=bound,
+            conversion=conversion, order_limits=order_limits,
+        )  # fmt: skip
+        closeness = _tolerance(tolerance, _TOLERANCE_OF_DISTRIBUTIONS)
+        return FunctionSearch(event, ask, epsilon=wanted, tolerance=closeness).within(between)
+    _validate.one_of_a_kind("event", event, Event)
+    _only_for(parameter, "parameter", between=between)
+    assert parameter is not None
+    options = renyi_options(conversion, order_limits)
+    requirement = _requirement(event, bound, epsilon=wanted, target=target, options=options)
     variable = search_variable(event, parameter)
     if prefer is not None:
         _validate.choice("prefer", prefer, PREFERENCES)
@@ -159,6 +174,16 @@ def calibrate(
             also_divergences=bound == BEST,
         )
     return by_divergences(search)
+
+
+def _only_for(needed: Any, name: str, **others: Any) -> None:
+    """Raise an error if an argument is missing, or one is given that is for the other case."""
+    if needed is None:
+        what = "a function" if name == "between" else "an event"
+        raise TypeError(f"calibrate() of {what} needs the argument {name!r}.")
+    for other, value in others.items():
+        if value is not None:
+            raise _validate.fail(other, f"to be None beside {name}", value)
 
 
 def _tolerance(tolerance: float | None, usual: float) -> float:

@@ -115,7 +115,7 @@ class UserSampledGaussian(Event):
         kept: list[tuple[float, float]] = []
         left = 1.0
         for norm, share in zip(reversed(norms), reversed(shares), strict=True):
-            if 0.0 < min(share, left):
+            if min(share, left) > 0.0:
                 kept.append((norm, min(share, left)))
                 left -= kept[-1][1]
         if left > 0.0:
