@@ -40,6 +40,7 @@ from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.layout import Block, Layout, copies
 from rdpkit.accountants.losses.steps import AnyStep
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.fourier import TINY, U, geometric
 
@@ -87,7 +88,10 @@ def _drift(cells: _Cells, one: Tilted) -> float:
     """How far rounding the labels moves the tilted mean, in grid points."""
     weights = np.interp(cells.labels, one.indices, one.masses)
     # Cells with the same label are given the same weight, which is accurate enough here.
-    return float(np.dot(weights, cells.labels - cells.exact)) / float(weights.sum())
+    whole = float(weights.sum())
+    if not 0.0 < whole < math.inf:
+        raise NoLossDistributionError("The probabilities of a test are beyond floats.")
+    return float(np.dot(weights, cells.labels - cells.exact)) / whole
 
 
 def _tilted(masses: Sequence[arb], labels: Indices, grid: Grid, *, above: bool) -> Tilted:

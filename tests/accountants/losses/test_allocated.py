@@ -168,3 +168,17 @@ def test_noise_that_is_too_small_is_an_error_that_says_so():
     one = rdpkit.RandomAllocationGaussian(noise_std=0.1, record_norm=1.0, batches=10)
     found = rdpkit.epsilon(one, delta=1e-5, adjacency=ADD)
     assert found.bound == "allocation-known"
+
+
+@pytest.mark.parametrize(
+    ("noise", "epochs", "delta"), [(1.1, 60, 1e-30), (50.0, 10**5, 1e-12), (0.2, 1, 1e-5)]
+)
+def test_a_known_batch_is_the_bound_where_floats_do_not_suffice(noise, epochs, delta):
+    one = rdpkit.RandomAllocationGaussian(noise_std=noise, record_norm=1.0, batches=100)
+    event = rdpkit.Repeated(event=one, count=epochs)
+    best, known = (
+        rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound=name).epsilon
+        for name in ("best", "allocation-known")
+    )
+    assert 0.0 < best <= known < math.inf
+    assert rdpkit.lower_bound(event, delta=delta, adjacency=ADD)[0].epsilon <= best
