@@ -152,8 +152,13 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
     """
     candidates = list(directions(alternatives(event, target.adjacency, attained=True)).values())
     rough = [roughly(one.releases, target) for one in candidates]
-    chosen = candidates[rough.index(max(rough))]
-    best = _below(chosen.releases, target)
+    if math.isinf(max(rough)):
+        # A rough bound that failed says nothing about which pair leaks most.
+        found = [(_below(one.releases, target), one) for one in candidates]
+        best, chosen = max(found, key=lambda item: item[0].value)
+    else:
+        chosen = candidates[rough.index(max(rough))]
+        best = _below(chosen.releases, target)
     above = max(rough)
     if 0.0 <= above < best.value:
         raise ArithmeticError(

@@ -101,7 +101,7 @@ def _tail(y: float, mean: float, s: float) -> float:
     return 0.5 * math.erfc((math.log(y) - mean) / s / math.sqrt(2.0))
 
 
-def _nodes(s: float, batches: int, *, above: bool) -> _Nodes:
+def _nodes(s: float, batches: int, *, above: bool, first: bool = True) -> _Nodes:
     """Where the nodes are, chosen in floats; any choice gives valid bounds."""
     if not (s <= _LARGEST_S and batches <= _MOST_BATCHES):
         raise NoLossDistributionError(
@@ -114,12 +114,17 @@ def _nodes(s: float, batches: int, *, above: bool) -> _Nodes:
     top = math.exp(s * s / 2.0 + _REACH * s)
     cut = math.exp(s * s / 2.0 + 2.0 * s)
     while cut < top:
-        first, often = _tail(cut, s * s / 2.0, s), batches * _tail(cut, -s * s / 2.0, s)
-        rare = first * often**2 + often**3 / 6.0 < _RARE
-        if rare if above else (cut > _MANY * spread or first < _NEVER):
+        present, often = _tail(cut, s * s / 2.0, s), batches * _tail(cut, -s * s / 2.0, s)
+        rare = present * often**2 + often**3 / 6.0 < _RARE
+        if rare if above else (cut > _MANY * spread or present < _NEVER):
             break
         cut *= 1.1
     cut = min(cut, top)
+    if above and not first and cut > 2.0 * batches:
+        # Under the second member small sums matter: no larger one is told apart.
+        cut = 2.0 * batches
+        square = math.exp(s * s) * _tail(1.0 / cut, -1.5 * s * s, s)
+        spread = math.sqrt(batches * min(square, deviation**2))
     wanted = 0.05 * min(deviation, 2.0, 0.04 * batches)
     range_ = min(24.0 * spread, batches + 12.0 * spread) + 3.0 * cut
     step = 2.0 ** math.floor(math.log2(max(wanted, 2.0 * range_ / _LONGEST)))
@@ -264,7 +269,7 @@ def law(noise_multiplier: float, batches: int, *, first: bool) -> Law:
     """
     with ctx.workprec(_BITS):
         s = 1 / arb(noise_multiplier)
-        nodes = _nodes(float(s), batches, above=True)
+        nodes = _nodes(float(s), batches, above=True, first=first)
         masses, beyond = _split(s, nodes)
         everything = sum((arb(mass) for mass in masses.tolist()), arb(0))
         # The first member's density is the ratio, so its mass is a mean of the nodes.
@@ -272,8 +277,14 @@ def law(noise_multiplier: float, batches: int, *, first: bool) -> Law:
             (arb(m) * arb(v) for m, v in zip(masses.tolist(), nodes.values.tolist(), strict=True)),
             arb(0),
         )
-        total = float_above(everything ** (batches - 1) * (mean if first else everything))
-    few = nodes.small.size
+        few = nodes.small.size
+        none = sum((arb(mass) for mass in masses[:few].tolist()), arb(0))
+        if first:
+            total = float_above(everything ** (batches - 1) * mean)
+        else:
+            # With none, or one, above the cut; all of the others have a place.
+            one = batches * (everything - none) * none ** (batches - 1)
+            total = float_above(none**batches + one)
     small, big = masses[:few], masses[few:]
     window = _window(nodes, small, batches)
     others = _added([(small, batches - 1)], nodes, window, DOUBLE)
@@ -323,12 +334,14 @@ def _second_big(
     masses = batches * (big[:, None] * rest_masses[None, :]).ravel()
     found = _onto(ladder, places, masses, first=False)
     whole = math.fsum(big.tolist())
-    # One small node is at most the smallest large one. So of two large nodes and all others the sum
-    # is at least that of one large node and one small node more, which has less mass by a factor.
+    # Two at least are large with at most this probability. The others are no smaller than if all of
+    # them were small, and a small node is at most the smallest large one: so the sum is at least
+    # that of one large node and of one small node more.
     pairs = 0.5 * batches * (batches - 1) * whole**2
-    weights = pairs * (1.0 + _SLACK) / max(1.0 - 2.0 * whole, 0.5) * rest_masses
+    alone = others.kept()
+    weights = min(pairs, 1.0) * (1.0 + _SLACK) / max(alone, 1e-300) * rest_masses
     found = found + _onto(ladder, rest + float(nodes.big[0]), weights, first=False)
-    kept = (batches * whole + pairs) * others.kept()
+    kept = batches * whole * alone
     return found, kept * (1.0 - _TIGHT)
 
 
