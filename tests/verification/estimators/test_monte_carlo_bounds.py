@@ -13,6 +13,7 @@ published bound of DP-CDA, where it is wrong.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -26,6 +27,8 @@ from rdpkit import BOUNDS, Adjacency, Kind
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.events import CustomProfile
 from rdpkit.pairs.synthesis import attained_pair
+from tests.verification.estimators import laws
+from tests.verification.estimators.laws import Answers
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 SAMPLES = 4000
@@ -65,24 +68,14 @@ class Mixture:
             return logsumexp(np.log(self.weights) - 0.5 * squares - constant, axis=1)
 
 
-@dataclass(frozen=True)
-class Answers:
-    """Finitely many answers with their probabilities."""
-
-    probabilities: np.ndarray
-
-    def sample(self, rng, n):
-        return rng.choice(len(self.probabilities), size=n, p=self.probabilities)[:, None]
-
-    def log_density(self, x):
-        return np.log(self.probabilities)[x[:, 0]]
-
-
 def tilted(p, q, a):
     """A proposal that covers P^a Q^(1-a): what it is for each pair of parts, and P and Q too."""
     if isinstance(p, Answers):
-        found = p.probabilities**a * q.probabilities ** (1 - a)
+        logs = a * np.log(p.probabilities) + (1 - a) * np.log(q.probabilities)
+        found = np.exp(logs - logs.max())
         return [Answers(found / found.sum()), p, q]
+    if isinstance(p, laws.LaplaceNoise):
+        return [p, q]
     one, two = np.linalg.inv(p.covariance), np.linalg.inv(q.covariance)
     covariance = np.linalg.inv(a * one + (1 - a) * two)
     means = [covariance @ (a * one @ m + (1 - a) * two @ n) for m, n in product(p.means, q.means)]
@@ -347,7 +340,131 @@ def repeat_and_select(draw, adjacency):
     return event, [(selected(p), selected(q), 1)]
 
 
+@st.composite
+def laplace(draw, adjacency):
+    """Records in the plane, with an L1 norm of 1."""
+    one, two = draw(neighbours(adjacency, fewest=1, most=3))
+    scale = draw(st.floats(0.7, 4.0))
+
+    def law(side):
+        # The disc's points are shrunk into the diamond, and those on an axis reach its corners.
+        points = [x / max(np.abs(x).sum(), 1.0) for x in side]
+        return laws.LaplaceNoise(np.sum([np.zeros(2), *points], axis=0), scale)
+
+    return rdpkit.Laplace(noise_scale=scale, record_norm=1.0), [(law(one), law(two), 1)]
+
+
+@st.composite
+def integers(draw, adjacency, event_type):
+    """Sums of integers up to 2, with noise that is an integer."""
+    rest, changed = draw(st.integers(-3, 3)), draw(st.sampled_from([-2, -1, 1, 2]))
+    other = draw(st.sampled_from([-changed, 0, 1])) if adjacency is REPLACE else 0
+    if event_type is rdpkit.DiscreteLaplace:
+        scale = draw(st.floats(0.8, 4.0))
+        event = rdpkit.DiscreteLaplace(noise_scale=scale, record_norm=2)
+
+        def weight(k):
+            return math.exp(-abs(k) / scale)
+    else:
+        sigma = draw(st.floats(0.8, 4.0))
+        event = rdpkit.DiscreteGaussian(sigma=sigma, record_norm=2)
+
+        def weight(k):
+            return math.exp(-((k / sigma) ** 2) / 2.0)
+
+    # The weights that are left out are below e^-40 of the largest.
+    reach = 200 if event_type is rdpkit.DiscreteLaplace else 26
+    laws_ = [laws.on_integers(weight, rest + x, reach) for x in (changed, other)]
+    return event, [(*laws_, 1)]
+
+
+@st.composite
+def randomized_response(draw, adjacency):
+    p, k = draw(st.floats(0.1, 1.0)), draw(st.integers(2, 5))
+    event = rdpkit.RandomizedResponse(noise_parameter=p, num_buckets=k)
+    sides = [np.full(k, p / k), np.full(k, p / k)]
+    for bucket, side in zip(draw(st.permutations(range(k)))[:2], sides, strict=True):
+        side[bucket] += 1.0 - p
+    return event, [(Answers(sides[0]), Answers(sides[1]), 1)]
+
+
+@st.composite
+def mixture_of_gaussians(draw, adjacency):
+    """What one person contributes points anywhere; the others' sum is at the origin."""
+    std = draw(noises)
+    norms = draw(st.lists(st.floats(0.0, 2.0), min_size=1, max_size=3))
+    weights = np.array([draw(st.floats(0.1, 1.0)) for _ in norms])
+    weights /= weights.sum()
+    event = rdpkit.MixtureOfGaussians(
+        noise_std=std, sensitivities=tuple(norms), probabilities=tuple(weights)
+    )
+    means = np.array([norm * draw(ball()) for norm in norms])
+    one = Mixture(weights, means, std**2 * np.eye(2))
+    return event, [(one, mixture([np.zeros(2)], std), 1)]
+
+
+@st.composite
+def scored(draw, adjacency, event_type):
+    """Scores of three options, each of which changes by up to 1."""
+    monotone = draw(st.booleans())
+    before = np.array([draw(st.floats(-3.0, 3.0)) for _ in range(3)])
+    lowest = 0.0 if monotone else -1.0
+    after = before + np.array([draw(st.sampled_from([lowest, 1.0, 0.5])) for _ in range(3)])
+    scale = draw(st.floats(0.8, 6.0))
+    if event_type is rdpkit.ReportNoisyMax:
+        noise = draw(st.sampled_from(["laplace", "gumbel", "exponential"]))
+        event = rdpkit.ReportNoisyMax(
+            noise_scale=scale, sensitivity=1.0, noise=noise, monotone_scores=monotone
+        )
+        choose = {
+            "laplace": laws.noisy_maximum,
+            "gumbel": laws.softmax,
+            "exponential": laws.permute_and_flip,
+        }[noise]
+    else:
+        event = event_type(epsilon=2.0 / scale, monotone_scores=monotone)
+        choose = laws.softmax if event_type is rdpkit.Exponential else laws.permute_and_flip
+    return event, [(choose(before, scale), choose(after, scale), 1)]
+
+
+@st.composite
+def above_threshold(draw, adjacency):
+    """Three queries, of which the first that is above the threshold ends it."""
+    monotone = draw(st.booleans())
+    before = [draw(st.floats(-3.0, 3.0)) for _ in range(3)]
+    lowest = 0.0 if monotone else -1.0
+    after = [query + draw(st.sampled_from([lowest, 1.0])) for query in before]
+    scale = draw(st.floats(1.0, 5.0))
+    event = rdpkit.AboveThreshold(
+        threshold_noise_scale=scale,
+        query_noise_scale=2.0 * scale,
+        sensitivity=1.0,
+        monotone_queries=monotone,
+    )
+    return event, [(*[laws.sparse_vector(q, scale, 2.0 * scale) for q in (before, after)], 1)]
+
+
+@st.composite
+def epsilon_delta(draw, adjacency):
+    """Answers to a question, whose privacy losses are bounded."""
+    chances = st.lists(st.floats(0.1, 1.0), min_size=4, max_size=4)
+    p, q = (np.array(found) / np.sum(found) for found in (draw(chances), draw(chances)))
+    largest = float(np.abs(np.log(p / q)).max()) + 1e-9
+    event = rdpkit.EpsilonDelta(epsilon=largest, delta=0.0, adjacency=adjacency)
+    return event, [(Answers(p), Answers(q), 1)]
+
+
 SCENARIOS = {
+    rdpkit.Laplace: laplace,
+    rdpkit.DiscreteLaplace: partial(integers, event_type=rdpkit.DiscreteLaplace),
+    rdpkit.DiscreteGaussian: partial(integers, event_type=rdpkit.DiscreteGaussian),
+    rdpkit.RandomizedResponse: randomized_response,
+    rdpkit.MixtureOfGaussians: mixture_of_gaussians,
+    rdpkit.Exponential: partial(scored, event_type=rdpkit.Exponential),
+    rdpkit.PermuteAndFlip: partial(scored, event_type=rdpkit.PermuteAndFlip),
+    rdpkit.ReportNoisyMax: partial(scored, event_type=rdpkit.ReportNoisyMax),
+    rdpkit.AboveThreshold: above_threshold,
+    rdpkit.EpsilonDelta: epsilon_delta,
     rdpkit.ZeroConcentrated: zero_concentrated,
     rdpkit.PoissonSampled: poisson_sampled_anything,
     rdpkit.RepeatAndSelect: repeat_and_select,
@@ -418,7 +535,7 @@ def test_no_divergence_exceeds_an_upper_bound(event_type, adjacency):
 
 def mixed_is_definite(p, q, a):
     """Whether the divergence is finite: a known covariance tells, no estimate does."""
-    if isinstance(p, Answers):
+    if not isinstance(p, Mixture):
         return True
     mixed = a * np.linalg.inv(p.covariance) + (1 - a) * np.linalg.inv(q.covariance)
     return bool(np.linalg.eigvalsh(mixed)[0] > 1e-9)
