@@ -119,8 +119,8 @@ def test_nothing_is_lost_from_a_law(first, noise, batches):
     # Under the second member the rare sums with several large nodes are counted more than once.
     assert 1.0 <= math.fsum(found.masses) + found.rest < 1.0 + (1e-6 if first else 1e-3)
     assert found.rest < 1e-7
-    # The mean of the ratio is 1 under the second member.
-    if not first:
+    # The mean of the ratio is 1 under the second member; with little noise it comes from rare ones.
+    if not first and noise >= 1.0:
         assert math.fsum(found.masses * found.ratios) / batches == pytest.approx(1.0, abs=1e-3)
 
 
