@@ -14,7 +14,7 @@ published bound of DP-CDA, where it is wrong.
 import math
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -373,7 +373,7 @@ def integers(draw, adjacency, event_type):
             return math.exp(-((k / sigma) ** 2) / 2.0)
 
     # The weights that are left out are below e^-40 of the largest.
-    reach = 200 if event_type is rdpkit.DiscreteLaplace else 26
+    reach = 200 if event_type is rdpkit.DiscreteLaplace else int(9.0 * sigma) + 6
     laws_ = [laws.on_integers(weight, rest + x, reach) for x in (changed, other)]
     return event, [(*laws_, 1)]
 
@@ -454,7 +454,121 @@ def epsilon_delta(draw, adjacency):
     return event, [(Answers(p), Answers(q), 1)]
 
 
+def batched(records, choices, batches, std):
+    """Noisy sums of all batches side by side; each choice lists the batch of every record."""
+    means = np.zeros((len(choices), batches, 2))
+    for mean, choice in zip(means, choices, strict=True):
+        for record, batch in zip(records, choice, strict=True):
+            if batch < batches:
+                mean[batch] += record
+    return mixture(means.reshape(len(choices), -1), std)
+
+
+@st.composite
+def shuffled(draw, adjacency):
+    """Batches of one or two records out of a random order."""
+    one, two = draw(neighbours(adjacency, fewest=3, most=3))
+    size = draw(st.sampled_from([1, 2]))
+    std = draw(noises)
+    # With one more record both make equally many batches, so that one record is left over.
+    largest = len(two) if adjacency is ADD and size == 1 else len(one)
+    event = rdpkit.ShuffledGaussian(
+        noise_std=std, record_norm=1.0, batch_size=size, dataset_size=largest
+    )
+
+    def law(records):
+        places = [k // size for k in range(len(records))]
+        return batched(records, list(permutations(places)), event.batches, std)
+
+    return event, [(law(one), law(two), 1)]
+
+
+@st.composite
+def allocated(draw, adjacency):
+    one, two = draw(neighbours(adjacency, fewest=1, most=3))
+    std, batches = draw(noises), draw(st.integers(1, 3))
+    event = rdpkit.RandomAllocationGaussian(noise_std=std, record_norm=1.0, batches=batches)
+
+    def law(records):
+        return batched(records, list(product(range(batches), repeat=len(records))), batches, std)
+
+    return event, [(law(one), law(two), 1)]
+
+
+@st.composite
+def truncated(draw, adjacency):
+    one, two = draw(neighbours(adjacency, fewest=2, most=4))
+    std, q, most = draw(noises), draw(st.sampled_from([0.1, 0.5, 0.9])), draw(st.integers(1, 3))
+    event = rdpkit.TruncatedPoissonGaussian(
+        noise_std=std,
+        record_norm=1.0,
+        sampling_probability=q,
+        max_batch_size=most,
+        population_size=len(one),
+    )
+
+    def law(records):
+        weights, means = [], []
+        for joined in product([False, True], repeat=len(records)):
+            chosen = [x for x, member in zip(records, joined, strict=True) if member]
+            chance = q ** len(chosen) * (1 - q) ** (len(records) - len(chosen))
+            kept = list(combinations(chosen, min(len(chosen), most)))
+            weights += [chance / len(kept)] * len(kept)
+            means += [np.sum([np.zeros(2), *subset], axis=0) for subset in kept]
+        return Mixture(np.array(weights) / np.sum(weights), np.array(means), std**2 * np.eye(2))
+
+    return event, [(law(one), law(two), 1)]
+
+
+@st.composite
+def of_users(draw, adjacency):
+    """A user with two records, and up to two other records."""
+    others = [draw(ball()) for _ in range(draw(st.integers(0, 2)))]
+    records = [draw(ball()), draw(ball())]
+    std, q = draw(noises), draw(st.sampled_from([0.01, 0.1, 0.5, 0.9]))
+    event = rdpkit.UserSampledGaussian(
+        noise_std=std, record_norm=1.0, sampling_probability=q, records_per_user=2
+    )
+    rest = others if adjacency is ADD else [*others, np.zeros(2), np.zeros(2)]
+    return event, [(poisson([*others, *records], q, std), poisson(rest, q, std), 1)]
+
+
+@st.composite
+def tree(draw, adjacency):
+    """Three steps: their own nodes, and the node of the first two."""
+    nodes = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], dtype=float)
+    std, step = draw(noises), draw(st.integers(0, 2))
+    event = rdpkit.TreeAggregation(noise_std=std, record_norm=1.0, steps=3)
+    changed = draw(ball())
+    other = draw(st.sampled_from([-changed, np.zeros(2)])) if adjacency is REPLACE else np.zeros(2)
+    laws_ = [mixture([np.outer(nodes[:, step], x).ravel()], std) for x in (changed, other)]
+    return event, [(*laws_, 1)]
+
+
+@st.composite
+def matrix(draw, adjacency):
+    """Three steps, a record in the first and the third, a strategy with three bands."""
+    coefficients = (1.0, draw(st.floats(-1.0, 1.0)), draw(st.floats(-1.0, 1.0)))
+    strategy = np.array(
+        [[coefficients[t - s] if t >= s else 0.0 for s in range(3)] for t in range(3)]
+    )
+    std = 2.0 * draw(noises)
+    event = rdpkit.MatrixFactorization(
+        noise_std=std, record_norm=1.0, steps=3, coefficients=coefficients, min_separation=2
+    )
+    gradients = np.array([draw(ball()), np.zeros(2), draw(ball())])
+    other = -gradients if adjacency is REPLACE else np.zeros((3, 2))
+    laws_ = [mixture([(strategy @ rows).ravel()], std) for rows in (gradients, other)]
+    return event, [(*laws_, 1)]
+
+
 SCENARIOS = {
+    rdpkit.ShuffledGaussian: shuffled,
+    rdpkit.RandomAllocationGaussian: allocated,
+    rdpkit.TruncatedPoissonGaussian: truncated,
+    rdpkit.UserSampledGaussian: of_users,
+    rdpkit.TreeAggregation: tree,
+    rdpkit.MatrixFactorization: matrix,
     rdpkit.Laplace: laplace,
     rdpkit.DiscreteLaplace: partial(integers, event_type=rdpkit.DiscreteLaplace),
     rdpkit.DiscreteGaussian: partial(integers, event_type=rdpkit.DiscreteGaussian),
