@@ -69,6 +69,8 @@ _MANY_ROUNDS, _RARE = 8, 1e-3
 _LEAST_DELTA = 1e-100
 # A lower bound below this part of a coarse upper bound is computed again.
 _FAR = 0.985
+# Deltas whose tilts are tried where a lower bound on delta is far below the upper one.
+_OTHER_DELTAS = (1e-2, 1e-1, 1e-4, 1e-6, 1e-9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -462,9 +464,22 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
         return LossBound(value=0.0, other_end=expected)
     hint = expected if 0.0 < expected < 1.0 else None
     again = partial(arrange, releases, delta=hint, epsilon=epsilon, accuracy=accuracy)
-    return _from_below(
-        lambda found: found.delta_at(epsilon), again, least=0.5 * expected, wide=_WIDE_FOR_DELTA
+    least = 0.5 * expected
+    best = _from_below(
+        lambda found: found.delta_at(epsilon), again, least=least, wide=_WIDE_FOR_DELTA
     )
+    for other in (expected, *_OTHER_DELTAS):
+        if best.value >= least:
+            break
+        # Where losses are rare, a tilt for another question may lose less to rounding.
+        try:
+            layout = arrange(releases, delta=other, epsilon=None, accuracy=accuracy)
+            value = Below(layout).delta_at(epsilon)[0]
+        except NoLossDistributionError:
+            continue
+        if value > best.value:
+            best = LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
+    return best
 
 
 def infinite_mass(releases: Releases) -> arb:

@@ -85,14 +85,14 @@ def dpsgd(
     claimed_epsilon: float | None,
     **given: Any,
 ) -> None:
-    r"""What a DP-SGD run is worth: a certified epsilon, and everything else on one screen.
+    """What a DP-SGD run is worth: a certified epsilon, and everything else on one screen.
 
     Whatever is assumed is printed. With --target-epsilon, a setting that is left out is found.
 
     \b
     rdpkit dpsgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60
     rdpkit dpsgd --target-epsilon 3 --batch-size 256 --dataset-size 60000 --epochs 60
-    """
+    """  # noqa: D301 - the escape tells click to keep the lines
     target = given.pop("target_epsilon")
     assumed = _assumed(delta, adjacency, given)
     delta = usual_delta(given["dataset_size"]) if delta is None else delta

@@ -347,3 +347,11 @@ def test_values_are_plain_floats():
     found = losses.epsilon_above(releases("removed", 1.0, 0.1, 10), delta=1e-5)
     assert all(type(v) is float for v in (found.value, found.other_end, found.step))
     assert not np.isnan(found.step)
+
+
+def test_rare_losses_are_seen_from_below():
+    """A few releases of a small sample: delta comes from one rare loss, far from the usual tilt."""
+    rare = releases("removed", 1.09, 3.5e-4, 14)
+    above = losses.delta_above(rare, epsilon=0.01).value
+    below = losses.delta_below(rare, epsilon=0.01).value
+    assert 0.8 * above <= below <= above
