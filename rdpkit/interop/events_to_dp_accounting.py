@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,24 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events import (
     Composed,
     CustomProfile,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    EpsilonDelta,
     Event,
+    Exponential,
     FixedSizeSampledGaussian,
     Gaussian,
+    Laplace,
+    MixtureOfGaussians,
     Parallel,
+    PermuteAndFlip,
     PoissonSampled,
     PoissonSampledGaussian,
+    RandomizedResponse,
     RepeatAndSelect,
     Repeated,
+    TreeAggregation,
+    TruncatedPoissonGaussian,
     ZeroConcentrated,
 )
 from rdpkit.interop import profiles
@@ -166,6 +177,80 @@ def _to_profile(event: CustomProfile, reading: NoiseReading) -> Any:
     raise UnconvertibleEventError(event, "dp-accounting has no event for a privacy profile.")
 
 
+def _swap(event: Any, reading: NoiseReading) -> Adjacency:
+    """The relation whose sensitivity the noise is relative to."""
+    swap = reading.of(event, presence=False) == "swap_distance"
+    return Adjacency.REPLACE_ONE if swap else Adjacency.ADD_OR_REMOVE_ONE
+
+
+def _to_laplace(event: Laplace, reading: NoiseReading) -> Any:
+    moved = event.sensitivity(_swap(event, reading))
+    return dp_events().LaplaceDpEvent(event.noise_scale / moved)
+
+
+def _to_discrete_laplace(event: DiscreteLaplace, reading: NoiseReading) -> Any:
+    moved = event.sensitivity(_swap(event, reading))
+    return dp_events().DiscreteLaplaceDpEvent(1.0 / event.noise_scale, moved)
+
+
+def _newer(event: Event, name: str, *arguments: Any) -> Any:
+    """An event that only newer versions of dp-accounting have."""
+    kind = getattr(dp_events(), name, None)
+    if kind is None:
+        raise UnconvertibleEventError(event, f"this version of dp-accounting has no {name}.")
+    return kind(*arguments)
+
+
+def _to_discrete_gaussian(event: DiscreteGaussian, reading: NoiseReading) -> Any:
+    moved = event.sensitivity(_swap(event, reading))
+    return _newer(event, "DiscreteGaussianDpEvent", event.sigma, moved, event.dimension)
+
+
+def _to_randomized_response(event: RandomizedResponse, reading: NoiseReading) -> Any:
+    return dp_events().RandomizedResponseDpEvent(event.noise_parameter, event.num_buckets)
+
+
+def _to_mixture(event: MixtureOfGaussians, reading: NoiseReading) -> Any:
+    return dp_events().MixtureOfGaussiansDpEvent(
+        event.noise_std, list(event.sensitivities), list(event.probabilities)
+    )
+
+
+def _to_trees(event: TreeAggregation, reading: NoiseReading) -> Any:
+    moved = event.record_norm
+    if _swap(event, reading) is Adjacency.REPLACE_ONE:
+        moved = event.noise_std / event.noise_multiplier(Adjacency.REPLACE_ONE)
+        moved /= math.sqrt(event.nodes_of_a_record)
+    steps = [event.steps] if isinstance(event.steps, int) else list(event.steps)
+    if event.completed:
+        steps = [1 << (count - 1).bit_length() for count in steps]
+    return dp_events().SingleEpochTreeAggregationDpEvent(event.noise_std / moved, steps)
+
+
+def _to_truncated_poisson(event: TruncatedPoissonGaussian, reading: NoiseReading) -> Any:
+    reading.of(event)
+    return dp_events().TruncatedSubsampledGaussianDpEvent(
+        event.population_size,
+        event.sampling_probability,
+        event.max_batch_size,
+        event.noise_std / event.record_norm,
+    )
+
+
+def _to_epsilon_delta(event: EpsilonDelta, reading: NoiseReading) -> Any:
+    if event.adjacency is not reading.adjacency:
+        raise UnconvertibleEventError(event, f"it is stated for {event.adjacency}.")
+    return _newer(event, "EpsilonDeltaDpEvent", event.epsilon, event.delta)
+
+
+def _to_selection(event: Exponential | PermuteAndFlip, reading: NoiseReading) -> Any:
+    if event.monotone_scores:
+        raise UnconvertibleEventError(event, "dp-accounting has no event for monotone scores.")
+    exponential = isinstance(event, Exponential)
+    kind = "ExponentialMechanismDpEvent" if exponential else "PermuteAndFlipDpEvent"
+    return _newer(event, kind, event.epsilon)
+
+
 _TO_TABLE: dict[type[Event], Callable[[Any, NoiseReading], Any]] = {
     Gaussian: _to_gaussian,
     PoissonSampledGaussian: _to_poisson,
@@ -177,4 +262,14 @@ _TO_TABLE: dict[type[Event], Callable[[Any, NoiseReading], Any]] = {
     Repeated: _to_repeated,
     Parallel: _to_one_part,
     CustomProfile: _to_profile,
+    Laplace: _to_laplace,
+    DiscreteLaplace: _to_discrete_laplace,
+    DiscreteGaussian: _to_discrete_gaussian,
+    RandomizedResponse: _to_randomized_response,
+    MixtureOfGaussians: _to_mixture,
+    TreeAggregation: _to_trees,
+    TruncatedPoissonGaussian: _to_truncated_poisson,
+    EpsilonDelta: _to_epsilon_delta,
+    Exponential: _to_selection,
+    PermuteAndFlip: _to_selection,
 }

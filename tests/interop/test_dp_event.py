@@ -567,3 +567,48 @@ def test_numpy_numbers_are_numbers():
         ),
         count=3,
     )
+
+
+class TestBothWays:
+    @pytest.mark.parametrize(
+        ("event", "adjacency"),
+        [
+            (rdpkit.Laplace(noise_scale=2.0, record_norm=1.0), ADD),
+            (rdpkit.DiscreteLaplace(noise_scale=2.0, record_norm=3), ADD),
+            (rdpkit.RandomizedResponse(noise_parameter=0.25, num_buckets=4), REPLACE),
+            (
+                rdpkit.MixtureOfGaussians(
+                    noise_std=2.0, sensitivities=[0.0, 1.0, 2.0], probabilities=[0.5, 0.25, 0.25]
+                ),
+                ADD,
+            ),
+            (rdpkit.TreeAggregation(noise_std=2.0, record_norm=1.0, steps=(5, 9)), "zero_out"),
+            (
+                rdpkit.TruncatedPoissonGaussian(
+                    noise_std=2.0, record_norm=1.0, sampling_probability=0.1, max_batch_size=20,
+                    population_size=100,
+                ),
+                ADD,
+            ),
+        ],
+    )  # fmt: skip
+    def test_there_and_back(self, event, adjacency):
+        meaning = "record_norm" if adjacency == REPLACE else None
+        there = to_dp_event(event, adjacency=adjacency, noise_relative_to=meaning)
+        assert from_dp_event(there, adjacency=adjacency, noise_relative_to=meaning) == event
+
+    def test_completed_trees(self):
+        event = rdpkit.TreeAggregation(
+            noise_std=2.0, record_norm=1.0, record_diameter=1.0, steps=5, completed=True
+        )
+        one = to_dp_event(event, adjacency="zero_out")
+        assert one == dpa.SingleEpochTreeAggregationDpEvent(2.0, [8])
+        swapped = to_dp_event(event, adjacency=REPLACE, noise_relative_to="swap_distance")
+        assert swapped.noise_multiplier == pytest.approx(2.0, rel=1e-15)
+
+    def test_what_this_version_does_not_have_is_named(self):
+        if hasattr(dpe, "EpsilonDeltaDpEvent"):
+            pytest.skip("this version has it")
+        event = rdpkit.EpsilonDelta(epsilon=1.0, delta=0.0, adjacency=ADD)
+        with pytest.raises(UnconvertibleEventError, match="no EpsilonDeltaDpEvent"):
+            to_dp_event(event, adjacency=ADD)
