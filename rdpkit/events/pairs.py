@@ -41,7 +41,7 @@ class LaplacePair(SymmetricPair):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteLaplacePair(SymmetricPair):
-    """Two discrete Laplace distributions: integers k with probabilities in e^(-rate |k|).
+    """Two discrete Laplace distributions: integers k with probabilities in e^(-rate abs(k)).
 
     Parameters
     ----------
