@@ -25,6 +25,7 @@ from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import certified_rdp
 from rdpkit.events import Composed, Event, Repeated, ZeroConcentrated
 from rdpkit.events.losses import NoLossDistributionError, Step
+from rdpkit.formats.numbers import rounded_down, rounded_up
 from rdpkit.formats.records import as_plain
 from rdpkit.numerics.balls import float_above, float_below
 
@@ -73,6 +74,12 @@ class ConcentratedDP:
 
     def __float__(self) -> float:
         return self.rho
+
+    def __str__(self) -> str:
+        return (
+            f"rho <= {rounded_up(self.rho)} ({self.adjacency.value.replace('_', '-')}; certified; "
+            f"lower {rounded_down(self.lower)})"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; an infinite number is the string "inf"."""

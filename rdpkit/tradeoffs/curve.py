@@ -22,6 +22,7 @@ from rdpkit.accountants import profiles
 from rdpkit.accountants.profiles import BITS, AttainedProfile, Profile
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.events import Event
+from rdpkit.formats.numbers import rounded_up
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
 from rdpkit.numerics.balls import float_above, float_below
@@ -69,6 +70,14 @@ class TradeoffCurve:
     attained: tuple[AttainedProfile, ...] = field(repr=False)
     gaussian: Enclosure | None = None
     assumptions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        one_percent = self.tpr(0.01).upper
+        return (
+            f"advantage <= {rounded_up(self.advantage.upper)}, true positive rate <= "
+            f"{rounded_up(one_percent)} at a false positive rate of 0.01 "
+            f"({self.adjacency.value.replace('_', '-')}; certified)"
+        )
 
     @property
     def advantage(self) -> Enclosure:

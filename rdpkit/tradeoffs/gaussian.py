@@ -8,6 +8,7 @@ telling these two Gaussians apart.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,7 @@ from rdpkit.accountants import profiles
 from rdpkit.accountants.profiles import BITS, AttainedProfile, Profile
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.events import Event
+from rdpkit.formats.numbers import rounded_down, rounded_up
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
 from rdpkit.numerics.balls import float_above, float_below
@@ -83,6 +85,17 @@ class GaussianDP:
 
     def __float__(self) -> float:
         return self.mu
+
+    def __iter__(self) -> Iterator[Any]:
+        """Mu and its regret, for ``mu, regret = rdpkit.gdp(...)``."""
+        return iter((self.mu, self.regret))
+
+    def __str__(self) -> str:
+        return (
+            f"mu <= {rounded_up(self.mu)} for delta >= {self.smallest_delta:g} "
+            f"({self.adjacency.value.replace('_', '-')}; certified; lower "
+            f"{rounded_down(self.lower)}; regret {rounded_up(self.regret.upper)})"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; an infinite number is the string "inf"."""

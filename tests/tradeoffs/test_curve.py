@@ -224,3 +224,11 @@ class TestPlot:
             import matplotlib.pyplot as plt
 
             plt.close(axes.figure)
+
+
+def test_a_curve_shows_itself_in_one_line():
+    curve = rdpkit.tradeoff(
+        rdpkit.Gaussian(noise_std=2.0, record_norm=1.0), adjacency="add_or_remove_one"
+    )
+    assert str(curve).startswith("advantage <= 0.1975, true positive rate <= 0.03")
+    assert "add-or-remove-one; certified" in str(curve)

@@ -177,3 +177,13 @@ def test_as_dict():
     found = rdpkit.gdp(poisson(0.01, 1.0, 100), adjacency="add_or_remove_one").as_dict()
     assert found["enclosure"][1] == found["mu"]
     assert found["adjacency"] == "add_or_remove_one"
+
+
+def test_one_line_says_it_all_and_two_names_take_it_apart():
+    found = rdpkit.gdp(
+        rdpkit.Gaussian(noise_std=2.0, record_norm=1.0), adjacency="add_or_remove_one"
+    )
+    mu, regret = found
+    assert (mu, regret) == (found.mu, found.regret)
+    # Upper ends are rounded up and lower ends down.
+    assert str(found).startswith("mu <= 0.5001 for delta >= 1e-10 (add-or-remove-one; certified;")
