@@ -363,7 +363,7 @@ def test_the_profile_of_nothing_is_empty():
         (lambda: rdpkit.compare(SAMPLED, 1e-5, "replace"), r"takes all arguments but the first"),
         (
             lambda: rdpkit.calibrate(SAMPLED),
-            "needs target_epsilon, .* and parameter: it is called as .* adjacency is",
+            "needs target_epsilon, delta and adjacency: it is called as .* adjacency is",
         ),
         (lambda: rdpkit.sweep_epsilon(1.0), r"sweep_epsilon\(\) takes its arguments by name"),
     ],

@@ -95,6 +95,50 @@ EVENTS = {
         rdpkit.Group(event=rdpkit.Gaussian(noise_std=20.0, record_norm=1.0), size=2),
         ADD,
     ),
+    "dpsgd": (
+        rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=60000, batch_size=256, epochs=3),
+        ADD,
+    ),
+    "shuffled_gaussian": (
+        rdpkit.ShuffledGaussian(
+            noise_std=10.0, record_norm=1.0, batch_size=256, dataset_size=60000
+        ),
+        ADD,
+    ),
+    "random_allocation_gaussian": (
+        rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=100),
+        ADD,
+    ),
+    "truncated_poisson_gaussian": (
+        rdpkit.TruncatedPoissonGaussian(
+            noise_std=2.0,
+            record_norm=1.0,
+            sampling_probability=0.01,
+            max_batch_size=150,
+            population_size=10000,
+        ),
+        ADD,
+    ),
+    "user_sampled_gaussian": (
+        rdpkit.UserSampledGaussian(
+            noise_std=5.0, record_norm=1.0, sampling_probability=0.01, records_per_user=4
+        ),
+        ADD,
+    ),
+    "tree_aggregation": (
+        rdpkit.TreeAggregation(noise_std=20.0, record_norm=1.0, steps=1000),
+        rdpkit.Adjacency.ZERO_OUT,
+    ),
+    "matrix_factorization": (
+        rdpkit.MatrixFactorization(
+            noise_std=4.0,
+            record_norm=1.0,
+            steps=1000,
+            coefficients=(1.0, 0.5, 0.25),
+            min_separation=250,
+        ),
+        rdpkit.Adjacency.ZERO_OUT,
+    ),
     "zero_concentrated": (rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD, xi=0.01), ADD),
     "poisson_sampled": (
         rdpkit.PoissonSampled(
@@ -174,6 +218,9 @@ EVENTS = {
 WITHOUT_EFFECT = {
     ("gaussian", "record_norm"),
     ("group", "event.record_diameter"),
+    ("matrix_factorization", "record_diameter"),
+    ("random_allocation_gaussian", "record_diameter"),
+    ("tree_aggregation", "record_diameter"),
     ("poisson", "record_diameter"),
     ("repeat_and_select", "event.record_diameter"),
     ("fixed-size sum", "record_norm"),

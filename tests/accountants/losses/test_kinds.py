@@ -133,7 +133,7 @@ def test_bounded_range(epsilon, part):
     assert float(found.lower()) <= exact + 5.0 * (epsilon / 800.0) ** 2 + 1e-13
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     st.sampled_from(["removed", "added"]),
     log_uniform(0.3, 5.0),
