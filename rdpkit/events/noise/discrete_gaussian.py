@@ -12,7 +12,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, FreeParameter
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses
+from rdpkit.events.losses import Losses, OneOf
 from rdpkit.events.pairs import DiscreteGaussianPair
 
 
@@ -88,12 +88,12 @@ class DiscreteGaussian(Event):
         """More noise is more private."""
         return {"sigma": NOISE}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
         """Two discrete Gaussians; in several coordinates a pair is known from below alone."""
         distance = self.sensitivity(adjacency)
         if self.dimension > 1:
             if not attained:
-                return Event.losses(self, adjacency, attained=attained)  # type: ignore[return-value]
+                return Event.losses(self, adjacency, attained=attained)
             distance = math.floor(distance)
         return (DiscreteGaussianPair(sigma=self.sigma, distance=int(distance)),) if distance else ()
 

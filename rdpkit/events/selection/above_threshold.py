@@ -12,8 +12,8 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, FreeParameter
 from rdpkit.events.losses import Losses, OneOf
-from rdpkit.events.pairs import StatedPair, TwoOutcomes
-from rdpkit.events.selection.two_options import LEAST, SCORES
+from rdpkit.events.pairs import StatedPair
+from rdpkit.events.selection.two_options import SCORES, pairs_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +114,7 @@ class AboveThreshold(Event):
         for place in (0.0, 0.5, 1.0, -1.0, -3.0):
             x = place * self.sensitivity
             found.append((above(x), above(x - self.sensitivity)))
-        pairs = [(TwoOutcomes(first=p, second=q),) for p, q in found if LEAST < q < p < 1.0]
-        return OneOf(choices=tuple(pairs) or ((),))
+        return pairs_of(found)
 
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -12,8 +11,13 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, FreeParameter
 from rdpkit.events.losses import Losses, OneOf
-from rdpkit.events.pairs import BoundedRange, LaplacePair, TwoOutcomes
-from rdpkit.events.selection.two_options import LEAST, SCORES, laplace_pairs, logistic_pairs
+from rdpkit.events.pairs import BoundedRange, LaplacePair
+from rdpkit.events.selection.two_options import (
+    SCORES,
+    laplace_pairs,
+    logistic_pairs,
+    two_laplace_pairs,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,16 +93,3 @@ class ReportNoisyMax(Event):
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, sensitivity=size * self.sensitivity)
-
-
-def two_laplace_pairs(distance: float) -> OneOf:
-    """Two options with Laplace noise each: the difference of two Laplace variables of scale 1."""
-
-    def chosen(x: float) -> float:
-        tail = 0.25 * (2.0 + abs(x)) * math.exp(-min(abs(x), 700.0))
-        return 1.0 - tail if x >= 0.0 else tail
-
-    places = (0.5, 0.0, 1.0, -1.0, 2.0, 3.0)
-    found = [(chosen(s * distance), chosen(s * distance - distance)) for s in places]
-    pairs = [(TwoOutcomes(first=p, second=q),) for p, q in found if LEAST < q < p < 1.0]
-    return OneOf(choices=tuple(pairs) or ((),))

@@ -10,8 +10,9 @@ from rdpkit.events.pairs import TwoOutcomes
 SCORES = "the sensitivity of the scores is that under the adjacency that is asked about"
 """The assumption of every event about scores."""
 
-LEAST = 1e-150
-"""Exponentials of larger numbers would have lost too many digits."""
+# Probabilities below this are exponentials of numbers above 69. The roundings of these, of the
+# distance and of the place then stay below the 2^-44 that a pair of two outcomes allows for.
+_LEAST = 1e-30
 
 _PLACES = (0.5, 0.25, 0.75, 0.125, 0.875, 0.0, 1.0)
 
@@ -26,7 +27,7 @@ def logistic_pairs(distance: float) -> OneOf:
     def chosen(x: float) -> float:
         return 1.0 / (1.0 + math.exp(-x)) if x > -700.0 else 0.0
 
-    return _choices([(chosen(s * distance), chosen(s * distance - distance)) for s in _PLACES])
+    return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in _PLACES])
 
 
 def laplace_pairs(distance: float) -> OneOf:
@@ -35,13 +36,32 @@ def laplace_pairs(distance: float) -> OneOf:
     def chosen(x: float) -> float:
         return 1.0 - 0.5 * math.exp(-x) if x >= 0.0 else 0.5 * math.exp(max(x, -700.0))
 
-    return _choices([(chosen(s * distance), chosen(s * distance - distance)) for s in _PLACES])
+    return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in _PLACES])
 
 
-def _choices(found: list[tuple[float, float]]) -> OneOf:
+def two_laplace_pairs(distance: float) -> OneOf:
+    """The larger of two scores, each with Laplace noise of its own."""
+
+    def chosen(x: float) -> float:
+        # The difference of two Laplace variables of scale 1.
+        tail = 0.25 * (2.0 + abs(x)) * math.exp(-min(abs(x), 700.0))
+        return 1.0 - tail if x >= 0.0 else tail
+
+    places = (*_PLACES, -1.0, 2.0, 3.0)
+    return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in places])
+
+
+def pairs_of(found: list[tuple[float, float]]) -> OneOf:
+    """Pairs of two outcomes, from probabilities of the first one; without those that are too far.
+
+    Parameters
+    ----------
+    found : list of (float, float)
+        Its probability on either data set.
+    """
     pairs = [
         (TwoOutcomes(first=first, second=second),)
         for first, second in found
-        if LEAST < second < first < 1.0
+        if _LEAST < second < first < 1.0
     ]
     return OneOf(choices=tuple(pairs) or ((),))

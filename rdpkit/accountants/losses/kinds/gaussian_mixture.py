@@ -8,6 +8,7 @@ and h(e^l) = Sum w_i G(x - c_i) - e^l G(x), G(x) = P(N(0, 1) > x).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from flint import arb
@@ -59,7 +60,8 @@ def _curve(step: GaussianMixturePair, leaks_more: bool) -> Curve:
     return removed if step.kind == "removed" else reversed_curve(removed, at_zero)
 
 
-def _starts(step: GaussianMixturePair):  # type: ignore[no-untyped-def]
+def _starts(step: GaussianMixturePair) -> Callable[[float], float]:
+    """About where the ratio is e^loss, from which Newton's method starts."""
     places, losses = _line(step, 800.0)
 
     def start(loss: float) -> float:
