@@ -15,6 +15,7 @@ import rdpkit
 import rdpkit.bounds
 
 PUBLIC = {
+    "FixedSizeSampled",
     "AttackCalibration",
     "ReportNoisyMax",
     "RandomizedResponse",

@@ -11,6 +11,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.composition import Composed, Parallel, Repeated
 from rdpkit.events.custom_profile import CustomProfile
 from rdpkit.events.custom_rdp import CustomRdp
+from rdpkit.events.fixed_size_sampled import FixedSizeSampled
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.group import Group
@@ -59,6 +60,7 @@ _OWN: tuple[type[Event], ...] = (
     CustomProfile,
     ZeroConcentrated,
     PoissonSampled,
+    FixedSizeSampled,
     EpsilonDelta,
     MixtureOfGaussians,
     *NOISE_EVENTS,
@@ -168,6 +170,7 @@ __all__ = [
     "EpsilonDelta",
     "Event",
     "Exponential",
+    "FixedSizeSampled",
     "FixedSizeSampledGaussian",
     "Gaussian",
     "GaussianSynthesis",

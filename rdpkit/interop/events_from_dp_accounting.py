@@ -19,6 +19,7 @@ from rdpkit.events import (
     EpsilonDelta,
     Event,
     Exponential,
+    FixedSizeSampled,
     FixedSizeSampledGaussian,
     Gaussian,
     Laplace,
@@ -267,6 +268,9 @@ def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
     if size == 0:
         return profiles.nothing(reading.adjacency)
     parts = _gaussian_parts(dp_event.event)
+    if isinstance(dp_event.event, dp_events().ZCDpEvent) and dp_event.event.xi == 0.0:
+        inner = _from_zcdp(dp_event.event, reading)
+        return FixedSizeSampled(event=inner, sample_size=size, population_size=population)
     if parts is None:
         if reading.adjacency is not Adjacency.REPLACE_ONE:
             raise UnconvertibleEventError(

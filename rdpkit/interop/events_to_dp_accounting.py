@@ -16,6 +16,7 @@ from rdpkit.events import (
     EpsilonDelta,
     Event,
     Exponential,
+    FixedSizeSampled,
     FixedSizeSampledGaussian,
     Gaussian,
     Laplace,
@@ -153,6 +154,13 @@ def _to_sampled(event: PoissonSampled, reading: NoiseReading) -> Any:
     return dp_events().PoissonSampledDpEvent(event.sampling_probability, inner)
 
 
+def _to_sampled_without_replacement(event: FixedSizeSampled, reading: NoiseReading) -> Any:
+    inner = _to(event.event, reading)
+    return dp_events().SampledWithoutReplacementDpEvent(
+        event.population_size, event.sample_size, inner
+    )
+
+
 def _to_selected(event: RepeatAndSelect, reading: NoiseReading) -> Any:
     inner = _to(event.event, reading)
     return dp_events().RepeatAndSelectDpEvent(inner, event.mean, event.shape)
@@ -256,6 +264,7 @@ _TO_TABLE: dict[type[Event], Callable[[Any, NoiseReading], Any]] = {
     PoissonSampledGaussian: _to_poisson,
     FixedSizeSampledGaussian: _to_fixed_size,
     PoissonSampled: _to_sampled,
+    FixedSizeSampled: _to_sampled_without_replacement,
     ZeroConcentrated: _to_zcdp,
     RepeatAndSelect: _to_selected,
     Composed: _to_composed,

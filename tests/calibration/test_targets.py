@@ -64,6 +64,14 @@ EVENTS = {
         ),
         ADD,
     ),
+    "fixed_size_sampled": (
+        rdpkit.FixedSizeSampled(
+            event=rdpkit.Gaussian(noise_std=2.0, record_norm=1.0, record_diameter=1.5),
+            sample_size=100,
+            population_size=10000,
+        ),
+        REPLACE,
+    ),
     "epsilon_delta": (rdpkit.EpsilonDelta(epsilon=0.5, delta=0.0, adjacency=ADD), ADD),
     "mixture_of_gaussians": (
         rdpkit.MixtureOfGaussians(
@@ -218,6 +226,7 @@ EVENTS = {
 WITHOUT_EFFECT = {
     ("gaussian", "record_norm"),
     ("group", "event.record_diameter"),
+    ("fixed_size_sampled", "event.record_norm"),
     ("matrix_factorization", "record_diameter"),
     ("random_allocation_gaussian", "record_diameter"),
     ("tree_aggregation", "record_diameter"),

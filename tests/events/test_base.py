@@ -45,6 +45,7 @@ EXAMPLES = {
     },
     "zero_concentrated": {"rho": 0.1, "adjacency": "replace_one", "xi": 0.01},
     "poisson_sampled": {"event": GAUSSIAN, "sampling_probability": 0.01},
+    "fixed_size_sampled": {"event": GAUSSIAN, "sample_size": 10, "population_size": 100},
     "epsilon_delta": {"epsilon": 0.5, "delta": 1e-6, "adjacency": "replace_one"},
     "mixture_of_gaussians": {
         "noise_std": 4.0,

@@ -257,6 +257,13 @@ NESTED = {
     "poisson_sampled": st.fixed_dictionaries(
         {"event": table, "sampling_probability": st.floats(0, 1)}
     ),
+    "fixed_size_sampled": st.fixed_dictionaries(
+        {
+            "event": table,
+            "sample_size": st.integers(1, 1000),
+            "population_size": st.integers(1000, 10**6),
+        }
+    ),
     "repeat_and_select": st.fixed_dictionaries(
         {
             "event": table,

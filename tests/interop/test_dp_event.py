@@ -397,6 +397,15 @@ class TestMeaningOfEvents:
                 event=from_dp_event(inner, adjacency=ADD), sampling_probability=0.1
             )
             sample = dpa.SampledWithoutReplacementDpEvent(10, 2, inner)
+            if isinstance(inner, dpa.ZCDpEvent):
+                options = {"adjacency": REPLACE, "noise_relative_to": NORM}
+                found = from_dp_event(sample, **options)
+                zcdp = rdpkit.ZeroConcentrated(rho=0.1, adjacency=REPLACE)
+                assert found == rdpkit.FixedSizeSampled(
+                    event=zcdp, sample_size=2, population_size=10
+                )
+                assert to_dp_event(found, **options) == sample
+                continue
             with pytest.raises(UnconvertibleEventError, match="no theorem here is about a sample"):
                 from_dp_event(sample, adjacency=REPLACE, noise_relative_to=NORM)
 

@@ -14,6 +14,7 @@ from rdpkit.bounds.sampled import (
     wang2019,
     wang2019_thm9,
     wang2019_thm27,
+    wang2019_zcdp,
 )
 
 BOUNDS: tuple[RdpBound, ...] = (
@@ -25,6 +26,7 @@ BOUNDS: tuple[RdpBound, ...] = (
     wang2019_thm9.BOUND,
     wang2019_thm27.BOUND,
     wang2019.BOUND,
+    wang2019_zcdp.BOUND,
     birrell2024.BOUND,
     profile_sampling.FIXED_SIZE,
     swap_coupling.BOUND,

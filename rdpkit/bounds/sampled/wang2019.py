@@ -80,7 +80,8 @@ def ball(order: float, z: float, sample_size: int, population_size: int, *, term
     return over_rounded_inputs(exact, z, 1.0)
 
 
-def _range(event: Any, adjacency: Adjacency) -> OrderRange:
+def order_range(event: Any, adjacency: Adjacency) -> OrderRange:
+    """The orders up to which the sums are computed."""
     return OrderRange(highest=_LARGEST_ORDER, includes_highest=True)
 
 
@@ -98,7 +99,7 @@ def bound(identifier: str, title: str, source: str, terms: str) -> RdpBound:
         kind=Kind.UPPER,
         event_type=FixedSizeSampledGaussian,
         adjacencies=(Adjacency.REPLACE_ONE,),
-        order_range=_range,
+        order_range=order_range,
         rdp=of_event(partial(rdp, terms=terms), fixed_size_arguments),
         ball=of_event(partial(ball, terms=terms), fixed_size_arguments),
     )

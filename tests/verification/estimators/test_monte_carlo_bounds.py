@@ -562,7 +562,20 @@ def matrix(draw, adjacency):
     return event, [(*laws_, 1)]
 
 
+@st.composite
+def fixed_size_anything(draw, adjacency):
+    event, releases = draw(fixed_size(adjacency))
+    rho = 0.5 / event.noise_multiplier**2 * (1 + 1e-12)
+    sampled = rdpkit.FixedSizeSampled(
+        event=rdpkit.ZeroConcentrated(rho=rho, adjacency=adjacency),
+        sample_size=event.sample_size,
+        population_size=event.population_size,
+    )
+    return sampled, releases
+
+
 SCENARIOS = {
+    rdpkit.FixedSizeSampled: fixed_size_anything,
     rdpkit.ShuffledGaussian: shuffled,
     rdpkit.RandomAllocationGaussian: allocated,
     rdpkit.TruncatedPoissonGaussian: truncated,

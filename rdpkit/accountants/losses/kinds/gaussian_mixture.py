@@ -29,6 +29,7 @@ from rdpkit.events.pairs import GaussianMixturePair
 _POINTS = 3000
 _NEWTON = 200
 _FAR = 1e5
+_NEGLIGIBLE = 1e-30
 Parts = list[tuple[arb, arb]]
 
 
@@ -47,6 +48,11 @@ def _curve(step: GaussianMixturePair, leaks_more: bool) -> Curve:
     parts = _parts(step)
     at_zero = sum((weight for weight, centre in parts if centre == 0), arb(0))
     start = _starts(step)
+
+    farthest = arb(max(step.positions)) / arb(step.noise_std)
+    if farthest < _NEGLIGIBLE:
+        # Floats do not resolve the ratio. The total variation distance is below the distance.
+        return lambda loss: (-loss.expm1()).max(arb(0)) + arb(0).union(farthest)
 
     def removed(loss: arb) -> arb:
         ratio = loss.exp()
