@@ -219,15 +219,3 @@ def test_sweeps_know_it_for_poisson_samples_alone():
     assert found.epsilon == rdpkit.sweep_epsilon(**numbers, adjacency=ADD).epsilon
     with pytest.raises(ValueError, match="'add_or_remove_one' or 'replace_one' for fixed-size"):
         rdpkit.sweep_epsilon(**numbers, adjacency=ZERO, sampling="fixed_size")
-
-
-def test_mechanisms_and_tests_of_code_refuse_it():
-    from rdpkit.mechanisms.parts.noise import NoiseSource
-    from rdpkit.mechanisms.parts.privacy import Privacy
-    from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-
-    with pytest.raises(ValueError, match="'replace_one', got 'zero_out': mechanisms are given no"):
-        Privacy(delta=1e-5, adjacency="zero_out", noise=NoiseSource.system())
-    data = LabelledData(features=[[0.0]])
-    with pytest.raises(ValueError, match="got 'zero_out': code is run on ordinary records alone"):
-        Neighbours(first=data, second=data, adjacency="zero-out")

@@ -135,3 +135,9 @@ def test_a_file_with_other_arrays(tmp_path):
         load(single, adjacency=REPLACE)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "missing.npz", adjacency=REPLACE)
+
+
+def test_code_is_run_on_ordinary_records_alone():
+    data = LabelledData(features=[[0.0]])
+    with pytest.raises(ValueError, match="got 'zero_out': code is run on ordinary records alone"):
+        Neighbours(first=data, second=data, adjacency="zero-out")
