@@ -18,6 +18,10 @@ from rdpkit.events.noise.laplace import Laplace
 from rdpkit.events.pairs import OpposedLaplacePair, Pair, SampledPair, SampledReplacement
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 
+# Losses of samples that are drawn more rarely are too close to each other for floats. From above a
+# record is drawn so often then, and from below never.
+_LEAST = 1e-9
+
 _SUMS = (Laplace, DiscreteLaplace, DiscreteGaussian)
 
 
@@ -90,7 +94,7 @@ class PoissonSampled(Event):
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
         """The pair of the event, mixed with what is released without the record."""
-        q = self.sampling_probability
+        q = self._resolved(attained=attained)
         if q == 0.0:
             return ()
         if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
@@ -108,9 +112,16 @@ class PoissonSampled(Event):
             return (SampledPair(kind="removed", pair=pair, sampling_probability=q),)
         return self._replaced(attained=attained)
 
+    def _resolved(self, *, attained: bool) -> float:
+        """The sampling probability, or from above one that floats resolve: more leaks no less."""
+        q = self.sampling_probability
+        if q == 0.0 or q >= _LEAST:
+            return q
+        return 0.0 if attained else _LEAST
+
     def _replaced(self, *, attained: bool) -> Losses:
         """A record of the sample is replaced by another one."""
-        q = self.sampling_probability
+        q = self._resolved(attained=attained)
         if not attained:
             replaced = self._pair(Adjacency.REPLACE_ONE, attained=False)
             removed = self._pair(Adjacency.ADD_OR_REMOVE_ONE, attained=False)

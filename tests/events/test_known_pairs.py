@@ -255,3 +255,14 @@ SMALL = {
         size=3,
     ),
 }
+
+
+@pytest.mark.parametrize("q", [1e-300, 1e-40, 1.0 - 1e-16])
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_hardly_any_sample_and_nearly_all_records(q, relation):
+    laplace = rdpkit.Laplace(noise_scale=1.0, record_norm=1.0)
+    sampled = rdpkit.PoissonSampled(event=laplace, sampling_probability=q)
+    upper = rdpkit.epsilon(10 * sampled, delta=1e-5, adjacency=relation)
+    lower = rdpkit.lower_bound(10 * sampled, delta=1e-5, adjacency=relation)[0]
+    whole = rdpkit.epsilon(10 * laplace, delta=1e-5, adjacency=relation)
+    assert lower.epsilon <= upper.epsilon <= whole.epsilon * (1.0 + 1e-3)

@@ -35,7 +35,7 @@ from rdpkit.numerics.fourier import TINY, U, geometric
 _BITS = 96
 _SHARP = 2.0**-30
 _MOST_BITS = 1 << 12
-# Weights of masses, which are at most 1, are left out below this.
+# Weights of masses are left out below this part of the largest one.
 _SMALL = 2.0**-110
 
 
@@ -123,8 +123,9 @@ class Above:
         self._masses = total.composition.below(), total.composition.above()
         self._weights = _weights(self.grid, self.window.size)
         # Beyond these points weights are so small that all mass together is added in their place.
-        self._reach = int(np.flatnonzero(self._weights[1] > _SMALL)[-1]) + 1
-        self._rest = 2.0 * _SMALL * float(self._masses[1].sum())
+        small = _SMALL * float(self._weights[1].max())
+        self._reach = int(np.flatnonzero(self._weights[1] >= small)[-1]) + 1
+        self._rest = 2.0 * small * float(self._masses[1].sum())
         self._known: dict[int, tuple[arb, arb]] = {}
 
     @property

@@ -46,7 +46,7 @@ from rdpkit.numerics.fourier import TINY, U, geometric
 
 _BITS = 128
 _SUM_BITS = 96
-# Weights of masses, which are at most 1, are left out below this.
+# Weights of masses are left out below this part of the largest one.
 _SMALL = 2.0**-110
 
 
@@ -238,8 +238,9 @@ class _Side:
         self._weights = table * (1.0 + 8.0 * U if above else 1.0 - 8.0 * U)
         # Beyond these points weights are so small that all mass together is added in their place,
         # or none of it.
-        self._reach = int(np.flatnonzero(self._weights > _SMALL)[-1]) + 1
-        self._rest = 2.0 * _SMALL * float(self._masses.sum()) if above else 0.0
+        small = _SMALL * float(self._weights.max())
+        self._reach = int(np.flatnonzero(self._weights >= small)[-1]) + 1
+        self._rest = 2.0 * small * float(self._masses.sum()) if above else 0.0
         self._wrapped: tuple[int, arb] | None = None
 
     def beyond(self, place: int, *, certain: bool = True) -> arb:
