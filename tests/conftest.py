@@ -1,10 +1,14 @@
-"""Settings that every test shares."""
+"""Settings and the browser that every test shares."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.browser import Browser, opened
 
 # In CI the examples are the same in every run; elsewhere a failure prints how to replay it.
 settings.register_profile(
@@ -12,3 +16,10 @@ settings.register_profile(
 )
 settings.register_profile("dev", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests of pages, with no network."""
+    with opened(tmp_path_factory.mktemp("screenshots")) as found:
+        yield found
