@@ -1,5 +1,5 @@
 """rdpkit beside other libraries on the same work: time, memory and error.
 
 ``bash benchmarks/run`` makes the environment and runs everything; ``python -m benchmarks`` runs in
-an environment that is there already. docs/benchmarks.md explains the method.
+an environment that is there already. docs/reference/benchmarks.md explains the method.
 """

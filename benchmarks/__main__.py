@@ -19,7 +19,7 @@ from benchmarks.model import Work
 from benchmarks.results import Results, write
 from benchmarks.work import all_works
 
-PAGE = timing.ROOT / "docs" / "benchmarks.md"
+PAGE = timing.ROOT / "docs" / "reference" / "benchmarks.md"
 DOCS = timing.ROOT / "docs" / "benchmarks"
 ELSEWHERE = timing.ROOT / "build" / "benchmarks"
 
@@ -51,7 +51,7 @@ _SCALING = {True: (1, 0.4), False: (5, 15.0)}
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
     help="Where results.json and the plots go.  [default: a full run rewrites docs/benchmarks and "
-    "the page docs/benchmarks.md; any other goes to build/benchmarks]",
+    "the page docs/reference/benchmarks.md; any other goes to build/benchmarks]",
 )
 @click.option(
     "--render",

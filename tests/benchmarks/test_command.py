@@ -87,8 +87,8 @@ def test_a_missed_goal_is_an_exit_status_when_asked_for(run, tmp_path):
 
 
 def test_only_a_whole_run_rewrites_the_documentation(run, monkeypatch, tmp_path):
-    page = tmp_path / "docs" / "benchmarks.md"
-    page.parent.mkdir()
+    page = tmp_path / "docs" / "reference" / "benchmarks.md"
+    page.parent.mkdir(parents=True)
     page.write_text(f"{report.BEGIN}\n{report.END}\n", encoding="utf-8")
     monkeypatch.setattr(command, "PAGE", page)
     monkeypatch.setattr(command, "DOCS", tmp_path / "docs" / "benchmarks")

@@ -81,7 +81,7 @@ def test_against_every_value(adjacency, target):
 
 
 def test_more_averaging_leaks_less_when_a_record_is_added_or_removed():
-    """Proven in docs/calibration.md at every order; here, of 200 sizes and 30 orders."""
+    """Proven in docs/how-to/calibration.md at every order; here, of 200 sizes and 30 orders."""
     import numpy as np
 
     orders = 1.0 + np.geomspace(0.01, 300.0, 30)

@@ -1,4 +1,4 @@
-"""The walk in docs/continuous.md, literally, in an empty repository."""
+"""The walk in docs/how-to/continuous.md, literally, in an empty repository."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "continuous.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "continuous.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
 

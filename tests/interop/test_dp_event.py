@@ -542,7 +542,7 @@ class TestAgainstTheirNumbers:
 
     @pytest.mark.filterwarnings("ignore")
     def test_defect_fractional_orders_are_over_estimated(self):
-        """Too large, by 46%: 125.6 against 86.0 at the same orders, as docs/peers.md has it."""
+        """46% too large: 125.6 against 86.0 at equal orders (docs/explanation/peers.md)."""
         dp_event = dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(0.1, G(0.5)), 500)
         ours = epsilon(from_dp_event(dp_event, adjacency=ADD), bound="best-rdp")
         assert peer_rdp(dp_event) > 1.4 * ours

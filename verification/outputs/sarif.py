@@ -80,7 +80,7 @@ class SarifRule:
     id: str
     meaning: str
     level: str
-    page: str = "docs/claims.md, Verdicts"
+    page: str = "docs/reference/claims.md, Verdicts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

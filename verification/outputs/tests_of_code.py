@@ -22,7 +22,7 @@ ERROR = "code-error"
 DOUBTFUL = "code-doubtful"
 MISSED = "zoo-missed"
 ACCUSED = "zoo-accused"
-_PAGE = "docs/verify.md, What comes out"
+_PAGE = "docs/how-to/verify.md, What comes out"
 _RULES = [
     SarifRule(
         id=REJECTED,
@@ -46,13 +46,13 @@ _RULES = [
         id=MISSED,
         meaning="A broken mechanism of the zoo was not caught often enough.",
         level="error",
-        page="docs/zoo.md",
+        page="docs/reference/zoo.md",
     ),
     SarifRule(
         id=ACCUSED,
         meaning="A correct mechanism of the zoo was accused more often than the stated rate.",
         level="error",
-        page="docs/zoo.md",
+        page="docs/reference/zoo.md",
     ),
 ]
 
