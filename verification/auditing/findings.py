@@ -114,6 +114,7 @@ class Finding:
         return {
             "id": claim.id,
             "source": claim.source,
+            **_work(claim),
             "mechanism": claim.mechanism,
             "adjacency": claim.adjacency.value,
             "delta": claim.delta,
@@ -177,6 +178,19 @@ class Findings(tuple[Finding, ...]):
             for one in self
         ]
         return html.block(html.grid(headings, rows))
+
+
+def _work(claim: Claim) -> dict[str, Any]:
+    """What a claim was printed in; nulls where its file does not say."""
+    return {
+        "kind": claim.kind,
+        "work": None if claim.work is None else claim.work.title,
+        **{
+            name: None if claim.work is None else getattr(claim.work, name)
+            for name in ("authors", "year", "url")
+        },
+        "unread": claim.unread,
+    }
 
 
 def _quantity(claim: Claim) -> dict[str, Any]:

@@ -39,6 +39,34 @@ class CodeTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What the claims of a file were printed in: a paper, a README, a model card, a deployment.
+
+    Parameters
+    ----------
+    title : str
+        Its title.
+    authors : str or None
+        Its authors, or the organisation.
+    year : int or None
+        The year in which it appeared; of a repository, the year of what was read.
+    kind : str or None
+        One of :data:`rdpkit.verification.claims.format.KINDS`.
+    url : str or None
+        Where it is found.
+    read : str or None
+        What of it was really read, and where.
+    """
+
+    title: str
+    authors: str | None = None
+    year: int | None = None
+    kind: str | None = None
+    url: str | None = None
+    read: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One printed privacy budget.
 
@@ -84,6 +112,12 @@ class Claim:
         The manifest of the release that the claim is about.
     code : CodeTest or None
         The code that the claim is about.
+    work : Work or None
+        What it was printed in.
+    kind : str or None
+        The kind of the claim: its own, or that of its work.
+    unread : str or None
+        Why its source could not be read; None for a claim that was read where it is printed.
     """
 
     id: str
@@ -105,6 +139,10 @@ class Claim:
     fpr: float | None = None
     release: str | None = None
     code: CodeTest | None = None
+    # No verdict depends on where a claim was printed, so findings are kept without it.
+    work: Work | None = field(default=None, compare=False)
+    kind: str | None = field(default=None, compare=False)
+    unread: str | None = None
 
 
 @contextmanager

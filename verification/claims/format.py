@@ -26,6 +26,13 @@ UNMODELLED = "unmodelled"
 
 CONVERSIONS = ("mironov2017", "balle2020", "optimal")
 
+KINDS = (
+    *("training", "library", "model", "synthesis", "central-limit", "shuffled"),
+    *("deployment", "local"),
+)
+"""What a claim may be about: the training of a paper, a library's tutorial, a published model,
+synthetic data, a central limit, batches that are shuffled, a release in use, local privacy."""
+
 # A larger decimal exponent is not that of a privacy budget, and makes computations slow.
 _LARGEST = 300
 
@@ -122,12 +129,31 @@ SCENARIO_KEYS: Mapping[str, Key] = MappingProxyType(
 )
 """The keys of a ``[[claim.scenario]]``."""
 
+WORK_KEYS: Mapping[str, Key] = MappingProxyType(
+    {
+        "title": Key(kind=records.text(), meaning="The title of the work.", needed=True),
+        "authors": Key(kind=records.text(), meaning="Its authors, or the organisation."),
+        "year": Key(
+            kind=records.integer(1900, 2200), meaning="The year in which it appeared, or was read."
+        ),
+        "kind": Key(kind=records.choice(KINDS), meaning="What its claims are about."),
+        "url": Key(kind=records.text(), meaning="Where it is found."),
+        "read": Key(kind=records.text(), meaning="What of it was read, and where."),
+    }
+)
+"""The keys of ``[work]``, the work that all claims of a file were printed in."""
+
 CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
     {
         "id": Key(
             kind=records.text(), meaning="A name, unique over all files of a run.", needed=True
         ),
         "source": Key(kind=records.text(), meaning="Where the number is printed.", needed=True),
+        "kind": Key(kind=records.choice(KINDS), meaning="What it is about, where not as its work."),
+        "unread": Key(
+            kind=records.text(),
+            meaning="Why the source could not be read, if it was not; the result is marked.",
+        ),
         "mechanism": Key(
             kind=ValueKind(records.text().read, {"enum": [*sorted(MECHANISMS), UNMODELLED]}),
             meaning="What was released.",
@@ -199,7 +225,9 @@ __all__ = [
     "CODE_KEYS",
     "CONVERSIONS",
     "FORMAT",
+    "KINDS",
     "QUANTITIES",
     "SCENARIO_KEYS",
     "UNMODELLED",
+    "WORK_KEYS",
 ]

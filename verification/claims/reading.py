@@ -7,6 +7,7 @@ value and what is accepted.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import tomllib
 from collections import Counter
@@ -18,10 +19,10 @@ from typing import Any
 
 from rdpkit import Event, event_from_parameters
 from rdpkit.events import MECHANISMS, check_given_parameters
-from rdpkit.formats.records import did_you_mean, read_table, refused, shown
+from rdpkit.formats.records import did_you_mean, read_table, record, refused, shown
 from rdpkit.formats.text import rounded_up
 from rdpkit.verification.blackbox.options import NEIGHBOURS, read_options
-from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario
+from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario, Work
 from rdpkit.verification.claims.format import (
     CLAIM_KEYS,
     CODE_KEYS,
@@ -29,6 +30,7 @@ from rdpkit.verification.claims.format import (
     QUANTITIES,
     SCENARIO_KEYS,
     UNMODELLED,
+    WORK_KEYS,
 )
 from rdpkit.verification.claims.lines import claim_lines
 
@@ -36,16 +38,27 @@ __all__ = [
     "Claim",
     "CodeTest",
     "Scenario",
+    "Work",
     "claim_of_release",
     "load_files",
     "loads",
+    "register_files",
     "shipped_files",
 ]
 
 
 def shipped_files() -> list[Path]:
     """The claims of the papers, shipped with the package: one file a paper."""
-    folder = resources.files("rdpkit.verification.claims") / "shipped"
+    return _files_in("shipped")
+
+
+def register_files() -> list[Path]:
+    """The register: claims of the wider literature, shipped with the package, one file a work."""
+    return _files_in("register")
+
+
+def _files_in(name: str) -> list[Path]:
+    folder = resources.files("rdpkit.verification.claims") / name
     return sorted(Path(str(item)) for item in folder.iterdir() if item.name.endswith(".toml"))
 
 
@@ -105,8 +118,10 @@ def loads(
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{origin}: not a TOML file: {error}") from None
     for key in document:
-        if key not in ("claim", "format"):
-            raise ValueError(f"{origin}: unknown key {key!r}; a claims file holds [[claim]] only.")
+        if key not in ("claim", "format", "work"):
+            raise ValueError(
+                f"{origin}: unknown key {key!r}; a claims file holds [work] and [[claim]] only."
+            )
     version = document.get("format", FORMAT)
     if isinstance(version, bool) or version != FORMAT:
         raise ValueError(
@@ -116,6 +131,7 @@ def loads(
     tables = document.get("claim")
     if not isinstance(tables, list) or not tables:
         raise ValueError(f"{origin}: expected at least one [[claim]].")
+    work = _work(document, origin)
     claims = []
     lines = claim_lines(text, len(tables))
     for number, table in enumerate(tables, start=1):
@@ -126,7 +142,8 @@ def loads(
         if isinstance(identifier, str) and identifier:
             label = f"{origin}: claim {identifier!r}"
         try:
-            claims.append(_claim(table, origin, lines[number - 1], folder))
+            claim = _claim(table, origin, lines[number - 1], folder)
+            claims.append(claim if work is None else _of_work(claim, work))
         except RecursionError:
             raise ValueError(f"{label}: its tables are nested too deeply.") from None
         except ValueError as error:
@@ -135,6 +152,22 @@ def loads(
         if count > 1:
             raise ValueError(f"{origin}: claim {identifier!r}: expected id to be unique.")
     return claims
+
+
+def _work(document: Mapping[str, Any], origin: str) -> Work | None:
+    """What the file's claims were printed in, if it says so."""
+    if "work" not in document:
+        return None
+    try:
+        found: Work = record(WORK_KEYS, Work, header="[work]").read("work", document["work"])
+    except ValueError as error:
+        raise ValueError(f"{origin}: {error}") from None
+    return found
+
+
+def _of_work(claim: Claim, work: Work) -> Claim:
+    """The claim with its work, whose kind it has if it says none."""
+    return dataclasses.replace(claim, work=work, kind=claim.kind or work.kind)
 
 
 def claim_of_release(path: Path) -> Claim:
@@ -209,8 +242,20 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         release=released[0] if released else None,
         code=code,
         quantity=quantity,
+        notes=_notes(given),
         **{name: given[name] for name in _TAKEN_AS_READ} | {"epsilon": given[quantity]},
     )
+
+
+UNREAD = "the source was not read"
+"""The beginning of the note on a claim that nobody read where it is printed."""
+
+
+def _notes(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The notes of a claim; every output shows them, so that no unread claim passes for read."""
+    unread = given["unread"]
+    first = () if unread is None else (f"{UNREAD}: {unread}",)
+    return (*first, *given["notes"])
 
 
 def _quantity(given: Mapping[str, Any]) -> str:
@@ -221,7 +266,7 @@ def _quantity(given: Mapping[str, Any]) -> str:
     quantity = found[0] if found else "epsilon"
     if (quantity == "tpr") != (given["fpr"] is not None):
         raise ValueError("expected fpr, the false positive rate, beside tpr and nowhere else.")
-    others = ("order", "bound", "conversion", "missing", "release", "code")
+    others = ("order", "bound", "conversion", "scenario", "release", "code")
     beside = [name for name in others if given[name]]
     if quantity != "mu" and given["delta"] is not None:
         beside.insert(0, "delta")
@@ -233,7 +278,7 @@ def _quantity(given: Mapping[str, Any]) -> str:
 # Keys of a claim whose values are used as they are read.
 _TAKEN_AS_READ = (
     *("id", "source", "adjacency", "epsilon", "delta", "order"),
-    *("bound", "conversion", "missing", "notes", "fpr"),
+    *("bound", "conversion", "missing", "fpr", "kind", "unread"),
 )
 
 

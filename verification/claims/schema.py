@@ -19,6 +19,7 @@ from rdpkit.verification.claims.format import (
     FORMAT,
     QUANTITIES,
     SCENARIO_KEYS,
+    WORK_KEYS,
 )
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -45,6 +46,10 @@ def claims_schema() -> _Table:
         "additionalProperties": False,
         "properties": {
             "format": {"const": FORMAT, "description": "The version of the format."},
+            "work": {
+                **table_schema(WORK_KEYS),
+                "description": "What all claims of the file were printed in.",
+            },
             "claim": {
                 "type": "array",
                 "minItems": 1,

@@ -17,8 +17,15 @@ from rdpkit.formats.text import as_json, printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failures
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.claims.reading import load_files, shipped_files
-from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
+from rdpkit.verification.claims.reading import load_files
+from rdpkit.verification.cli.audit_options import (
+    audit_options,
+    audited,
+    file_type,
+    files_to_audit,
+    read_selection,
+    selection_options,
+)
 from rdpkit.verification.outputs import AuditResult, known_outputs, output_for
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -53,7 +60,8 @@ def _ids(ctx: click.Context) -> list[str]:
     """The claims of the files that were named, or of those that are shipped."""
     # Words before an option that has no value yet are not parsed.
     files = ctx.params.get("files") or [Path(word) for word in ctx.args]
-    return [claim.id for claim in load_files(files or shipped_files())]
+    register = bool(ctx.params.get("register"))
+    return [claim.id for claim in load_files(files_to_audit(files, register=register))]
 
 
 @click.command()
@@ -75,6 +83,7 @@ def _ids(ctx: click.Context) -> list[str]:
     help="Show the whole chain for one claim: parameters, formulas, theorems, pair, assumptions.",
 )
 @audit_options
+@selection_options
 @_output_options
 @click.option(
     "--baseline",
@@ -94,6 +103,7 @@ def _ids(ctx: click.Context) -> list[str]:
 def audit(
     *,
     files: tuple[Path, ...],
+    register: bool,
     fail_on: FailOn | None,
     explain: str | None,
     baseline: Path | None,
@@ -105,14 +115,15 @@ def audit(
     """Recompute privacy claims with their own formula, and bound what is true.
 
     FILES are claims in TOML, or manifests of releases in JSON; with none, the claims of the papers,
-    which are shipped.
+    which are shipped; with --register, those of the wider literature.
 
     Exit status: 0 fine, 1 a claim breaks a rule of --fail-on, or with --baseline is worse than it
     was, 2 bad usage or bad input.
     """
     # Mistakes in options and files are reported before anything is computed.
     to_write = _to_write(others)
-    claims = load_files(files or shipped_files())
+    selection = read_selection(others)
+    claims = selection.claims(load_files(files_to_audit(files, register=register)))
     before = None
     if baseline is not None:
         # Imported here because an audit without a baseline needs none of it.
@@ -131,13 +142,19 @@ def audit(
         from rdpkit.verification.auditing.baseline import write_baseline  # noqa: PLC0415 - as above
 
         write_baseline(new_baseline, findings, rules)
+    shown = selection.findings(findings)
     if output_format == "json":
-        entries: dict[str, Any] = {"claims": [_entry(finding, rules) for finding in findings]}
+        entries: dict[str, Any] = {"claims": [_entry(finding, rules) for finding in shown]}
         if comparison is not None:
             entries["baseline"] = comparison.as_dict()
         click.echo(as_json(entries))
     else:
-        _print(result, explained=explain is not None, notes=notes, baseline=baseline)
+        _print(
+            AuditResult(shown, rules, comparison),
+            explained=explain is not None,
+            notes=notes,
+            baseline=baseline,
+        )
     failed = any(failures(finding, rules) for finding in findings)
     if failed if comparison is None else comparison.worse:
         sys.exit(1)
@@ -160,7 +177,8 @@ def _print(result: AuditResult, *, explained: bool, notes: bool, baseline: Path 
     from rdpkit.verification.outputs.terminal import explanation, print_findings  # noqa: PLC0415
 
     if explained:
-        click.echo("\n".join(printable(line) for line in explanation(result.findings[0])))
+        for finding in result.findings:
+            click.echo("\n".join(printable(line) for line in explanation(finding)))
         return
     print_findings(result.findings, notes=notes)
     if result.comparison is not None:

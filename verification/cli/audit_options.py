@@ -13,7 +13,10 @@ from rdpkit.cli.option_types import NameType
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Bounds, Finding
+from rdpkit.verification.auditing.selection import VERDICTS, Selection, Years
 from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.claims.format import KINDS
+from rdpkit.verification.claims.reading import register_files, shipped_files
 from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
 
 if TYPE_CHECKING:
@@ -53,6 +56,73 @@ _OPTIONS = (
         help="Run the code that claims point at, module:callable; it is never run otherwise.",
     ),
 )
+
+
+_SELECTION = (
+    click.option(
+        "--register",
+        is_flag=True,
+        help="Audit the register: claims of the wider literature, which are shipped, in place of "
+        "FILES.",
+    ),
+    click.option(
+        "--kind",
+        "kinds",
+        type=NameType.of("kinds", KINDS),
+        multiple=True,
+        help="Only claims of this kind; may be repeated.",
+    ),
+    click.option(
+        "--year",
+        "years",
+        type=click.UNPROCESSED,
+        multiple=True,
+        callback=lambda ctx, option, words: _years(words),
+        metavar="YEARS",
+        help="Only claims of works of these years: 2016, 2016:2020, 2016: or :2020; may be "
+        "repeated.",
+    ),
+    click.option(
+        "--verdict",
+        "verdicts",
+        type=NameType.of("verdicts", VERDICTS),
+        multiple=True,
+        help="Show only claims with this verdict; may be repeated. The exit status and the files "
+        "that are written are about the others as well.",
+    ),
+)
+
+
+def selection_options(command: Command) -> Command:
+    """Give a command the options that choose the register, and some of the claims."""
+    for option in reversed(_SELECTION):
+        command = option(command)
+    return command
+
+
+def _years(words: Sequence[str]) -> tuple[Years, ...]:
+    try:
+        return tuple(map(Years.parse, words))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def read_selection(options: dict[str, Any]) -> Selection:
+    """What the options of a selection say; they are taken out of the others."""
+    return Selection(**{name: tuple(options.pop(name)) for name in ("kinds", "years", "verdicts")})
+
+
+def files_to_audit(files: Sequence[Path], *, register: bool) -> list[Path]:
+    """The files that were named, or the register, or the claims of the papers.
+
+    Raises
+    ------
+    ValueError
+        If there are both files and the register.
+    """
+    if register and files:
+        raise ValueError("Expected FILES or --register, got both.")
+    return list(files) or (register_files() if register else shipped_files())
 
 
 def audit_options(command: Command) -> Command:
@@ -107,4 +177,11 @@ def audited(
     return findings
 
 
-__all__ = ["audit_options", "audited", "file_type"]
+__all__ = [
+    "audit_options",
+    "audited",
+    "file_type",
+    "files_to_audit",
+    "read_selection",
+    "selection_options",
+]

@@ -108,7 +108,10 @@ def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, va
         ("[claim]\nid = 'a'", "expected at least one [[claim]]"),
         ("claim = [1]", "claim 1: expected a table, [[claim]]"),
         ("claim = [[]]", "claim 1: expected a table, [[claim]]"),
-        ("title = 'x'\n" + text(), "unknown key 'title'; a claims file holds [[claim]] only"),
+        (
+            "title = 'x'\n" + text(),
+            "a claims file holds [work] and [[claim]] only",
+        ),
         (text() + "[other]\n", "unknown key 'other'"),
         (text() + text(), "claim 'a': expected id to be unique"),
         (text(epsilom="1"), "claim 'a': unknown key 'epsilom'; accepted are id, source, "),

@@ -179,3 +179,28 @@ def test_a_name_cannot_steer_the_terminal(audit):
 
 def test_a_long_number_does_not_cut_the_verdict(audit):
     assert "differs" in audit(claim("1" + "0" * 300), "--no-notes").stdout.splitlines()[1]
+
+
+WORK = '[work]\ntitle = "A paper"\nyear = 2016\nkind = "training"\n'
+
+
+def test_claims_are_chosen_by_kind_and_year_and_findings_by_verdict(audit):
+    content = WORK + claim("0.80") + claim("0.10", identifier="b")
+    chosen = ("--kind", "training", "--year", "2016:2020", "--format", "json")
+    for verdict, names in (("sound", "a"), ("refuted", "b"), ("unproven", "")):
+        done = audit(content, *chosen, "--verdict", verdict)
+        assert done.exit_code == 1  # what is not shown counts all the same
+        assert "".join(entry["id"] for entry in json.loads(done.stdout)["claims"]) == names
+    for options in (("--kind", "local"), ("--year", "2017:")):
+        done = audit(content, *options)
+        assert done.exit_code == 2
+        assert "no claim is of this kind and these years" in done.stderr
+
+
+def test_the_register_takes_the_place_of_files(audit):
+    done = CliRunner().invoke(main, ["audit", "--register", "--explain", "opacus-mnist-sigma1.1"])
+    assert done.exit_code == 0
+    assert "claimed       epsilon 2.91, delta 1e-05" in done.stdout
+    done = audit(claim(), "--register")
+    assert done.exit_code == 2
+    assert "Expected FILES or --register, got both." in done.stderr
