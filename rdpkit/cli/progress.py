@@ -44,7 +44,7 @@ def new_threads_option() -> click.Option:
     return click.Option(["--threads"], **_THREADS)
 
 
-class Work:
+class ShownWork:
     """What is being done, as it is shown: a bar on a terminal, nothing in a pipe.
 
     Work that will take over a minute is announced in one line on standard error, also in a pipe.
@@ -98,10 +98,10 @@ def _words(seconds: float) -> str:
 
 
 @contextmanager
-def work_shown() -> Iterator[Work]:
+def work_shown() -> Iterator[ShownWork]:
     """Bars on standard error with an estimate of the time left; none where it is no terminal."""
     if not sys.stderr.isatty():
-        yield Work(None)
+        yield ShownWork(None)
         return
     from rich.console import Console  # noqa: PLC0415 - only on a terminal
     from rich.progress import (  # noqa: PLC0415
@@ -124,7 +124,7 @@ def work_shown() -> Iterator[Work]:
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        yield Work(progress)
+        yield ShownWork(progress)
 
 
-__all__ = ["Work", "new_threads_option", "threads_option", "work_shown"]
+__all__ = ["ShownWork", "new_threads_option", "threads_option", "work_shown"]
