@@ -246,7 +246,7 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     pure, infinite = largest_loss(releases), infinite_mass(releases)
     if delta == 0.0 or not infinite <= delta:
         finite = pure if delta == 0.0 and infinite == 0 else math.inf
-        return LossBound(value=finite, other_end=finite)
+        return LossBound(value=finite, other_end=min(finite, _largest_sum(releases)))
     if pure == 0.0:
         return _NOTHING
     if only is not None:

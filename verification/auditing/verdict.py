@@ -91,6 +91,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         soundness = Soundness.SOUND
     elif refutation:
         soundness = Soundness.REFUTED
+        notes += about_last_digit(upper.epsilon, claim.epsilon)
     else:
         soundness = Soundness.UNPROVEN
         notes += _unproven_notes(event, upper, claim.epsilon)
@@ -207,8 +208,10 @@ def _scenarios(claim: Claim) -> Iterator[tuple[str, Side]]:
 def _published(claim: Claim, event: Event, delta: float | None) -> Side:
     """The number by the formula that the claim's source uses."""
     candidates = published_bounds(event, claim.adjacency)
-    # Without a published formula the claim is compared with the Renyi accountant's number.
-    bound = claim.bound or (candidates[0] if candidates else BEST_RDP)
+    # Without a published formula the claim is compared with the Renyi accountant's number, and a
+    # claim of pure privacy, about which no order says anything, with the largest loss.
+    usual = BEST if delta == 0.0 else BEST_RDP
+    bound = claim.bound or (candidates[0] if candidates else usual)
     if claim.order is None:
         assert delta is not None
         found = _epsilon(event, delta, claim.adjacency, bound, claim.conversion)

@@ -88,7 +88,7 @@ QUANTITIES = ("epsilon", "mu", "advantage", "tpr", "rho")
 
 _NUMBER = ValueKind(_budget, {"type": "number", "minimum": 0})
 _RATE = ValueKind(_rate, {"type": "number", "minimum": 0, "maximum": 1})
-_PROBABILITY = records.number("in (0, 1)", above=0.0, below=1.0)
+_PROBABILITY = records.number("in [0, 1)", minimum=0.0, below=1.0)
 
 
 def _of_option(option: Option) -> Key:
@@ -124,7 +124,7 @@ SCENARIO_KEYS: Mapping[str, Key] = MappingProxyType(
             meaning="Parameters that complete or replace those of the claim.",
             default=MappingProxyType({}),
         ),
-        "delta": Key(kind=_PROBABILITY, meaning="In (0, 1); by default the claim's."),
+        "delta": Key(kind=_PROBABILITY, meaning="In [0, 1); by default the claim's."),
     }
 )
 """The keys of a ``[[claim.scenario]]``."""
@@ -168,7 +168,7 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
             meaning="The number exactly as printed: 1.10 and 1.1 differ in precision. With order "
             "and no delta it is a Renyi divergence.",
         ),
-        "delta": Key(kind=_PROBABILITY, meaning="In (0, 1)."),
+        "delta": Key(kind=_PROBABILITY, meaning="In [0, 1); 0 is pure differential privacy."),
         "mu": Key(
             kind=_NUMBER,
             meaning="In place of epsilon: mu of Gaussian differential privacy, for every delta "

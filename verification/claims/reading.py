@@ -229,7 +229,7 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         raise refused("epsilon", "to be a number >= 0", None)
     if quantity == "epsilon" and delta is None and order is None and not missing:
         raise ValueError(
-            "expected delta in (0, 1), or order > 1 for a claim about one Renyi order."
+            "expected delta in [0, 1), or order > 1 for a claim about one Renyi order."
         )
     code = None if given["code"] is None else _code(given, mechanism)
     event, scenarios = (released[1], ()) if released else _what_was_released(given, mechanism)
@@ -352,7 +352,7 @@ def _what_was_released(
         given = read_table(table, SCENARIO_KEYS)
         delta = claim["delta"] if given["delta"] is None else given["delta"]
         if delta is None and claim["order"] is None:
-            raise ValueError("expected delta in (0, 1) in the scenario, or in the claim.")
+            raise ValueError("expected delta in [0, 1) in the scenario, or in the claim.")
         completed = {**parameters, **_floats(given["parameters"])}
         event = event_from_parameters(mechanism, completed)
         scenarios.append(Scenario(description=given["description"], event=event, delta=delta))

@@ -240,3 +240,36 @@ def test_a_bound_that_is_not_about_the_event_is_an_error_that_names_the_claim():
     with pytest.raises(ValueError, match="claim 'a': Expected bound to be one of 'best'") as caught:
         list(audit([wrong]))
     assert "got 'dpcda-theorem1'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "expected"),
+    [
+        ("0.05", ("exact", "sound")),  # 1/20, which is no float
+        ("0.07", ("unnamed", "sound")),
+        ("0.04", ("unnamed", "refuted")),
+    ],
+)
+def test_pure_privacy_is_claimed_at_delta_0(epsilon, expected):
+    laplace = "noise_scale = 20.0\nrecord_norm = 1.0"
+    about = "delta = 0"
+    assert verdicts(epsilon, mechanism="laplace", parameters=laplace, about=about) == expected
+
+
+def test_gaussian_noise_is_not_purely_private():
+    assert verdicts("5.0", about="delta = 0") == ("unnamed", "refuted")
+
+
+def test_a_claim_that_is_refuted_by_its_rounding_says_so():
+    randomized = "noise_parameter = 0.5\nnum_buckets = 2"  # ln 3 = 1.0986
+    found = audit_one(
+        claim(
+            "1.09",
+            mechanism="randomized_response",
+            adjacency="replace_one",
+            parameters=randomized,
+            about="delta = 0",
+        )
+    )
+    assert found.soundness.value == "refuted"
+    assert any("less than its last printed digit" in note for note in found.notes)
