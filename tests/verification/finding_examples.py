@@ -46,7 +46,13 @@ def finding(identifier="a", *, epsilon="1.10", **changes):
     given = {
         "claim": claim(identifier, epsilon=epsilon, **about),
         "published": Side(bound="gaussian", epsilon=1.099, order=12.5),
-        "upper": Side(bound="pld-upper", epsilon=1.0, assumptions=("noise is secret",)),
+        "upper": Side(
+            bound="pld-upper",
+            epsilon=1.0,
+            enclosure=(0.9999, 1.0),
+            rigorous=True,
+            assumptions=("noise is secret",),
+        ),
         "lower": Side(bound="pair-lower", epsilon=0.99),
         "reproduction": Reproduction.EXACT,
         "soundness": Soundness.SOUND,

@@ -15,6 +15,7 @@ from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable
 from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.remedies import calibrated_unasked, obstacles, remedies
 from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failures
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.reading import load_files
@@ -144,7 +145,10 @@ def audit(
         write_baseline(new_baseline, findings, rules)
     shown = selection.findings(findings)
     if output_format == "json":
-        entries: dict[str, Any] = {"claims": [_entry(finding, rules) for finding in shown]}
+        noisy = calibrated_unasked(shown)
+        entries: dict[str, Any] = {
+            "claims": [_entry(one, rules, noise=one.claim.id in noisy) for one in shown]
+        }
         if comparison is not None:
             entries["baseline"] = comparison.as_dict()
         click.echo(as_json(entries))
@@ -187,10 +191,15 @@ def _print(result: AuditResult, *, explained: bool, notes: bool, baseline: Path 
         click.echo("\n".join(printable(line) for line in lines))
 
 
-def _entry(finding: Finding, rules: FailOn) -> dict[str, Any]:
+def _entry(finding: Finding, rules: FailOn, *, noise: bool) -> dict[str, Any]:
     claim = finding.claim
     fails = [rule.value for rule in failures(finding, rules)]
-    return {**finding.as_dict(), "file": claim.origin, "line": claim.line, "fails": fails}
+    mended = {
+        "remedies": [remedy.as_dict() for remedy in remedies(finding, noise=noise)],
+        "obstacles": list(obstacles(finding, noise=noise)),
+    }
+    where = {"file": claim.origin, "line": claim.line}
+    return {**finding.as_dict(), **where, "fails": fails, **mended}
 
 
 def _only(claims: list[Claim], identifier: str) -> list[Claim]:

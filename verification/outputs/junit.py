@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as Xml
 
 from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.auditing.rules import FailOn, failures
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.view import headline, report, sandwich
@@ -82,8 +83,14 @@ def junit_xml(result: AuditResult) -> str:
     str
         The document.
     """
+    fail_on = result.fail_on
+    calibrated = calibrated_unasked(one for one in result.findings if failures(one, fail_on))
     return junit_document(
-        "privacy claims", [_case(finding, result.fail_on) for finding in result.findings]
+        "privacy claims",
+        [
+            _case(finding, fail_on, noise=finding.claim.id in calibrated)
+            for finding in result.findings
+        ],
     )
 
 
@@ -107,7 +114,7 @@ def junit_document(title: str, cases: Iterable[JUnitCase]) -> str:
     )
 
 
-def _case(finding: Finding, fail_on: FailOn) -> JUnitCase:
+def _case(finding: Finding, fail_on: FailOn, *, noise: bool) -> JUnitCase:
     claim = finding.claim
     rules = failures(finding, fail_on)
     problem = None
@@ -115,7 +122,7 @@ def _case(finding: Finding, fail_on: FailOn) -> JUnitCase:
         problem = JUnitProblem(
             kind=rules[0].value,
             message=headline(finding, rules[0]),
-            text="\n".join(report(finding, rules)),
+            text="\n".join(report(finding, rules, noise=noise)),
         )
     lines = [f"{finding.reproduction.value}, {finding.soundness.value}"]
     lines += [f"{name}: {text}" for name, text in sandwich(finding)]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from rdpkit.formats.text import escaped_markdown
 from rdpkit.verification.auditing.baseline import BaselineComparison
 from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.auditing.rules import FailOn, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.view import (
-    advice,
     claimed,
     counted,
     headline,
     number,
     slack_words,
+    what_to_change,
 )
 
 # The summary of a step may have one mebibyte, and nobody reads that many rows.
@@ -51,13 +52,15 @@ def summary(result: AuditResult) -> str:
     lines += [_row(finding, fail_on) for finding in rows[:_ROWS]]
     if len(rows) > _ROWS:
         lines += ["", f"And {len(rows) - _ROWS} more."]
+    calibrated = calibrated_unasked(failing)
     for finding in failing[:_DETAILS]:
         rules = failures(finding, fail_on)
         lines += ["", f"### {escaped_markdown(finding.claim.id)}", ""]
         lines.append(f"{escaped_markdown(finding.claim.origin)}, line {finding.claim.line}")
         lines.append("")
         lines += [f"- {escaped_markdown(headline(finding, rule))}" for rule in rules]
-        lines += [f"- what to change: {escaped_markdown(advice(finding, rule))}" for rule in rules]
+        told = what_to_change(finding, noise=finding.claim.id in calibrated)
+        lines += [f"- what to change: {escaped_markdown(text)}" for text in told]
     if len(failing) > _DETAILS:
         lines += ["", f"And {len(failing) - _DETAILS} more that fail."]
     return "\n".join(lines) + "\n"

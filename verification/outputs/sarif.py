@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import rdpkit
 from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.auditing.rules import MEANING, Rule, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.view import advice, headline, sandwich
@@ -51,10 +52,12 @@ def sarif(result: AuditResult, *, root: Path | None = None) -> str:
         The document, JSON.
     """
     results = []
+    calibrated = calibrated_unasked(result.findings)
     for finding in result.findings:
         failing = failures(finding, result.fail_on)
         for rule in broken_rules(finding, slack_above=result.fail_on.slack_above):
-            results.append(_result(finding, rule, is_failure=rule in failing))
+            noise = finding.claim.id in calibrated
+            results.append(_result(finding, rule, is_failure=rule in failing, noise=noise))
     rules = [
         SarifRule(id=_RULE_IDS[rule], meaning=MEANING[rule], level=_LEVELS[rule]) for rule in Rule
     ]
@@ -169,14 +172,14 @@ def _rule(rule: SarifRule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, rule: Rule, *, is_failure: bool) -> SarifResult:
+def _result(finding: Finding, rule: Rule, *, is_failure: bool, noise: bool) -> SarifResult:
     claim = finding.claim
     details = [f"{name}: {text}." for name, text in sandwich(finding)]
     text = " ".join(
         [
             f"Claim {claim.id!r}: {headline(finding, rule)}.",
             *details,
-            f"What to change: {advice(finding, rule)}.",
+            f"What to change: {advice(finding, noise=noise)}.",
         ]
     )
     return SarifResult(

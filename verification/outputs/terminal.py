@@ -11,6 +11,7 @@ from rich.text import Text
 
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import REPEAT, Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.outputs.view import (
     claimed,
     counted,
@@ -19,6 +20,7 @@ from rdpkit.verification.outputs.view import (
     parameters,
     sides,
     slack_words,
+    what_to_change,
 )
 
 # Programs that read a pipe and set no COLUMNS get every row in one line.
@@ -134,6 +136,8 @@ def explanation(finding: Finding) -> list[str]:
     slack = "" if finding.slack is None else f", slack {finding.slack:.4g}"
     lines.append(f"soundness     {finding.soundness.value}{slack}")
     lines += [f"note          {text}" for text in finding.notes]
+    if remedies(finding) or finding.soundness is not Soundness.SOUND:
+        lines += [f"change        {text}" for text in what_to_change(finding)]
     return lines
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Iterable
-from decimal import ROUND_CEILING, Decimal
 
 from rdpkit import BOUNDS
 from rdpkit.accountants.loss_distributions import SOURCES
-from rdpkit.formats.printed_precision import agrees_rounded, rounded
 from rdpkit.formats.text import printable, rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Side
+from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies, statable
 from rdpkit.verification.auditing.rules import Rule, slack
 from rdpkit.verification.claims.claim import Claim
 
@@ -184,60 +182,36 @@ def _last(finding: Finding) -> str:
     return finding.refutation[-1] if finding.refutation else "see its notes"
 
 
-def advice(finding: Finding, rule: Rule) -> str:
-    """What the author of the claim can change."""
-    match rule:
-        case Rule.REFUTED | Rule.UNPROVEN:
-            if rule is Rule.REFUTED and not (
-                finding.lower is not None and _beyond(finding.lower, finding.claim)
-            ):
-                return "correct the code or the release that the claim points at, or the claim"
-            number = statable(finding)
-            if number is None:
-                return "give what is missing, or a mechanism and adjacency that a theorem is about"
-            return (
-                f"claim {finding.claim.quantity} = {number}, or add noise: rdpkit calibrate finds "
-                "how much is enough"
-            )
-        case Rule.DIFFERS:
-            assert finding.published is not None
-            assert finding.claim.epsilon is not None
-            gives = _stated(finding.published.epsilon, finding.claim.epsilon)
-            return (
-                f"print epsilon = {gives}, or correct the parameters, or name the bound and the "
-                "conversion that the number comes from"
-            )
-        case Rule.UNDERSPECIFIED:
-            return "give the missing parameters, and take them off the list"
-        case Rule.SLACK:
-            quantity = finding.claim.quantity
-            return f"claim {quantity} = {statable(finding)}: the same release, stated better"
+def advice(finding: Finding, *, noise: bool = True) -> str:
+    """What the author of the claim can change, in one sentence without its full stop.
 
-
-def statable(finding: Finding) -> str | None:
-    """The smallest number that can be claimed, with as many digits as the claim has, or one more.
-
-    Returns
-    -------
-    str or None
-        None where no finite upper bound is known.
+    Parameters
+    ----------
+    finding : Finding
+        What the audit found.
+    noise : bool
+        As for :func:`what_to_change`.
     """
-    upper, printed = finding.upper, finding.claim.epsilon
-    if upper is None or printed is None or math.isinf(upper.epsilon):
-        return None
-    return _stated(upper.epsilon, printed)
+    return ", ".join(what_to_change(finding, noise=noise))
 
 
-def _stated(value: float, printed: Decimal) -> str:
-    if math.isinf(value):
-        return "inf"
-    if not printed.is_finite() or printed == 0:
-        return rounded_up(value, digits=3)
-    up = rounded(value, printed, ROUND_CEILING)
-    # Rounding a small number up to a coarse unit would overstate it.
-    if up > Decimal(value) * Decimal("1.05") and not agrees_rounded(value, printed):
-        return rounded_up(value, digits=3)
-    return f"{up:f}"
+def what_to_change(finding: Finding, *, noise: bool = True) -> list[str]:
+    """Every remedy in words, each with the exact lines; then why there are no others.
+
+    Parameters
+    ----------
+    finding : Finding
+        What the audit found.
+    noise : bool
+        Whether to calibrate how much noise would be enough, which takes about as long as the audit
+        of the claim.
+    """
+    found = [one.sentence for one in remedies(finding, noise=noise)]
+    if not noise and needs_noise(finding):
+        found.append("raise the noise: rdpkit audit --explain says how much is enough")
+    found = [text if place == 0 else f"or {text}" for place, text in enumerate(found)]
+    found += obstacles(finding, noise=noise)
+    return [printable(text) for text in found] or ["correct the parameters"]
 
 
 def sandwich(finding: Finding) -> list[tuple[str, str]]:
@@ -248,7 +222,7 @@ def sandwich(finding: Finding) -> list[tuple[str, str]]:
     ]
 
 
-def report(finding: Finding, rules: Iterable[Rule]) -> list[str]:
+def report(finding: Finding, rules: Iterable[Rule], *, noise: bool = True) -> list[str]:
     """A failure in full, line by line: claimed, upper, lower, theorems, what to change."""
     lines = []
     rules = tuple(rules)
@@ -260,9 +234,7 @@ def report(finding: Finding, rules: Iterable[Rule]) -> list[str]:
     if upper is not None:
         lines += [f"  assumes    {text}" for text in upper.assumptions]
     lines += [f"  note       {text}" for text in finding.notes]
-    lines += [
-        f"  change     {text}" for text in dict.fromkeys(advice(finding, rule) for rule in rules)
-    ]
+    lines += [f"  change     {text}" for text in what_to_change(finding, noise=noise)]
     return lines
 
 
@@ -294,4 +266,5 @@ __all__ = [
     "statable",
     "statement",
     "theorem_ids",
+    "what_to_change",
 ]

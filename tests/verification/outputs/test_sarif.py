@@ -83,7 +83,7 @@ def test_the_message_has_the_numbers_and_what_to_change():
         "Claim 'r'",
         "upper: 1.00000 by pld-upper",
         "lower: 0.990000 by",
-        "claim epsilon = 1.0,",
+        "raise the claim: epsilon = 1.0.",
     ):
         assert part in text
 

@@ -1,0 +1,212 @@
+"""What mends a claim: the edits are applied to the claim, and the claim is audited again."""
+
+from __future__ import annotations
+
+import dataclasses
+from decimal import Decimal
+
+import pytest
+
+from rdpkit.calibration.parameters import value_at, with_value
+from rdpkit.verification.auditing import remedies as module
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness, refuted_by
+from rdpkit.verification.auditing.remedies import (
+    calibrated_unasked,
+    needs_noise,
+    obstacles,
+    remedies,
+)
+from rdpkit.verification.claims.reading import load_files, loads, shipped_files
+from tests.verification.finding_examples import finding, one_of_each, unproven
+
+GAUSSIAN = """
+mechanism = "gaussian"
+adjacency = "replace_one"
+{}
+[claim.parameters]
+noise_std = 5.0
+record_norm = 1.0
+"""
+PART = """
+[[claim.parameters.events]]
+mechanism = "gaussian"
+noise_std = {}
+record_norm = 1
+"""
+
+
+def audited(about, *, head='id = "a"\nsource = "here"'):
+    (claim,) = loads(f"[[claim]]\n{head}\n{about}")
+    (found,) = audit([claim])
+    return found
+
+
+def mended(found, remedy):
+    """The finding about the claim with the edits of a remedy."""
+    claim = found.claim
+    changes: dict[str, object] = {}
+    event = claim.event
+    for key, _, new in remedy.edits:
+        if key == claim.quantity:
+            changes["epsilon"] = Decimal(new)
+        elif key.startswith("parameters."):
+            path = key.removeprefix("parameters.")
+            event = with_value(event, path, float(new))
+        else:
+            changes[key] = new.strip('"') or None
+    changed = dataclasses.replace(claim, event=event, **changes)
+    (again,) = audit([changed])
+    return again
+
+
+def assert_mended(found, kinds):
+    every = remedies(found)
+    assert [one.kind for one in every] == kinds
+    for remedy in every:
+        again = mended(found, remedy)
+        assert again.soundness is Soundness.SOUND, remedy
+        assert again.reproduction is not Reproduction.DIFFERS, remedy
+        if remedy.kind == "noise":
+            assert again.claim.epsilon == found.claim.epsilon
+            assert again.slack < 1.01
+    return every
+
+
+def test_the_false_claim_of_a_paper_is_mended_by_the_lines_that_are_named():
+    wanted = "dpcda-theorem1-l128-t10000"
+    claims = [claim for claim in load_files(shipped_files()) if claim.id == wanted]
+    (found,) = audit(claims)
+    raised, noisier = assert_mended(found, ["claim", "noise"])
+    assert raised.lines == ("epsilon = 14.29", 'bound = "pld-upper"')
+    assert raised.sentence == 'raise the claim: epsilon = 14.29, bound = "pld-upper"'
+    assert noisier.lines == ("feature_noise = 0.0118", "label_noise = 0.0118")
+    assert noisier.edits[-1] == ("bound", '"dpcda-theorem1"', "")
+    assert noisier.sentence.endswith("and take out bound")
+    assert obstacles(found) == ()
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        "epsilon = 1.0\ndelta = 1e-5",
+        'epsilon = 1.0\ndelta = 1e-5\nbound = "best"',
+        'epsilon = 1.0\ndelta = 1e-5\nbound = "gaussian"\nconversion = "mironov2017"',
+        "epsilon = 0.1\norder = 4.0",
+        "epsilon = 1.0\norder = 4.0\ndelta = 1e-5",
+        "mu = 0.2",
+        "mu = 0.2\ndelta = 1e-6",
+        "advantage = 0.1",
+        "tpr = 0.012\nfpr = 0.01",
+        "rho = 0.05",
+    ],
+)
+def test_a_false_number_of_any_kind_is_mended_by_a_larger_one_and_by_more_noise(about):
+    found = audited(GAUSSIAN.format(about))
+    assert found.soundness is not Soundness.SOUND
+    assert_mended(found, ["claim", "noise"])
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        "epsilon = 3.0\ndelta = 1e-5",
+        "epsilon = 3.0\norder = 4.0",
+        "mu = 2.0",
+        "advantage = 0.9",
+        "tpr = 0.5\nfpr = 0.01",
+        "rho = 1.0",
+    ],
+)
+def test_a_true_number_with_slack_is_said_better(about):
+    found = audited(GAUSSIAN.format(about))
+    assert found.soundness is Soundness.SOUND
+    (remedy,) = remedies(found)
+    assert remedy.kind == "tighter"
+    assert mended(found, remedy).soundness is Soundness.SOUND
+    assert mended(found, remedy).slack < 1.06
+
+
+def test_nothing_is_calibrated_for_a_true_claim_or_one_that_cannot_be_computed(monkeypatch):
+    monkeypatch.setattr(module, "_calibrated", None)
+    for claim in load_files(shipped_files())[:2]:
+        (found,) = audit([dataclasses.replace(claim, epsilon=Decimal(100))])
+        assert found.soundness is Soundness.SOUND or claim.event is None
+        remedies(found)
+    nothing = audited('mechanism = "unmodelled"\nadjacency = "replace_one"\nmissing = ["x"]')
+    assert obstacles(nothing) == ("give what is missing: x",)
+
+
+def test_several_noises_keep_their_ratio():
+    parts = "".join(PART.format(noise) for noise in (5.0, 10.0))
+    found = audited(
+        f'mechanism = "composed"\nadjacency = "replace_one"\nepsilon = 1.0\ndelta = 1e-5\n'
+        f"[claim.parameters]\n{parts}"
+    )
+    noisier = remedies(found)[-1]
+    first, second = (float(edit.new) for edit in noisier.edits)
+    assert [edit.key for edit in noisier.edits] == [
+        "parameters.events[0].noise_std",
+        "parameters.events[1].noise_std",
+    ]
+    assert second == pytest.approx(2 * first, rel=1e-3)
+    assert value_at(found.claim.event, "events[1].noise_std") == 10.0
+    assert_mended(found, ["claim", "noise"])
+
+
+@pytest.mark.parametrize("delta", ["1e-9", "0"])
+def test_a_mechanism_without_noise_loses_less_in_its_parts(delta):
+    found = audited(
+        f'mechanism = "exponential"\nadjacency = "replace_one"\nepsilon = 0.5\ndelta = {delta}\n'
+        "[claim.parameters]\nepsilon = 1.0\n"
+    )
+    _, less = assert_mended(found, ["claim", "noise"])
+    assert less.sentence.startswith("lower the loss of its parts: epsilon = ")
+
+
+def test_a_target_that_no_noise_reaches_is_told():
+    found = audited(GAUSSIAN.format("epsilon = 0\ndelta = 1e-5"))
+    assert [one.kind for one in remedies(found)] == ["claim"]
+    assert "no noise is known that makes it true" in obstacles(found)[0]
+
+
+def test_what_the_code_or_the_release_refutes_is_not_mended_by_a_number():
+    found = refuted_by(audited(GAUSSIAN.format("epsilon = 3.0\ndelta = 1e-5")), ["a row changed"])
+    assert remedies(found) == ()
+    assert obstacles(found) == (
+        "correct the code or the release that the claim points at, or the claim",
+    )
+
+
+def test_an_uncertified_bound_proves_no_number():
+    assert remedies(unproven(upper=Side(bound="floats", epsilon=1.0))) == ()
+    assert "is not certified" in obstacles(unproven(upper=Side(bound="floats", epsilon=1.0)))[0]
+
+
+def test_a_formula_that_gives_another_true_number_gives_the_number_to_print():
+    (remedy,) = remedies(finding(reproduction=Reproduction.DIFFERS, epsilon="1.05"))
+    assert remedy.lines == ("epsilon = 1.10",)
+    low = finding(
+        reproduction=Reproduction.DIFFERS,
+        epsilon="1.05",
+        published=Side(bound="gaussian", epsilon=0.5),
+    )
+    assert remedies(low)[0].kind == "claim"
+
+
+def test_an_audit_of_many_claims_calibrates_for_the_first_ones():
+    found = audited(GAUSSIAN.format("epsilon = 1.0\ndelta = 1e-5"))
+    many = [
+        dataclasses.replace(found, claim=dataclasses.replace(found.claim, id=f"c{place}"))
+        for place in range(100)
+    ]
+    assert needs_noise(found)
+    assert calibrated_unasked(many) == {f"c{place}" for place in range(module.MOST_CALIBRATED)}
+    assert [one.kind for one in remedies(found, noise=False)] == ["claim"]
+
+
+def test_every_kind_of_finding_has_an_answer():
+    for one in one_of_each():
+        for remedy in remedies(one):
+            assert remedy.as_dict()["edits"][0].keys() == {"key", "old", "new"}
+        assert remedies(one) or obstacles(one) or one.soundness is Soundness.SOUND

@@ -1,0 +1,445 @@
+"""What mends a claim, as data: a larger number, more noise, or a tighter number that is true.
+
+A remedy is a few changed lines of the claims file. Outputs show it in the words that
+:mod:`rdpkit.verification.outputs.view` makes of it, and ``rdpkit fix`` writes it into the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, Decimal
+from typing import Any, Literal, NamedTuple
+
+from rdpkit import Event
+from rdpkit.accountants.loss_distributions import UPPER_ID
+from rdpkit.analysis import BEST, BEST_RDP
+from rdpkit.calibration.parameters import paths, value_at, with_value
+from rdpkit.formats.printed_precision import agrees_rounded, rounded
+from rdpkit.formats.text import rounded_down, rounded_up
+from rdpkit.pairs.claim_check import Soundness, is_proven
+from rdpkit.verification.auditing.findings import Bounds, Finding, Reproduction, Side
+from rdpkit.verification.claims.claim import Claim
+
+RemedyKind = Literal["claim", "noise", "tighter"]
+
+MOST_CALIBRATED = 20
+"""For so many claims of one audit noise is calibrated unasked; each takes as long as its audit."""
+
+# Digits that a noise is rounded to, which is tried again with more if it is no longer enough.
+_DIGITS = (4, 6, 9, 17)
+_MOST_NOISES = 20
+# Parameters that say how private something is, of mechanisms that have no noise of their own.
+_STATED = ("epsilon", "rho")
+
+
+class Edit(NamedTuple):
+    """One changed key of a claim.
+
+    Parameters
+    ----------
+    key : str
+        Its path in the claim's table: "epsilon", "parameters.events[0].noise_std".
+    old : str
+        Its value now, as TOML; empty if the claim does not have it.
+    new : str
+        Its value then, as TOML; empty if the line is to be removed.
+    """
+
+    key: str
+    old: str
+    new: str
+
+    @property
+    def line(self) -> str:
+        """The line of the claims file, without the name of its table; empty if it is removed."""
+        return f"{self.name} = {self.new}" if self.new else ""
+
+    @property
+    def name(self) -> str:
+        """The key without the name of its table."""
+        return self.key.removeprefix("parameters.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """Changes of a claims file after which the claim is proven.
+
+    Parameters
+    ----------
+    kind : {"claim", "noise", "tighter"}
+        "claim": another number is claimed. "noise": the number stays, and the release has more
+        noise. "tighter": the claim is true, and a smaller number is true as well.
+    sentence : str
+        What to do, in words, with the exact lines.
+    edits : tuple of Edit
+        The changes.
+    """
+
+    kind: RemedyKind
+    sentence: str
+    edits: tuple[Edit, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The changed lines, without those that are removed."""
+        return tuple(edit.line for edit in self.edits if edit.new)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "edits": [edit._asdict() for edit in self.edits],
+        }
+
+
+def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
+    """What mends a claim, or states a true one tighter; the best known first.
+
+    Guarantee
+    ---------
+    With the edits of a remedy the claim is proven. For "noise" that was audited at the values
+    that are returned.
+
+    Assumes
+    -------
+    What the finding's upper bound assumes; for "noise", that the code adds that noise.
+
+    Parameters
+    ----------
+    finding : Finding
+        What the audit found.
+    noise : bool
+        Whether to calibrate noise, for a refuted or an unproven claim: it takes about as long as
+        the audit of the claim.
+
+    Returns
+    -------
+    tuple of Remedy
+        Empty where no edit is known; :func:`obstacles` says why.
+    """
+    found = []
+    number = _of_number(finding)
+    if isinstance(number, Remedy):
+        found.append(number)
+    if noise and needs_noise(finding):
+        more = _of_noise(finding)
+        if isinstance(more, Remedy):
+            found.append(more)
+    return tuple(found)
+
+
+def obstacles(finding: Finding, *, noise: bool = True) -> tuple[str, ...]:
+    """Why a claim that is not proven has no remedy, or only one; in words.
+
+    Parameters
+    ----------
+    finding : Finding
+        What the audit found.
+    noise : bool
+        As for :func:`remedies`.
+    """
+    number = _of_number(finding)
+    found = [number] if isinstance(number, str) and number else []
+    if noise and needs_noise(finding):
+        more = _of_noise(finding)
+        if isinstance(more, str):
+            found.append(more)
+    return tuple(found)
+
+
+def needs_noise(finding: Finding) -> bool:
+    """Whether noise is to be calibrated: the claim has a number and an event, and is not proven."""
+    claim = finding.claim
+    return (
+        finding.soundness is not Soundness.SOUND
+        and not _points_at_something_else(finding)
+        and claim.event is not None
+        and claim.epsilon is not None
+        and claim.epsilon.is_finite()
+        and finding.upper is not None
+    )
+
+
+def calibrated_unasked(findings: Iterable[Finding]) -> frozenset[str]:
+    """The ids of the claims of an audit for which outputs calibrate noise: the first few."""
+    wanted = [finding.claim.id for finding in findings if needs_noise(finding)]
+    return frozenset(wanted[:MOST_CALIBRATED])
+
+
+def statable(finding: Finding) -> str | None:
+    """The smallest number that can be claimed, with as many digits as the claim has, or four.
+
+    Returns
+    -------
+    str or None
+        None where no finite upper bound is known.
+    """
+    upper, printed = finding.upper, finding.claim.epsilon
+    if upper is None or printed is None or math.isinf(upper.epsilon):
+        return None
+    return stated(upper.epsilon, printed)
+
+
+def stated(value: float, printed: Decimal) -> str:
+    """A number rounded up to the precision of a printed one, or to four digits if that is coarse.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    printed : Decimal
+        What is printed now.
+    """
+    if math.isinf(value):
+        return "inf"
+    if not printed.is_finite() or printed == 0:
+        return rounded_up(value, digits=4)
+    up = rounded(value, printed, ROUND_CEILING)
+    # Rounding a small number up to a coarse unit would overstate it.
+    if up > Decimal(value) * Decimal("1.05") and not agrees_rounded(value, printed):
+        return rounded_up(value, digits=4)
+    return f"{up:f}"
+
+
+def _points_at_something_else(finding: Finding) -> bool:
+    """Whether the release or the code refutes the claim, and not its number."""
+    lower, claimed = finding.lower, finding.claim.epsilon
+    beyond = lower is not None and claimed is not None and lower.epsilon > float(claimed)
+    return finding.soundness is Soundness.REFUTED and not beyond
+
+
+def _of_number(finding: Finding) -> Remedy | str:
+    """The claim with another number; or why there is none, which is empty if none is needed."""
+    claim, upper = finding.claim, finding.upper
+    if _points_at_something_else(finding):
+        return "correct the code or the release that the claim points at, or the claim"
+    if claim.epsilon is None or upper is None:
+        return "" if finding.soundness is Soundness.SOUND else _missing(claim)
+    if _is_a_manifest(claim):
+        return "" if finding.soundness is Soundness.SOUND else "make the release again"
+    sound = finding.soundness is Soundness.SOUND
+    if sound and finding.reproduction is Reproduction.DIFFERS:
+        return _of_formula(finding)
+    number = statable(finding)
+    if number is None:
+        return "" if sound else _unbounded(finding)
+    if not is_proven(float(number), upper.epsilon, enclosure=_certified(upper)):
+        return "" if sound else f"the bound {upper.bound} is not certified, so it proves no number"
+    if sound:
+        if Decimal(number) >= claim.epsilon:
+            return ""
+        return _number_remedy(finding, number, "tighter", "claim less: ")
+    return _number_remedy(finding, number, "claim", "raise the claim: ")
+
+
+def _of_formula(finding: Finding) -> Remedy | str:
+    """A true claim whose formula gives another number: that number, if it is true too."""
+    claim, published, upper = finding.claim, finding.published, finding.upper
+    assert published is not None
+    assert upper is not None
+    assert claim.epsilon is not None
+    number = stated(published.epsilon, claim.epsilon)
+    if is_proven(float(number), upper.epsilon, enclosure=_certified(upper)):
+        edits = (Edit(claim.quantity, _printed(claim), _as_toml(number)),)
+        return Remedy(
+            kind="claim",
+            sentence=f"print what the formula gives: {_listed(edits)}",
+            edits=edits,
+        )
+    removed = _without_formula(claim)
+    return Remedy(
+        kind="claim",
+        sentence=f"do not name a formula that gives another number: {_listed(removed)}",
+        edits=removed,
+    )
+
+
+def _number_remedy(finding: Finding, number: str, kind: RemedyKind, words: str) -> Remedy:
+    claim, upper = finding.claim, finding.upper
+    assert upper is not None
+    edits = [Edit(claim.quantity, _printed(claim), _as_toml(number))]
+    theorem = UPPER_ID if upper.bound == UPPER_ID else BEST_RDP
+    # With a lower bound every upper bound was computed, and the best one gives the number.
+    if claim.bound == BEST and (upper.bound == UPPER_ID or finding.lower is not None):
+        theorem = BEST
+    for edit in _without_formula(claim):
+        if edit.key == "bound":
+            # The formula that is named now gives another number; this one gives the new one.
+            edit = edit._replace(new=f'"{theorem}"')  # noqa: PLW2901
+        if edit.old != edit.new:
+            edits.append(edit)
+    return Remedy(kind=kind, sentence=words + _listed(edits), edits=tuple(edits))
+
+
+def _without_formula(claim: Claim) -> tuple[Edit, ...]:
+    """What says where the number of a claim came from, removed."""
+    found = []
+    if claim.bound is not None:
+        found.append(Edit("bound", f'"{claim.bound}"', ""))
+    if claim.conversion is not None:
+        found.append(Edit("conversion", f'"{claim.conversion}"', ""))
+    if claim.order is not None and claim.delta is not None:
+        found.append(Edit("order", f"{claim.order:g}", ""))
+    return tuple(found)
+
+
+def _of_noise(finding: Finding) -> Remedy | str:
+    """The claim as it is printed, with the noise that makes it true; or why there is none."""
+    claim = finding.claim
+    if claim.release is not None:
+        return "the noise of a release is in its manifest: make the release again with more"
+    assert claim.event is not None
+    assert claim.epsilon is not None
+    names = noises(claim.event)
+    if not names:
+        return f"a {claim.mechanism} has no noise that could be raised"
+    if len(names) > _MOST_NOISES:
+        return f"its {len(names)} noises are too many to name: rdpkit calibrate scales them"
+    best = claim.bound == BEST and claim.conversion is None
+    question = dataclasses.replace(
+        claim,
+        id="",
+        source="",
+        notes=(),
+        bound=BEST if best else None,
+        conversion=None,
+        order=claim.order if claim.delta is None else None,
+        code=None,
+    )
+    values = _calibrated(question, names)
+    if isinstance(values, str):
+        return values
+    changed = tuple(
+        Edit(f"parameters.{path}", repr(value_at(claim.event, path)), text)
+        for path, text in values.texts
+    )
+    edits = (*changed, *(() if best and values.reproduced else _without_formula(claim)))
+    words = "raise the noise" if _is_noise(claim.event, names) else "lower the loss of its parts"
+    return Remedy(kind="noise", sentence=f"{words}: {_listed(edits)}", edits=edits)
+
+
+def noises(event: Event) -> tuple[str, ...]:
+    """The paths of the parameters of an event that are noise.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+
+    Returns
+    -------
+    tuple of str
+        Of an event without noise of its own, the parameters that state how private its parts are.
+    """
+    numbers = {path: one for path, one in paths(event).items() if one.kind == "number"}
+    found = tuple(path for path, one in numbers.items() if one.private > 0)
+    return found or tuple(
+        path
+        for path, one in numbers.items()
+        if one.private < 0 and path.rpartition(".")[2] in _STATED
+    )
+
+
+def _is_noise(event: Event, names: tuple[str, ...]) -> bool:
+    return paths(event)[names[0]].private > 0
+
+
+class _Calibrated(NamedTuple):
+    """Noises as TOML with their paths, and whether the bound that is named gives the claim."""
+
+    texts: tuple[tuple[str, str], ...]
+    reproduced: bool
+
+
+@functools.lru_cache(maxsize=1024)
+def _calibrated(claim: Claim, names: tuple[str, ...]) -> _Calibrated | str:
+    """The noises as TOML with which the claim is proven; or why there are none."""
+    # Imported here because most audits find nothing to mend.
+    from rdpkit.verification.auditing.calibrations import calibrated_values  # noqa: PLC0415
+    from rdpkit.verification.auditing.verdict import audit_one  # noqa: PLC0415
+
+    event = claim.event
+    assert event is not None
+    try:
+        found = calibrated_values(claim, names)
+        changed = {path: value for path, value in found.items() if value != value_at(event, path)}
+        up = _is_noise(event, names)
+        for digits in _DIGITS:
+            texts = {path: _short(value, digits, up=up) for path, value in changed.items()}
+            trial = event
+            for path, text in texts.items():
+                trial = with_value(trial, path, float(text))
+            audited = audit_one(dataclasses.replace(claim, event=trial), bounds=Bounds.NEEDED)
+            if audited.soundness is Soundness.SOUND:
+                exact = audited.reproduction is Reproduction.EXACT
+                return _Calibrated(tuple(texts.items()), exact)
+    except (ValueError, ArithmeticError) as error:
+        return f"no noise is known that makes it true: {' '.join(str(error).split())}"
+    return "no noise is known that makes it true: what was found could not be proven"
+
+
+def _short(value: float, digits: int, *, up: bool) -> str:
+    text = (rounded_up if up else rounded_down)(value, digits=digits)
+    if "." in text and "e" not in text:
+        text = text.rstrip("0")
+        text += "0" if text.endswith(".") else ""
+    return _as_toml(text)
+
+
+def _as_toml(number: str) -> str:
+    """A number as TOML; an integer stays one, which claims and parameters accept."""
+    return number.lower().replace("e+", "e")
+
+
+def _printed(claim: Claim) -> str:
+    assert claim.epsilon is not None
+    return _as_toml(str(claim.epsilon)) if claim.epsilon.is_finite() else "inf"
+
+
+def _listed(edits: Iterable[Edit]) -> str:
+    edits = tuple(edits)
+    changed = ", ".join(edit.line for edit in edits if edit.new)
+    removed = " and ".join(edit.name for edit in edits if not edit.new)
+    if not removed:
+        return changed
+    return f"{changed}, and take out {removed}" if changed else f"take out {removed}"
+
+
+def _certified(side: Side) -> tuple[float, float] | None:
+    return side.enclosure if side.rigorous else None
+
+
+def _is_a_manifest(claim: Claim) -> bool:
+    return claim.release is not None and claim.release == claim.origin
+
+
+def _missing(claim: Claim) -> str:
+    if claim.missing:
+        return "give what is missing: " + "; ".join(claim.missing)
+    return "give what is missing, or a mechanism and adjacency that a theorem is about"
+
+
+def _unbounded(finding: Finding) -> str:
+    claim = finding.claim
+    return (
+        f"no theorem bounds {claim.quantity} of this {claim.mechanism} under "
+        f"{claim.adjacency.value}: name a mechanism and adjacency that a theorem is about"
+    )
+
+
+__all__ = [
+    "MOST_CALIBRATED",
+    "Edit",
+    "Remedy",
+    "calibrated_unasked",
+    "needs_noise",
+    "noises",
+    "obstacles",
+    "remedies",
+    "statable",
+    "stated",
+]
