@@ -24,7 +24,7 @@ from rdpkit.verification.outputs.html.claim_view import claim_view, numbers_of, 
 from rdpkit.verification.outputs.html.curves import Curves
 
 _SCRIPTS = ("vendor/uPlot-1.6.32.iife.min.js", "report.js")
-_STYLES = ("vendor/uPlot-1.6.32.min.css", "report.css")
+_STYLES = ("vendor/uPlot-1.6.32.min.css", "tokens.css", "report.css")
 # The verdicts that need attention come first.
 _SOUNDNESS = (Soundness.REFUTED, Soundness.UNPROVEN, Soundness.SOUND)
 _REPRODUCTION = (
