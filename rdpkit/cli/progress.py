@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Work that takes longer than this is announced, once its pace has been seen for a while.
 _LONG = 60.0
 _SEEN_FOR = 5.0
+# Work whose length is known is announced before it begins, if it takes longer than this.
+_WAIT = 5.0
 
 
 def _set_threads(ctx: click.Context, option: click.Parameter, value: int | None) -> int | None:
@@ -47,7 +49,8 @@ def new_threads_option() -> click.Option:
 class ShownWork:
     """What is being done, as it is shown: a bar on a terminal, nothing in a pipe.
 
-    Work that will take over a minute is announced in one line on standard error, also in a pipe.
+    Work that will take over a minute is announced in one line on standard error, also in a pipe;
+    so is, before it begins, work that is known to take over five seconds.
     """
 
     def __init__(self, progress: Progress | None) -> None:
@@ -75,6 +78,22 @@ class ShownWork:
             self._bars[what] = self._progress.add_task(printable(what), total=total, note="")
         self._progress.update(self._bars[what], completed=done, total=total, note=printable(note))
 
+    def expect(self, what: str, total: int, seconds: float) -> None:
+        """Say how long work takes before it begins.
+
+        Parameters
+        ----------
+        what : str
+            The work, in the words that follow its number: "points of dpcda-figure3".
+        total : int
+            How much there is of it.
+        seconds : float
+            How long all of it takes, about, with one core to itself.
+        """
+        if seconds > _WAIT:
+            line = f"{total} {what}: about {duration(seconds)}, longer where other work runs."
+            click.echo(printable(line), err=True)
+
     def _announce(self, what: str, done: float, total: float | None) -> None:
         now = time.monotonic()
         since, before = self._began.setdefault(what, (now, done))
@@ -85,12 +104,17 @@ class ShownWork:
         if left > _LONG:
             self._announced = True
             click.echo(
-                printable(f"{what}: {done:g} of {total:g} are done, about {_words(left)} left."),
+                printable(f"{what}: {done:g} of {total:g} are done, about {duration(left)} left."),
                 err=True,
             )
 
 
-def _words(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """About how long that is, in words: "10 seconds", "3 minutes", "1.5 hours"."""
+    if seconds < 3:
+        return "a second"
+    if seconds < 50:
+        return f"{10 * max(1, round(seconds / 10))} seconds"
     minutes = round(seconds / 60)
     if minutes < 90:
         return f"{minutes} {'minute' if minutes == 1 else 'minutes'}"
@@ -127,4 +151,4 @@ def work_shown() -> Iterator[ShownWork]:
         yield ShownWork(progress)
 
 
-__all__ = ["ShownWork", "new_threads_option", "threads_option", "work_shown"]
+__all__ = ["ShownWork", "duration", "new_threads_option", "threads_option", "work_shown"]

@@ -10,7 +10,7 @@ import click
 
 from rdpkit.cli.option_types import ListType
 from rdpkit.cli.output import BadInput, format_option, one_line_errors
-from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.cli.progress import duration, threads_option, work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
@@ -48,23 +48,47 @@ def plot() -> None:
     """
 
 
+class _RangeEnd(click.types.FloatParamType):
+    """A number, also with the comma that people write between two."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """As in click, without the comma."""
+        bare = value.removesuffix(",") if isinstance(value, str) else value
+        return float(super().convert(bare, param, ctx))
+
+
 def _option(parameter: FigureParameter) -> Callable[..., Any]:
     types: dict[str, Any] = {
         "integer": {"type": int},
         "number": {"type": float},
-        "range": {"type": float, "nargs": 2, "metavar": "LOW HIGH"},
+        "range": {"type": _RangeEnd(), "nargs": 2, "metavar": "LOW HIGH"},
         "integers": {"type": ListType(int)},
         "numbers": {"type": ListType(float)},
     }
     default = parameter.default
+    text = parameter.meaning
+    # What the help shows can be typed as it stands.
     if parameter.kind in ("integers", "numbers"):
         default = ",".join(f"{value:.15g}" for value in default)
+    elif parameter.kind == "range":
+        text += "  [default: {:.15g} {:.15g}]".format(*default)
     return click.option(
         f"--{parameter.name.replace('_', '-')}",
-        show_default=parameter.default is not None,
-        help=parameter.meaning,
+        show_default=default is not None and parameter.kind != "range",
+        help=text,
         default=default,
         **types[parameter.kind],
+    )
+
+
+def _duration(entry: FigureEntry) -> str:
+    """How long a figure takes with the defaults, in words."""
+    seconds = entry.points * entry.seconds
+    return (
+        f"With the defaults it has {entry.points} points and takes about {duration(seconds)} "
+        "on one core."
     )
 
 
@@ -94,7 +118,7 @@ def _add_command(entry: FigureEntry) -> None:
     ]
     for option in reversed(options):
         command = option(command)
-    plot.command(entry.id, help=entry.summary)(command)
+    plot.command(entry.id, help=f"{entry.summary}\n\n{_duration(entry)}")(command)
 
 
 for _entry in FIGURES.values():
@@ -117,6 +141,7 @@ def _make(
     with work_shown() as work:
 
         def track(tasks: Sequence[Task]) -> Iterator[Task]:
+            work.expect(f"points of {entry.id}", len(tasks), entry.seconds * len(tasks))
             for done, task in enumerate(tasks):
                 work.show(entry.id, done, len(tasks))
                 yield task

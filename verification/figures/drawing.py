@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -26,6 +27,10 @@ _MARKERS_A_CURVE = 8
 _WIDTH, _HEIGHT = 4.1, 3.1
 # In inches: the space above the panels, a line of keys, the margin, and a line of the caption.
 _ABOVE, _KEY, _MARGIN, _LINE = 0.6, 0.22, 0.08, 0.15
+# Which of 1 to 9 in every power of ten are labelled, where there is no room for 1, 2 and 5.
+_FEWER = ((1.0, 3.0), (1.0,), (1.0,), (1.0,))
+# How many points are between two numbers at least, and how much of its axis a label takes at most.
+_BLANK, _WIDEST_LABEL = 6.0, 0.95
 # The same numbers give the same file: ids in an SVG are hashed with a fixed salt, and no date is
 # written.
 _SETTINGS: Any = {
@@ -72,32 +77,47 @@ def draw(figure: Figure, file_format: str) -> bytes:
         Which of the two.
     """
     import matplotlib  # noqa: PLC0415
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
-    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
 
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS)
-        columns = _columns(len(figure.panels))
-        rows = math.ceil(len(figure.panels) / columns)
-        width = max(_WIDTH * columns, 2.0 * _WIDTH)
-        caption = _wrapped(figure, width)
-        below = _LINE * (caption.count("\n") + 1) + 2.0 * _MARGIN
-        series = figure.panels[0].curves if len(figure.panels[0].curves) > 1 else ()
-        above = _ABOVE + (_KEY if series else 0.0)
-        height = _HEIGHT * rows + above + below
-        canvas = Canvas(figsize=(width, height))
-        FigureCanvasAgg(canvas)
-        # Title and keys are above the panels, and the caption is below them.
-        rectangle = (0.0, below / height, 1.0, 1.0 - (below + above) / height)
-        canvas.set_layout_engine(ConstrainedLayoutEngine(rect=rectangle))
-        _panels(canvas, figure.panels, rows, columns)
-        _texts(canvas, figure.title, caption, series)
+        canvas = drawn(figure)
         buffer = io.BytesIO()
         metadata = {"Date": None} if file_format == "svg" else {"Software": None}
         canvas.savefig(buffer, format=file_format, dpi=150, metadata=metadata)
         return buffer.getvalue()
+
+
+def drawn(figure: Figure) -> Canvas:
+    """The figure as a matplotlib figure; matplotlib's settings become those of the drawing.
+
+    Parameters
+    ----------
+    figure : Figure
+        What to draw.
+    """
+    import matplotlib  # noqa: PLC0415
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
+    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
+
+    matplotlib.rcdefaults()
+    matplotlib.rcParams.update(_SETTINGS)
+    columns = _columns(len(figure.panels))
+    rows = math.ceil(len(figure.panels) / columns)
+    width = max(_WIDTH * columns, 2.0 * _WIDTH)
+    caption = _wrapped(figure, width)
+    below = _LINE * (caption.count("\n") + 1) + 2.0 * _MARGIN
+    series = figure.panels[0].curves if len(figure.panels[0].curves) > 1 else ()
+    above = _ABOVE + (_KEY if series else 0.0)
+    height = _HEIGHT * rows + above + below
+    canvas = Canvas(figsize=(width, height))
+    FigureCanvasAgg(canvas)
+    # Title and keys are above the panels, and the caption is below them.
+    rectangle = (0.0, below / height, 1.0, 1.0 - (below + above) / height)
+    canvas.set_layout_engine(ConstrainedLayoutEngine(rect=rectangle))
+    _panels(canvas, figure.panels, rows, columns)
+    _texts(canvas, figure.title, caption, series)
+    _part_labels(canvas)
+    return canvas
 
 
 def _panels(canvas: Canvas, panels: Sequence[Panel], rows: int, columns: int) -> None:
@@ -226,6 +246,48 @@ def _limit(axes: Axes, panels: Sequence[Panel]) -> None:
     values = _heights(panels)
     if highest is not None and values and min(values) < highest < max(values):
         axes.set_ylim(0.7 * min(values), highest)
+
+
+def _part_labels(canvas: Canvas) -> None:
+    """Break labels that are wider than their axis, and label fewer ticks where numbers touch."""
+    for few in range(len(_FEWER)):
+        canvas.draw_without_rendering()
+        crowded = False
+        for axes in canvas.axes:
+            label = axes.xaxis.label
+            wide = label.get_window_extent().width > _WIDEST_LABEL * axes.bbox.width
+            if wide and "\n" not in label.get_text():
+                half = len(label.get_text()) // 2 + 8
+                label.set_text(textwrap.fill(label.get_text(), half, break_on_hyphens=False))
+                crowded = True
+            if _touching(axes):
+                _fewer_ticks(axes, few)
+                crowded = True
+        if not crowded:
+            return
+
+
+def _touching(axes: Axes) -> bool:
+    """Whether two numbers below the horizontal axis are too close to be told apart."""
+    left, right = sorted(axes.get_xlim())
+    seen = [
+        tick.label1.get_window_extent()
+        for tick in axes.xaxis.get_major_ticks()
+        if tick.label1.get_visible() and left <= tick.get_loc() <= right
+        if tick.label1.get_text()
+    ]
+    seen.sort(key=lambda box: float(box.x0))
+    blank = _BLANK / 72.0 * axes.get_figure(root=True).dpi
+    return any(b.x0 - a.x1 < blank for a, b in itertools.pairwise(seen))
+
+
+def _fewer_ticks(axes: Axes, few: int) -> None:
+    from matplotlib.ticker import LogLocator, MaxNLocator  # noqa: PLC0415
+
+    if axes.get_xscale() == "log":
+        axes.xaxis.set_major_locator(LogLocator(subs=_FEWER[few]))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=len(_FEWER) + 2 - few, steps=[1, 2, 5, 10]))
 
 
 def _plain_ticks(axes: Axes) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import stat
 import sys
 
@@ -12,7 +14,7 @@ from click.testing import CliRunner
 
 from rdpkit.cli import main
 from rdpkit.verification.cli import plot as plot_command
-from rdpkit.verification.figures.catalogue import FIGURES
+from rdpkit.verification.figures.catalogue import FIGURES, FigureEntry
 
 SMALL = ["synthesis-figure3", "--records", "1000000", "--points", "2"]
 
@@ -82,6 +84,55 @@ def test_defaults_are_read_as_they_are_shown(entry, monkeypatch):
     assert {p.name: _as_tuple(given[p.name]) for p in entry.parameters} == {
         p.name: p.default for p in entry.parameters
     }
+
+
+@pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
+def test_defaults_can_be_typed_as_the_help_shows_them(entry, monkeypatch):
+    monkeypatch.setattr(plot_command, "_make", lambda entry, **values: given.update(values))
+    text = " ".join(plot(entry.id, "--help").stdout.split())
+    for parameter in entry.parameters:
+        option = f"--{parameter.name.replace('_', '-')}"
+        shown = re.search(rf"{option} .*?\[default: ([^]]*)\]", text)
+        if parameter.default is not None:
+            given = {}
+            assert plot(entry.id, option, *shown[1].split()).exit_code == 0
+            assert _as_tuple(given[parameter.name]) == parameter.default
+
+
+def test_two_numbers_may_have_a_comma_between_them():
+    done = plot(*SMALL, "--orders", "1.1,", "30", "--format", "json")
+    points = json.loads(done.stdout)["panels"][0]["curves"][0]["points"]
+    assert [point["x"] for point in points] == [1.1, 30.0]
+
+
+def test_long_work_is_announced_before_it_begins(monkeypatch):
+    def begins(*_, track, **__):
+        next(track([lambda: None] * 1000))
+        raise ValueError("began")
+
+    monkeypatch.setattr(FigureEntry, "compute", begins)
+    done = plot("dpcda-figure3", "--format", "json")
+    assert done.stderr == (
+        "1000 points of dpcda-figure3: about 5 minutes, longer where other work runs.\n"
+        "Error: began\n"
+    )
+
+
+@pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
+def test_the_help_says_how_long_the_defaults_take(entry):
+    text = " ".join(plot(entry.id, "--help").stdout.split())
+    assert f"With the defaults it has {entry.points} points and takes about " in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
+def test_every_figure_is_drawn_with_its_defaults(tmp_path, entry):
+    done = plot(entry.id, "--data", "data.csv")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / f"{entry.id}.svg").read_bytes().startswith(b"<?xml")
+    rows = list(csv.DictReader((tmp_path / "data.csv").open()))
+    assert len(rows) in (entry.points, 2 * entry.points)
+    assert all(row["published"] or row["upper"] for row in rows)
 
 
 def test_options_of_the_other_figures_reach_the_data():

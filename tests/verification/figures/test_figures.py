@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
+import itertools
 import json
 import math
 
@@ -261,3 +263,88 @@ def test_a_panel_without_positive_numbers_beside_another_one_is_drawn_without_a_
     )
     figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
     assert drawing.draw(figure, "svg").startswith(b"<?xml")
+
+
+def _drawn_with_any_numbers(entry):
+    """A figure with the axes that its defaults have, without the work."""
+
+    def easy(tasks):
+        return (
+            functools.partial(Point, x=place, published=3.0, upper=2.0, lower=1.0)
+            for place in map(_place, tasks)
+        )
+
+    return entry.compute(track=easy)
+
+
+def _place(task):
+    if "x" in task.keywords:
+        return task.keywords["x"]
+    event = task.args[0]
+    return float(getattr(event, "order_of_mixture", task.args[-1]))
+
+
+def _boxes_below(canvas):
+    """The numbers that are seen below each axis, and the labels of all axes."""
+    canvas.draw_without_rendering()
+    numbers, labels = [], []
+    for axes in canvas.axes:
+        left, right = sorted(axes.get_xlim())
+        numbers.append(
+            [
+                tick.label1.get_window_extent()
+                for tick in axes.xaxis.get_major_ticks()
+                if tick.label1.get_visible() and left <= tick.get_loc() <= right
+                if tick.label1.get_text()
+            ]
+        )
+        labels += [axes.xaxis.label.get_window_extent()] if axes.get_xlabel() else []
+    return numbers, labels
+
+
+@pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
+def test_labels_below_the_axes_do_not_collide(entry):
+    import matplotlib
+
+    with matplotlib.rc_context():
+        canvas = drawing.drawn(_drawn_with_any_numbers(entry))
+        numbers, labels = _boxes_below(canvas)
+    assert any(len(below) >= 3 for below in numbers)
+    for boxes in (*numbers, [box for below in numbers for box in below], labels):
+        for box, other in itertools.combinations(boxes, 2):
+            assert not box.overlaps(other)
+    # Neighbours are told apart by a gap of three points at least.
+    gap = 3.0 / 72.0 * canvas.dpi
+    for below in numbers:
+        below.sort(key=lambda box: box.x0)
+        assert all(b.x0 - a.x1 >= gap for a, b in itertools.pairwise(below))
+
+
+def test_crowded_numbers_and_long_labels_are_parted():
+    # As they were: 1, 2 and 5 of four powers of ten, and a label as wide as its axis.
+    points = tuple(Point(x=float(x), published=1.0, upper=1.0, lower=1.0) for x in (1e-4, 1e6))
+    panels = tuple(
+        Panel(
+            name=name,
+            title="t",
+            x_label="noise of the features and of the labels, in units of the features " + name,
+            y_label="y",
+            x_logarithmic=logarithmic,
+            y_logarithmic=False,
+            curves=(Curve(label="c", parameters={}, points=points),),
+        )
+        for name, logarithmic in (("a", True), ("b", False))
+    )
+    figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
+    import matplotlib
+
+    with matplotlib.rc_context():
+        numbers, labels = _boxes_below(drawing.drawn(figure))
+    assert not labels[0].overlaps(labels[1])
+    for below in numbers:
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(below, 2))
+
+
+@pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
+def test_a_figure_has_as_many_points_as_the_catalogue_says(entry):
+    assert len(points_of(_drawn_with_any_numbers(entry))) in (entry.points, 2 * entry.points)
