@@ -28,10 +28,11 @@ CONVERSIONS = ("mironov2017", "balle2020", "optimal")
 
 KINDS = (
     *("training", "library", "model", "synthesis", "central-limit", "shuffled"),
-    *("deployment", "local"),
+    *("deployment", "local", "theorem"),
 )
 """What a claim may be about: the training of a paper, a library's tutorial, a published model,
-synthetic data, a central limit, batches that are shuffled, a release in use, local privacy."""
+synthetic data, a central limit, batches that are shuffled, a release in use, local privacy, a
+theorem at settings that were chosen to test it."""
 
 # A larger decimal exponent is not that of a privacy budget, and makes computations slow.
 _LARGEST = 300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -97,7 +98,14 @@ def _ids(ctx: click.Context) -> list[str]:
     type=file_type,
     help="Write what was found to this file, for --baseline.",
 )
-@click.option("--notes/--no-notes", default=True, help="Print the notes below the table.")
+@click.option(
+    "--all", "every", is_flag=True, help="Show the table of all claims, however many there are."
+)
+@click.option(
+    "--notes/--no-notes",
+    default=None,
+    help="Print the notes about claims. By default they are below a table of all claims.",
+)
 @format_option
 @to_file_option
 @one_line_errors
@@ -109,7 +117,8 @@ def audit(
     explain: str | None,
     baseline: Path | None,
     new_baseline: Path | None,
-    notes: bool,
+    every: bool,
+    notes: bool | None,
     output_format: str,
     **others: Any,
 ) -> None:
@@ -145,18 +154,15 @@ def audit(
         write_baseline(new_baseline, findings, rules)
     shown = selection.findings(findings)
     if output_format == "json":
-        noisy = calibrated_unasked(shown)
-        entries: dict[str, Any] = {
-            "claims": [_entry(one, rules, noise=one.claim.id in noisy) for one in shown]
-        }
-        if comparison is not None:
-            entries["baseline"] = comparison.as_dict()
-        click.echo(as_json(entries))
+        click.echo(as_json(_entries(AuditResult(shown, rules, comparison))))
     else:
+        named = ["--register"] if register else [shlex.quote(str(file)) for file in files]
         _print(
             AuditResult(shown, rules, comparison),
             explained=explain is not None,
+            every=every or bool(selection.verdicts),
             notes=notes,
+            command=printable(" ".join(["rdpkit audit", *named])),
             baseline=baseline,
         )
     failed = any(failures(finding, rules) for finding in findings)
@@ -176,19 +182,44 @@ def _to_write(options: dict[str, Any]) -> list[tuple[Path, Callable[[AuditResult
     return found
 
 
-def _print(result: AuditResult, *, explained: bool, notes: bool, baseline: Path | None) -> None:
+def _print(
+    result: AuditResult,
+    *,
+    explained: bool,
+    every: bool,
+    notes: bool | None,
+    command: str,
+    baseline: Path | None,
+) -> None:
     # Imported here because only people, and not programs, wait for the library that draws tables.
-    from rdpkit.verification.outputs.terminal import explanation, print_findings  # noqa: PLC0415
+    from rdpkit.verification.outputs.terminal import explanation, print_news  # noqa: PLC0415
 
     if explained:
         for finding in result.findings:
             click.echo("\n".join(printable(line) for line in explanation(finding)))
         return
-    print_findings(result.findings, notes=notes)
+    print_news(result.findings, every=every, notes=notes, command=command)
     if result.comparison is not None:
         click.echo(f"\nSince {printable(str(baseline))}:")
         lines = result.comparison.lines() or ["nothing moved"]
         click.echo("\n".join(printable(line) for line in lines))
+
+
+def _entries(result: AuditResult) -> dict[str, Any]:
+    """What is found as plain values for JSON."""
+    # Imported here because only programs, and not people, read it in this form.
+    from rdpkit.verification.outputs.news import summary  # noqa: PLC0415
+
+    noisy = calibrated_unasked(result.findings)
+    entries: dict[str, Any] = {
+        "claims": [
+            _entry(one, result.fail_on, noise=one.claim.id in noisy) for one in result.findings
+        ],
+        "summary": summary(result.findings),
+    }
+    if result.comparison is not None:
+        entries["baseline"] = result.comparison.as_dict()
+    return entries
 
 
 def _entry(finding: Finding, rules: FailOn, *, noise: bool) -> dict[str, Any]:

@@ -1,32 +1,52 @@
-"""What ``rdpkit audit`` prints for people: a table of findings, and the chain behind one."""
+"""What ``rdpkit audit`` prints for people: the news, a table of findings, the chain behind one."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import REPEAT, Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.rules import Rule
+from rdpkit.verification.outputs.news import (
+    Counts,
+    by_source,
+    sentences,
+    source_of,
+    worst_first,
+)
+from rdpkit.verification.outputs.sandwich import ASCII, MEANINGS, UNICODE, Glyphs, drawing
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.outputs.view import (
     claimed,
     counted,
+    in_short,
     named_sides,
     number,
     parameters,
+    relation_in_words,
     sides,
     slack_words,
     what_to_change,
+    statement,
 )
 
-# Programs that read a pipe and set no COLUMNS get every row in one line.
-_WIDTH_IN_A_PIPE = 150
-# A terminal of this width has room for every column.
-_WIDTH_OF_ALL = 100
+# Lines of text are as long as this where nothing says how wide the output is.
+_WIDTH = 80
+# A drawing in a wider window is no easier to read.
+_WIDEST = 100
+_NARROWEST = 50
+# Up to this many claims need no summary: the table is shown with the news.
+_FEW = 20
+# Claims that are drawn, and sources that are counted, before the rest is summed up.
+_DRAWN = 3
+_SOURCES = 12
 
 _STYLE: dict[Reproduction | Soundness, str] = {
     Reproduction.EXACT: "green",
@@ -39,54 +59,232 @@ _STYLE: dict[Reproduction | Soundness, str] = {
 }
 
 
-def print_findings(findings: Sequence[Finding], *, notes: bool) -> None:
-    """Print a table, what refutes claims, the notes, and the number of verdicts of each kind."""
-    console = Console()
-    if not console.is_terminal and not _has_columns():
-        console = Console(width=_WIDTH_IN_A_PIPE)
-    console.print(_table(findings, narrow=console.width < _WIDTH_OF_ALL))
-    for finding in findings:
-        if finding.refutation:
-            console.print()
-            console.print(Text(f"{printable(finding.claim.id)} is refuted:", style="bold red"))
-            for line in finding.refutation:
-                console.print(Text(f"  {line}"))
-    if notes:
+def print_news(
+    findings: Sequence[Finding], *, every: bool, notes: bool | None, command: str
+) -> None:
+    """Print what matters, worst first: sentences, drawings, counts, and one line of summary.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        What the audit found.
+    every : bool
+        Whether to show the table of all claims however many there are.
+    notes : bool or None
+        Whether to print the notes; None for where all claims are shown.
+    command : str
+        The command line of this audit, to which a reader may add options.
+    """
+    width = max(_columns(), _NARROWEST)
+    console = _console()
+    for sentence in _wrapped(sentences(findings), width):
+        console.print(Text(sentence, style="bold"))
+    worst = worst_first(findings)
+    for finding in worst[:_DRAWN]:
+        console.print()
+        _print_block(console, finding, width, command)
+    if len(worst) > _DRAWN:
+        console.print()
+        _print_others(console, worst[_DRAWN:], width)
+    if every or len(findings) <= _FEW:
+        console.print()
+        print_table(findings)
+    elif len(by_source(findings)) > 1:
+        console.print()
+        _print_sources(console, findings, width)
+    if notes if notes is not None else every or len(findings) <= _FEW:
         _print_notes(console, findings)
     console.print()
-    for axis in ("reproduction", "soundness"):
-        console.print(Text(f"{len(findings)} claims, {axis}: {counted(findings, axis)}"))
+    for line in _summary(findings, worst, every=every, command=command):
+        for part in textwrap.wrap(line, width, subsequent_indent="  "):
+            console.print(Text(part))
 
 
-def _has_columns() -> bool:
-    """Whether the environment says how wide the output is to be."""
-    columns = os.environ.get("COLUMNS", "")
-    return columns.isascii() and columns.isdigit() and int(columns) > 0
+def print_table(findings: Sequence[Finding]) -> None:
+    """Print a row for each finding.
 
-
-def _table(findings: Sequence[Finding], *, narrow: bool) -> Table:
-    """A row for each finding; a narrow table rounds numbers further and stacks the two verdicts."""
+    On a terminal columns are aligned, and those that do not fit beside the longest id are left out.
+    Elsewhere they are separated by tabs, with every digit, one row a line.
+    """
+    if not sys.stdout.isatty():
+        print("\t".join(_COLUMNS))
+        for finding in findings:
+            print("\t".join(_cells(finding, digits=6)))
+        return
+    width = _columns()
+    rows = [_cells(finding, digits=4) for finding in findings]
+    shown = _fitting(rows, width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("claim", overflow="fold")
-    for heading in ("claimed", "published", "lower", "upper", "slack"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("verdicts",) if narrow else ("reproduction", "soundness"):
-        table.add_column(heading, no_wrap=True)
-    for finding in findings:
-        digits = 4 if narrow else 6
-        numbers = {k: number(k, side.epsilon, digits=digits) for k, side in named_sides(finding)}
-        verdicts = [
-            Text(verdict.value, style=_STYLE[verdict])
-            for verdict in (finding.reproduction, finding.soundness)
-        ]
-        table.add_row(
-            Text(printable(finding.claim.id)),
-            claimed(finding.claim),
-            *(numbers.get(kind, "") for kind in ("published", "lower", "upper")),
-            slack_words(finding),
-            *([Text("\n").join(verdicts)] if narrow else verdicts),
+    for column in shown:
+        numeric = _COLUMNS[column] in _NUMERIC
+        table.add_column(
+            _COLUMNS[column],
+            justify="right" if numeric else "left",
+            no_wrap=True,
+            overflow="ignore",
         )
-    return table
+    for finding, row in zip(findings, rows, strict=True):
+        styles = {"soundness": finding.soundness, "reproduction": finding.reproduction}
+        table.add_row(
+            *(
+                Text(row[c], style=_STYLE[styles[_COLUMNS[c]]] if _COLUMNS[c] in styles else "")
+                for c in shown
+            )
+        )
+    # An id that is longer than the window runs over; a program that reads it finds it whole.
+    longest = max((len(row[0]) for row in rows), default=0)
+    Console(width=max(width, longest + 1)).print(table)
+
+
+_COLUMNS = (
+    "claim",
+    "claimed",
+    "published",
+    "lower",
+    "upper",
+    "slack",
+    "soundness",
+    "reproduction",
+)
+_NUMERIC = ("claimed", "published", "lower", "upper", "slack")
+# Columns that a narrow window does without, in this order.
+_DISPENSABLE = ("reproduction", "published", "slack", "lower", "claimed", "upper")
+
+
+def _cells(finding: Finding, *, digits: int) -> tuple[str, ...]:
+    """A finding as a row of texts, in which there is no tab."""
+    numbers = {
+        kind: number(kind, side.epsilon, digits=digits) for kind, side in named_sides(finding)
+    }
+    return (
+        printable(finding.claim.id),
+        claimed(finding.claim),
+        *(numbers.get(kind, "") for kind in ("published", "lower", "upper")),
+        slack_words(finding),
+        finding.soundness.value,
+        finding.reproduction.value,
+    )
+
+
+def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns that fit into a window."""
+    shown = list(range(len(_COLUMNS)))
+
+    def needed() -> int:
+        longest = (max(len(_COLUMNS[c]), *(len(row[c]) for row in rows)) for c in shown)
+        return sum(longest) + 2 * (len(shown) - 1)
+
+    for name in _DISPENSABLE:
+        if not rows or needed() <= width:
+            break
+        shown.remove(_COLUMNS.index(name))
+    return shown
+
+
+def _columns() -> int:
+    """The width of the window, or what the environment says; 80 where nobody says."""
+    return shutil.get_terminal_size((_WIDTH, 24)).columns
+
+
+def _console() -> Console:
+    # Lines are broken here, and not by the console.
+    return Console(highlight=False, soft_wrap=True)
+
+
+def _glyphs() -> Glyphs:
+    """Letters that the output can show."""
+    try:
+        "".join((UNICODE.line, UNICODE.claimed, UNICODE.published, UNICODE.truth)).encode(
+            sys.stdout.encoding or "ascii"
+        )
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return UNICODE
+
+
+def _wrapped(texts: Iterable[str], width: int) -> list[str]:
+    """One paragraph of several sentences."""
+    return textwrap.wrap(" ".join(texts), width)
+
+
+def _print_block(console: Console, finding: Finding, width: int, command: str) -> None:
+    """One claim that needs attention: what it says, a drawing, what is true, where to read on."""
+    claim = finding.claim
+    verdict: Reproduction | Soundness = finding.soundness
+    if finding.soundness is Soundness.SOUND:
+        verdict = finding.reproduction
+    name = printable(claim.id)
+    console.print(Text.assemble((verdict.value.upper(), _STYLE[verdict]), f" {name}"))
+    said = f"says {statement(claim, relation=relation_in_words(claim))}"
+    for line in (said, printable(claim.source)):
+        console.print(Text(f"  {_shortened(line, width - 2)}"))
+    for line in drawing(finding, width=min(width, _WIDEST) - 2, glyphs=_glyphs()):
+        console.print(Text(f"  {line}".rstrip()))
+    lower, number_claimed = finding.lower, claim.epsilon
+    beyond = lower is not None and number_claimed is not None
+    if finding.soundness is Soundness.REFUTED and not (
+        beyond and lower is not None and lower.epsilon > float(number_claimed or 0)
+    ):
+        for line in finding.refutation[-2:]:
+            console.print(Text(f"  {_shortened(printable(line), width - 2)}"))
+    for remedy in what_to_change(finding):
+        lines = textwrap.wrap(f"true instead: {remedy}", width - 2, subsequent_indent="  ")
+        for line in lines:
+            console.print(Text(f"  {line}"))
+    console.print(Text(f"  why: {command} --explain {name}"))
+
+
+def _print_others(console: Console, findings: Sequence[Finding], width: int) -> None:
+    """The ids of claims that need attention and are not drawn."""
+    for verdict in Soundness.REFUTED, Soundness.UNPROVEN, Soundness.SOUND:
+        names = [printable(one.claim.id) for one in findings if one.soundness is verdict]
+        if names:
+            word = verdict.value if verdict is not Soundness.SOUND else Rule.DIFFERS.value
+            text = f"{'Also ' + word}: {', '.join(names)}"
+            lines = textwrap.wrap(
+                text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
+            for line in lines:
+                console.print(Text(line))
+
+
+def _print_sources(console: Console, findings: Sequence[Finding], width: int) -> None:
+    """How many claims of each source have each verdict."""
+    counted_sources = by_source(findings)
+    shown, rest = counted_sources[:_SOURCES], counted_sources[_SOURCES:]
+    rows = [(_shortened(printable(name), width - 38), counts) for name, counts in shown]
+    if rest:
+        names = {name for name, _ in rest}
+        others = [one for one in findings if source_of(one.claim) in names]
+        rows.append((f"{len(rest)} more", Counts.of(others)))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("counts", no_wrap=True)
+    for heading in ("claims", "refuted", "open", "proven", "halved"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, counts in rows:
+        numbers = (counts.refuted, counts.open + counts.missing, counts.sound, counts.halved)
+        table.add_row(Text(name), *(str(n or "") for n in (counts.claims, *numbers)))
+    Console(width=width).print(table)
+
+
+def _summary(
+    findings: Sequence[Finding], worst: Sequence[Finding], *, every: bool, command: str
+) -> list[str]:
+    """One line of counts, what the words mean, and how to see more."""
+    word = "claim" if len(findings) == 1 else "claims"
+    lines = []
+    if worst:
+        lines += [f"{name}: {meaning}." for name, meaning in MEANINGS.items()]
+    if not every and len(findings) > _FEW:
+        lines.append(f"Every claim: {command} --all; one of them: {command} --explain ID.")
+    verdicts = counted(findings, "soundness")
+    reproductions = counted(findings, "reproduction")
+    lines.append(f"{len(findings)} {word}: {verdicts} ({reproductions}).")
+    return lines
+
+
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _print_notes(console: Console, findings: Sequence[Finding]) -> None:
@@ -95,13 +293,12 @@ def _print_notes(console: Console, findings: Sequence[Finding]) -> None:
     for finding in findings:
         for note in finding.notes:
             grouped.setdefault(note, []).append(finding.claim.id)
-    console.print()
+    if grouped:
+        console.print()
     for note, identifiers in grouped.items():
         names = ", ".join(identifiers[:3])
         more = f" and {len(identifiers) - 3} more" if len(identifiers) > 3 else ""
-        # A command line that is broken in two cannot be pasted into a shell.
-        whole = note.startswith(REPEAT)
-        console.print(Text(printable(f"{names}{more}: {note}")), soft_wrap=whole)
+        console.print(Text(printable(f"{names}{more}: {note}")))
 
 
 _TITLES = {"published": "published", "upper": "upper bound", "lower": "lower bound"}
@@ -111,6 +308,10 @@ def explanation(finding: Finding) -> list[str]:
     """The whole chain behind one verdict, line by line."""
     claim = finding.claim
     lines = [
+        *textwrap.wrap(" ".join(in_short(finding)), _WIDTH),
+        "",
+        *(f"  {line}".rstrip() for line in drawing(finding, width=_WIDTH - 2, glyphs=_glyphs())),
+        "",
         f"claim         {claim.id}",
         f"source        {claim.source}",
         f"claimed       {claim.quantity} {claimed(claim)}"
@@ -141,4 +342,4 @@ def explanation(finding: Finding) -> list[str]:
     return lines
 
 
-__all__ = ["explanation", "print_findings"]
+__all__ = ["explanation", "print_news", "print_table"]

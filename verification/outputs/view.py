@@ -6,10 +6,10 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 
-from rdpkit import BOUNDS
+from rdpkit import BOUNDS, Adjacency
 from rdpkit.accountants.loss_distributions import SOURCES
 from rdpkit.formats.text import printable, rounded_down, rounded_up
-from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Side
+from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Side, Soundness
 from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies, statable
 from rdpkit.verification.auditing.rules import Rule, slack
 from rdpkit.verification.claims.claim import Claim
@@ -21,6 +21,8 @@ THEOREMS = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SO
 """Titles and sources of theorems, by the ids that findings name."""
 
 _LONGEST = 14
+# A claim that is larger than the truth by less than this factor was rounded.
+_WORTH_SAYING = 1.05
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +110,27 @@ def claimed(claim: Claim) -> str:
     return text if len(text) <= _LONGEST else f"{claim.epsilon:.6e}"
 
 
-def statement(claim: Claim) -> str:
-    """The whole claim: epsilon, delta, order and adjacency."""
+_RELATIONS = {
+    Adjacency.ADD_OR_REMOVE_ONE: "for one record more or less",
+    Adjacency.REPLACE_ONE: "for one record replaced by another",
+    Adjacency.ZERO_OUT: "for one record replaced by nothing",
+}
+
+
+def relation_in_words(claim: Claim) -> str:
+    """How the two data sets differ that the claim is about, for who knows none of the terms."""
+    return _RELATIONS[claim.adjacency]
+
+
+def statement(claim: Claim, *, relation: str | None = None) -> str:
+    """The whole claim: epsilon, delta, order and adjacency, or ``relation`` in its place."""
     delta = "" if claim.delta is None else f" at delta {claim.delta:g}"
     order = "" if claim.order is None else f" at order {claim.order:g}"
     if claim.quantity == "mu":
         delta = delta.replace(" at delta ", " for delta >= ")
     rate = "" if claim.fpr is None else f" at fpr {claim.fpr:g}"
-    return f"{claim.quantity} {claimed(claim)}{delta}{order}{rate} ({claim.adjacency.value})"
+    about = f"{claim.quantity} {claimed(claim)}{delta}{order}{rate}"
+    return f"{about} ({claim.adjacency.value})" if relation is None else f"{about}, {relation}"
 
 
 def parameters(claim: Claim) -> list[tuple[str, str]]:
@@ -180,6 +195,47 @@ def _beyond(side: Side, claim: Claim) -> bool:
 
 def _last(finding: Finding) -> str:
     return finding.refutation[-1] if finding.refutation else "see its notes"
+
+
+def in_short(finding: Finding) -> list[str]:
+    """What was found, in sentences for who has never heard of any of the terms.
+
+    Parameters
+    ----------
+    finding : Finding
+        What the audit found.
+
+    Returns
+    -------
+    list of str
+        What the claim says, whether that is true, and what is true.
+    """
+    claim = finding.claim
+    if claim.epsilon is None:
+        said = f"No {claim.quantity} is printed."
+    else:
+        said = f"The claim: at most {statement(claim, relation=relation_in_words(claim))}."
+    return [said, *_verdict_in_words(finding)]
+
+
+def _verdict_in_words(finding: Finding) -> list[str]:
+    claim = finding.claim
+    best = statable(finding)
+    truth = [] if best is None else [f"What is proven: at most {claim.quantity} {best}."]
+    match finding.soundness:
+        case Soundness.REFUTED:
+            if finding.lower is None or not _beyond(finding.lower, claim):
+                return [f"It is false: {_last(finding)}.", *truth]
+            low = number("lower", finding.lower.epsilon, digits=4)
+            return [f"It is false: two data sets that differ so leak at least {low}.", *truth]
+        case Soundness.SOUND:
+            if slack(finding) < _WORTH_SAYING:
+                return ["It is true."]
+            return ["It is true.", f"It could be said better: at most {claim.quantity} {best}."]
+        case Soundness.UNPROVEN if finding.upper is None:
+            return [f"It cannot be recomputed: {_missing(finding)}."]
+        case Soundness.UNPROVEN:
+            return ["It is open: nothing proves it, and nothing refutes it.", *truth]
 
 
 def advice(finding: Finding, *, noise: bool = True) -> str:
@@ -255,9 +311,11 @@ __all__ = [
     "claimed",
     "counted",
     "headline",
+    "in_short",
     "named_sides",
     "number",
     "parameters",
+    "relation_in_words",
     "report",
     "report_of_code",
     "sandwich",

@@ -55,11 +55,12 @@ def test_a_claim_that_reproduces_and_is_sound(audit):
     done = audit(claim())
     assert done.exit_code == 0
     assert done.stderr == ""
-    row = next(line for line in done.stdout.splitlines() if line.startswith("a "))
-    assert row.split()[1] == "0.80"
-    assert row.split()[-2:] == ["exact", "sound"]
-    assert "1 claims, reproduction: 1 exact" in done.stdout
-    assert "1 claims, soundness: 1 sound" in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0] == "The claim is proven."
+    row = next(line for line in lines if line.startswith("a\t")).split("\t")
+    assert row[1] == "0.80"
+    assert row[-2:] == ["sound", "exact"]
+    assert lines[-1] == "1 claim: 1 sound (1 exact)."
 
 
 def test_json_has_one_entry_a_claim_in_the_order_of_the_file(audit):
@@ -68,7 +69,12 @@ def test_json_has_one_entry_a_claim_in_the_order_of_the_file(audit):
 
     done = audit(claim() + claim("inf", identifier="b") + MISSING, "--format", "json")
     data = json.loads(done.stdout, parse_constant=refuse)
-    assert data.keys() == {"claims"}
+    assert data.keys() == {"claims", "summary"}
+    assert data["summary"]["claims"] == 3
+    assert data["summary"]["sentences"] == [
+        "Of 3 claims none is refuted, 1 differs from its own formula, 1 cannot be recomputed from "
+        "what is given, and 2 are proven."
+    ]
     assert [entry["id"] for entry in data["claims"]] == ["a", "b", "m"]
     assert [entry["claimed_epsilon"] for entry in data["claims"]] == [0.8, "inf", None]
     assert data["claims"][2]["reproduction"] == "underspecified"
@@ -95,6 +101,15 @@ def test_json_has_one_entry_a_claim_in_the_order_of_the_file(audit):
 )
 def test_exit_status(audit, content, options, status):
     assert audit(content, *options).exit_code == status
+
+
+def test_many_claims_are_summed_up_unless_all_are_asked_for(audit):
+    content = "".join(claim(identifier=f"claim-{i}", note="said") for i in range(30))
+    short, whole = audit(content).stdout, audit(content, "--all").stdout
+    assert "claim-7" not in short
+    assert "said" not in short
+    assert "said" in audit(content, "--notes").stdout
+    assert sum(line.startswith("claim-") for line in whole.splitlines()) >= 30
 
 
 def test_notes_are_printed_once_with_the_claims_they_are_about(audit):
@@ -178,7 +193,7 @@ def test_a_name_cannot_steer_the_terminal(audit):
 
 
 def test_a_long_number_does_not_cut_the_verdict(audit):
-    assert "differs" in audit(claim("1" + "0" * 300), "--no-notes").stdout.splitlines()[1]
+    assert "differs" in audit(claim("1" + "0" * 300), "--no-notes").stdout
 
 
 WORK = '[work]\ntitle = "A paper"\nyear = 2016\nkind = "training"\n'

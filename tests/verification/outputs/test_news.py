@@ -1,0 +1,95 @@
+"""The sentences with which an audit begins: each is true of exactly what was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rdpkit.verification.auditing.findings import Reproduction
+from rdpkit.verification.claims.claim import Work
+from rdpkit.verification.outputs.news import (
+    Counts,
+    by_source,
+    could_be_halved,
+    sentences,
+    worst_first,
+)
+from tests.verification.finding_examples import (
+    finding,
+    one_of_each,
+    refuted,
+    underspecified,
+    unproven,
+)
+
+
+def theorem(found, *, bound="theorem1"):
+    return replace(found, claim=replace(found.claim, kind="theorem", bound=bound))
+
+
+def of_work(found, title):
+    work = Work(title=title, authors="A", year=2020, kind="training", url="u", read="all of it")
+    return replace(found, claim=replace(found.claim, work=work))
+
+
+def test_counts_hold_every_claim_once():
+    counts = Counts.of([*one_of_each(), finding(slack=2.0)])
+    assert counts == Counts(claims=5, refuted=1, sound=2, missing=1, open=1, differs=1, halved=1)
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        ([finding()], "The claim is proven."),
+        ([finding(slack=2.5)], "The claim is proven, and could be halved."),
+        ([refuted()], "The claim is refuted."),
+        ([unproven()], "The claim can be neither proven nor refuted."),
+        ([underspecified()], "The claim cannot be recomputed from what is given."),
+        ([finding("a"), finding("b")], "Of 2 claims none is refuted, and 2 are proven."),
+        (
+            one_of_each(),
+            "Of 4 claims 1 is refuted, 1 differs from its own formula, 1 can be neither proven "
+            "nor refuted, 1 cannot be recomputed from what is given, and 1 is proven.",
+        ),
+        ([], "There are no claims."),
+    ],
+)
+def test_sentences_about_claims(findings, expected):
+    assert sentences(findings) == [expected]
+
+
+def test_a_false_theorem_comes_first_with_the_settings_at_which_it_fails():
+    found = [theorem(refuted()), theorem(finding()), theorem(finding(), bound="corrected")]
+    said = sentences([of_work(one, "one paper") for one in [*found, finding(), finding("b")]])
+    assert said[0] == (
+        "1 theorem of 1 paper is false as printed: 1 of the 2 settings at which it was tested "
+        "leaks more than it says."
+    )
+    assert said[1] == "Of 2 budgets none is refuted, and 2 are proven."
+
+
+def test_theorems_that_hold_are_not_said_to_be_false():
+    assert sentences([theorem(finding())]) == [
+        "1 theorem of 1 paper was tested, and none is refuted."
+    ]
+
+
+def test_only_what_is_proven_could_be_halved():
+    assert could_be_halved(finding(slack=2.0))
+    assert not could_be_halved(finding(slack=1.99))
+    assert not could_be_halved(unproven(slack=2.0))
+
+
+def test_the_worst_come_first_and_claims_that_are_fine_not_at_all():
+    differs = finding("d", reproduction=Reproduction.DIFFERS)
+    found = worst_first([finding(), differs, unproven(), refuted("far", slack=0.1), refuted()])
+    assert [one.claim.id for one in found] == ["far", "r", "u", "d"]
+
+
+def test_sources_are_works_or_files_and_the_worst_comes_first():
+    found = by_source([finding(), of_work(refuted(), "A work")])
+    assert [(name, counts.refuted) for name, counts in found] == [
+        ("A work", 1),
+        ("a b.claims.toml", 0),
+    ]

@@ -1,0 +1,88 @@
+"""What ``rdpkit audit`` prints: the worst first, nothing folded, nothing too wide."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rdpkit.verification.outputs import terminal
+from tests.verification.finding_examples import finding, hostile, one_of_each, refuted
+
+MANY = [refuted("first-of-the-false"), *(finding(f"claim-number-{i}") for i in range(40))]
+LONG = "a-claim-with-" + "-".join(["a", "very", "long"] * 12)
+
+
+@pytest.fixture
+def printed(monkeypatch, capsys):
+    """What is printed at a width, and whether on a terminal."""
+
+    def run(findings, *, width=80, terminal_is_there=False, **settings):
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr("sys.stdout.isatty", lambda: terminal_is_there)
+        given = {"every": False, "notes": None, "command": "rdpkit audit", **settings}
+        terminal.print_news(findings, **given)
+        return re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+
+    return run
+
+
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_the_news_are_short_narrow_and_begin_with_what_is_false(printed, width):
+    lines = printed(MANY, width=width)
+    assert max(map(len, lines)) <= width
+    assert len(lines) <= 45
+    assert any("first-of-the-false" in line for line in lines[:15])
+    assert "claim-number-7" not in "\n".join(lines)
+    assert lines[-1] == "41 claims: 40 sound, 1 refuted (40 exact, 1 differs)."
+
+
+def test_a_false_claim_is_drawn_with_what_is_true_and_where_to_read_on(printed):
+    text = "\n".join(printed(MANY))
+    assert "attained 0.99" in text
+    assert "change: " in text
+    assert "why: rdpkit audit --explain first-of-the-false" in text
+
+
+def test_claims_that_are_not_drawn_are_named(printed):
+    lines = printed([refuted(f"r{i}") for i in range(30)])
+    assert any(line.startswith("Also refuted: r3, r4") for line in lines)
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_few_claims_are_all_in_the_table(printed, every):
+    lines = printed(one_of_each(), every=every)
+    assert {line.split("\t")[0] for line in lines if "\t" in line} == {"claim", "a", "r", "u", "m"}
+    assert lines[-1].startswith("4 claims: ")
+
+
+def test_a_pipe_gets_one_row_a_claim_with_tabs_and_whole_ids(printed):
+    lines = printed([*MANY, finding(LONG)], width=40, every=True)
+    row = next(line for line in lines if line.startswith(f"{LONG}\t"))
+    assert row.split("\t") == [LONG, "1.10", "1.099", "0.99", "1", "1.1", "sound", "exact"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_ids_never_fold_on_a_terminal(printed, width):
+    lines = printed([*MANY, finding(LONG)], width=width, every=True, terminal_is_there=True)
+    assert any(line.startswith(LONG) for line in lines)
+    assert any(line.startswith("claim-number-7 ") and "sound" in line for line in lines) or (
+        width < 130
+    )
+
+
+def test_one_claim_is_not_several(printed):
+    assert printed([finding()])[-1] == "1 claim: 1 sound (1 exact)."
+
+
+def test_nothing_that_a_file_says_steers_the_terminal(printed):
+    text = "\n".join(printed(hostile(), every=True, notes=True))
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text)
+
+
+def test_a_terminal_without_drawing_letters_gets_ascii(monkeypatch):
+    class Output:
+        encoding = "ascii"
+
+    monkeypatch.setattr("sys.stdout", Output())
+    assert terminal._glyphs() is terminal.ASCII

@@ -1,0 +1,237 @@
+"""What matters most in an audit, in sentences: what is false, what is open, what could be better.
+
+The terminal, the report and the documentation begin with these sentences.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.rules import slack
+from rdpkit.verification.claims.claim import Claim
+
+HALVED = 2.0
+"""A claim with this slack or more could be said with half its number or less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of some claims have each verdict.
+
+    Parameters
+    ----------
+    claims, refuted, sound : int
+        All claims, the false ones, and those that are proven.
+    missing : int
+        Claims that cannot be recomputed, because something is not given.
+    open : int
+        Claims that can be computed, and are neither proven nor refuted.
+    differs : int
+        Claims whose own formula gives another number.
+    halved : int
+        Proven claims that could be said with half the number or less.
+    """
+
+    claims: int
+    refuted: int
+    sound: int
+    missing: int
+    open: int
+    differs: int
+    halved: int
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding]) -> Counts:
+        """The counts of findings."""
+        findings = list(findings)
+        unproven = [one for one in findings if one.soundness is Soundness.UNPROVEN]
+        missing = sum(1 for one in unproven if one.upper is None)
+        return cls(
+            claims=len(findings),
+            refuted=sum(1 for one in findings if one.soundness is Soundness.REFUTED),
+            sound=sum(1 for one in findings if one.soundness is Soundness.SOUND),
+            missing=missing,
+            open=len(unproven) - missing,
+            differs=sum(1 for one in findings if one.reproduction is Reproduction.DIFFERS),
+            halved=sum(1 for one in findings if could_be_halved(one)),
+        )
+
+
+def could_be_halved(finding: Finding) -> bool:
+    """Whether a claim is proven and at least twice its best upper bound."""
+    return finding.soundness is Soundness.SOUND and slack(finding) >= HALVED
+
+
+def source_of(claim: Claim) -> str:
+    """The work that a claim is from, or the name of its file."""
+    if getattr(claim, "work", None) is not None:
+        return claim.work.title
+    return Path(claim.origin).name or "claims"
+
+
+def by_source(findings: Iterable[Finding]) -> list[tuple[str, Counts]]:
+    """The counts of each work or file, the worst first."""
+    groups: dict[str, list[Finding]] = {}
+    for one in findings:
+        groups.setdefault(source_of(one.claim), []).append(one)
+    counted = [(name, Counts.of(group)) for name, group in groups.items()]
+    return sorted(counted, key=lambda entry: (-entry[1].refuted, -entry[1].open))
+
+
+def about_a_theorem(claim: Claim) -> bool:
+    """Whether a claim tests a theorem at settings that were chosen for it."""
+    return claim.kind == "theorem"
+
+
+def sentences(findings: Sequence[Finding]) -> list[str]:
+    """The news of an audit: theorems that are false, then the other claims.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        What the audit found.
+
+    Returns
+    -------
+    list of str
+        One sentence or more, each of which is true of exactly these findings.
+    """
+    theorems = [one for one in findings if about_a_theorem(one.claim)]
+    others = [one for one in findings if not about_a_theorem(one.claim)]
+    found = []
+    if theorems:
+        sources = len({source_of(one.claim) for one in findings})
+        found.append(_about_theorems(theorems, sources))
+    if others or not theorems:
+        found += _about_claims(Counts.of(others), "budget" if theorems else "claim")
+    return found
+
+
+def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
+    """Which theorems are false, and at how many of their settings."""
+    tested: dict[str, list[Finding]] = {}
+    for one in findings:
+        tested.setdefault(one.claim.bound or one.claim.source, []).append(one)
+    false = {
+        name: group
+        for name, group in tested.items()
+        if any(one.soundness is Soundness.REFUTED for one in group)
+    }
+    works = f"of {sources} papers" if sources > 1 else "of 1 paper"
+    if not false:
+        number = _counted(len(tested), "theorem")
+        return f"{number} {works} {_were(len(tested))} tested, and none is refuted."
+    refuted = sum(Counts.of(group).refuted for group in false.values())
+    settings = sum(len(group) for group in false.values())
+    return (
+        f"{_counted(len(false), 'theorem')} {works} {_is(len(false))} false as printed: "
+        f"{refuted} of the {settings} settings at which {'it' if len(false) == 1 else 'they'} "
+        f"{_were(len(false))} tested {'leaks' if refuted == 1 else 'leak'} more than "
+        f"{'it says' if len(false) == 1 else 'they say'}."
+    )
+
+
+def _about_claims(counts: Counts, noun: str) -> list[str]:
+    """How many claims are refuted, cannot be recomputed, are open, or could be better."""
+    if counts.claims == 0:
+        return ["There are no claims."]
+    if counts.claims == 1:
+        return [_about_one(counts, noun)]
+    parts = [f"{counts.refuted or 'none'} {_is(counts.refuted or 1)} refuted"]
+    if counts.differs:
+        parts.append(f"{_differ(counts.differs)} own formula")
+    if counts.open:
+        parts.append(f"{counts.open} can be neither proven nor refuted")
+    if counts.missing:
+        parts.append(f"{counts.missing} cannot be recomputed from what is given")
+    parts.append(f"{counts.sound} {_is(counts.sound)} proven")
+    if counts.halved:
+        parts[-1] += f", of which {counts.halved} could be halved"
+    return [f"Of {counts.claims} {noun}s {_joined(parts)}."]
+
+
+def _about_one(counts: Counts, noun: str) -> str:
+    if counts.refuted:
+        return f"The {noun} is refuted."
+    if counts.missing:
+        return f"The {noun} cannot be recomputed from what is given."
+    if counts.open:
+        return f"The {noun} can be neither proven nor refuted."
+    return f"The {noun} is proven" + (", and could be halved." if counts.halved else ".")
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _differ(count: int) -> str:
+    return "1 differs from its" if count == 1 else f"{count} differ from their"
+
+
+def summary(findings: Sequence[Finding]) -> dict[str, Any]:
+    """The news as plain values for JSON: the sentences, and the counts of all and of each source.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        What the audit found.
+    """
+    return {
+        "sentences": sentences(findings),
+        **dataclasses.asdict(Counts.of(findings)),
+        "sources": [
+            {"source": name, **dataclasses.asdict(counts)} for name, counts in by_source(findings)
+        ],
+    }
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Refuted claims, then open ones, then those that differ, by how far they are from the truth.
+
+    Returns
+    -------
+    list of Finding
+        Only those to which somebody has to attend: neither sound and reproduced claims, nor those
+        that cannot be recomputed.
+    """
+
+    def rank(finding: Finding) -> int | None:
+        if finding.soundness is Soundness.REFUTED:
+            return 0
+        if finding.soundness is Soundness.UNPROVEN and finding.upper is not None:
+            return 1
+        return 2 if finding.reproduction is Reproduction.DIFFERS else None
+
+    ranked = [(order, one) for one in findings if (order := rank(one)) is not None]
+    ranked.sort(key=lambda entry: (entry[0], slack(entry[1])))
+    return [one for _, one in ranked]
+
+
+__all__ = [
+    "HALVED",
+    "Counts",
+    "about_a_theorem",
+    "by_source",
+    "could_be_halved",
+    "sentences",
+    "source_of",
+    "summary",
+    "worst_first",
+]
