@@ -20,7 +20,7 @@ HALVED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class VerdictCounts:
     """How many of some claims have each verdict.
 
     Parameters
@@ -46,7 +46,7 @@ class Counts:
     halved: int
 
     @classmethod
-    def of(cls, findings: Iterable[Finding]) -> Counts:
+    def of(cls, findings: Iterable[Finding]) -> VerdictCounts:
         """The counts of findings."""
         findings = list(findings)
         unproven = [one for one in findings if one.soundness is Soundness.UNPROVEN]
@@ -69,17 +69,17 @@ def could_be_halved(finding: Finding) -> bool:
 
 def source_of(claim: Claim) -> str:
     """The work that a claim is from, or the name of its file."""
-    if getattr(claim, "work", None) is not None:
+    if claim.work is not None:
         return claim.work.title
     return Path(claim.origin).name or "claims"
 
 
-def by_source(findings: Iterable[Finding]) -> list[tuple[str, Counts]]:
+def by_source(findings: Iterable[Finding]) -> list[tuple[str, VerdictCounts]]:
     """The counts of each work or file, the worst first."""
     groups: dict[str, list[Finding]] = {}
     for one in findings:
         groups.setdefault(source_of(one.claim), []).append(one)
-    counted = [(name, Counts.of(group)) for name, group in groups.items()]
+    counted = [(name, VerdictCounts.of(group)) for name, group in groups.items()]
     return sorted(counted, key=lambda entry: (-entry[1].refuted, -entry[1].open))
 
 
@@ -108,7 +108,7 @@ def sentences(findings: Sequence[Finding]) -> list[str]:
         sources = len({source_of(one.claim) for one in findings})
         found.append(_about_theorems(theorems, sources))
     if others or not theorems:
-        found += _about_claims(Counts.of(others), "budget" if theorems else "claim")
+        found += _about_claims(VerdictCounts.of(others), "budget" if theorems else "claim")
     return found
 
 
@@ -126,7 +126,7 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
     if not false:
         number = _counted(len(tested), "theorem")
         return f"{number} {works} {_were(len(tested))} tested, and none is refuted."
-    refuted = sum(Counts.of(group).refuted for group in false.values())
+    refuted = sum(VerdictCounts.of(group).refuted for group in false.values())
     settings = sum(len(group) for group in false.values())
     return (
         f"{_counted(len(false), 'theorem')} {works} {_is(len(false))} false as printed: "
@@ -136,7 +136,7 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
     )
 
 
-def _about_claims(counts: Counts, noun: str) -> list[str]:
+def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
     """How many claims are refuted, cannot be recomputed, are open, or could be better."""
     if counts.claims == 0:
         return ["There are no claims."]
@@ -155,7 +155,7 @@ def _about_claims(counts: Counts, noun: str) -> list[str]:
     return [f"Of {counts.claims} {noun}s {_joined(parts)}."]
 
 
-def _about_one(counts: Counts, noun: str) -> str:
+def _about_one(counts: VerdictCounts, noun: str) -> str:
     if counts.refuted:
         return f"The {noun} is refuted."
     if counts.missing:
@@ -195,7 +195,7 @@ def summary(findings: Sequence[Finding]) -> dict[str, Any]:
     """
     return {
         "sentences": sentences(findings),
-        **dataclasses.asdict(Counts.of(findings)),
+        **dataclasses.asdict(VerdictCounts.of(findings)),
         "sources": [
             {"source": name, **dataclasses.asdict(counts)} for name, counts in by_source(findings)
         ],
@@ -226,7 +226,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 __all__ = [
     "HALVED",
-    "Counts",
+    "VerdictCounts",
     "about_a_theorem",
     "by_source",
     "could_be_halved",

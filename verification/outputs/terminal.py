@@ -15,7 +15,7 @@ from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.rules import Rule
 from rdpkit.verification.outputs.news import (
-    Counts,
+    VerdictCounts,
     by_source,
     sentences,
     source_of,
@@ -48,7 +48,7 @@ _FEW = 20
 _DRAWN = 3
 _SOURCES = 12
 
-_STYLE: dict[Reproduction | Soundness, str] = {
+_STYLE: dict[str, str] = {
     Reproduction.EXACT: "green",
     Reproduction.DIFFERS: "red",
     Reproduction.UNDERSPECIFIED: "yellow",
@@ -111,29 +111,27 @@ def print_table(findings: Sequence[Finding]) -> None:
         for finding in findings:
             print("\t".join(_cells(finding, digits=6)))
         return
-    width = _columns()
     rows = [_cells(finding, digits=4) for finding in findings]
-    shown = _fitting(rows, width)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in shown:
-        numeric = _COLUMNS[column] in _NUMERIC
-        table.add_column(
-            _COLUMNS[column],
-            justify="right" if numeric else "left",
-            no_wrap=True,
-            overflow="ignore",
-        )
+    widths = [max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)]
+    # A longer id runs into the columns beside it, and moves those of its own row only.
+    widths[0] = min(widths[0], _LONGEST_ID)
+    shown = _fitting(widths, _columns())
+    console = _console()
+    console.print(Text(_aligned(_COLUMNS, widths, shown), style="bold"))
     for finding, row in zip(findings, rows, strict=True):
-        styles = {"soundness": finding.soundness, "reproduction": finding.reproduction}
-        table.add_row(
-            *(
-                Text(row[c], style=_STYLE[styles[_COLUMNS[c]]] if _COLUMNS[c] in styles else "")
-                for c in shown
-            )
-        )
-    # An id that is longer than the window runs over; a program that reads it finds it whole.
-    longest = max((len(row[0]) for row in rows), default=0)
-    Console(width=max(width, longest + 1)).print(table)
+        line = Text(_aligned(row, widths, shown))
+        for verdict in (finding.soundness, finding.reproduction):
+            line.highlight_words([verdict.value], _STYLE[verdict])
+        console.print(line)
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int], shown: Sequence[int]) -> str:
+    """One line of the table: texts begin where their column does, and numbers end there."""
+    cells = [
+        row[c].rjust(widths[c]) if _COLUMNS[c] in _NUMERIC else row[c].ljust(widths[c])
+        for c in shown
+    ]
+    return "  ".join(cells).rstrip()
 
 
 _COLUMNS = (
@@ -147,6 +145,7 @@ _COLUMNS = (
     "reproduction",
 )
 _NUMERIC = ("claimed", "published", "lower", "upper", "slack")
+_LONGEST_ID = 44
 # Columns that a narrow window does without, in this order.
 _DISPENSABLE = ("reproduction", "published", "slack", "lower", "claimed", "upper")
 
@@ -166,16 +165,11 @@ def _cells(finding: Finding, *, digits: int) -> tuple[str, ...]:
     )
 
 
-def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+def _fitting(widths: Sequence[int], room: int) -> list[int]:
     """The columns that fit into a window."""
     shown = list(range(len(_COLUMNS)))
-
-    def needed() -> int:
-        longest = (max(len(_COLUMNS[c]), *(len(row[c]) for row in rows)) for c in shown)
-        return sum(longest) + 2 * (len(shown) - 1)
-
     for name in _DISPENSABLE:
-        if not rows or needed() <= width:
+        if sum(widths[c] for c in shown) + 2 * (len(shown) - 1) <= room:
             break
         shown.remove(_COLUMNS.index(name))
     return shown
@@ -256,7 +250,7 @@ def _print_sources(console: Console, findings: Sequence[Finding], width: int) ->
     if rest:
         names = {name for name, _ in rest}
         others = [one for one in findings if source_of(one.claim) in names]
-        rows.append((f"{len(rest)} more", Counts.of(others)))
+        rows.append((f"{len(rest)} more", VerdictCounts.of(others)))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("counts", no_wrap=True)
     for heading in ("claims", "refuted", "open", "proven", "halved"):

@@ -72,8 +72,8 @@ def test_json_has_one_entry_a_claim_in_the_order_of_the_file(audit):
     assert data.keys() == {"claims", "summary"}
     assert data["summary"]["claims"] == 3
     assert data["summary"]["sentences"] == [
-        "Of 3 claims none is refuted, 1 differs from its own formula, 1 cannot be recomputed from "
-        "what is given, and 2 are proven."
+        "Of 3 claims none is refuted, 1 differs from its own formula, 1 cannot be recomputed "
+        "from what is given, and 2 are proven, of which 1 could be halved."
     ]
     assert [entry["id"] for entry in data["claims"]] == ["a", "b", "m"]
     assert [entry["claimed_epsilon"] for entry in data["claims"]] == [0.8, "inf", None]

@@ -9,7 +9,7 @@ import pytest
 from rdpkit.verification.auditing.findings import Reproduction
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.outputs.news import (
-    Counts,
+    VerdictCounts,
     by_source,
     could_be_halved,
     sentences,
@@ -34,8 +34,10 @@ def of_work(found, title):
 
 
 def test_counts_hold_every_claim_once():
-    counts = Counts.of([*one_of_each(), finding(slack=2.0)])
-    assert counts == Counts(claims=5, refuted=1, sound=2, missing=1, open=1, differs=1, halved=1)
+    counts = VerdictCounts.of([*one_of_each(), finding(slack=2.0)])
+    assert counts == VerdictCounts(
+        claims=5, refuted=1, sound=2, missing=1, open=1, differs=1, halved=1
+    )
 
 
 @pytest.mark.parametrize(

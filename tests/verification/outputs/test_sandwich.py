@@ -27,7 +27,7 @@ def test_each_number_has_its_name_on_its_side_of_the_axis():
     above, axis, below = drawn(refuted())
     assert "claimed 0.5" in above
     assert "attained 0.99" in above
-    assert "published 1.1" in below
+    assert "published 1.099" in below
     assert "proven 1" in below
     assert axis.index(UNICODE.claimed) < axis.index(UNICODE.truth)
 

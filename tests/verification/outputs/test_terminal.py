@@ -34,7 +34,8 @@ def test_the_news_are_short_narrow_and_begin_with_what_is_false(printed, width):
     assert len(lines) <= 45
     assert any("first-of-the-false" in line for line in lines[:15])
     assert "claim-number-7" not in "\n".join(lines)
-    assert lines[-1] == "41 claims: 40 sound, 1 refuted (40 exact, 1 differs)."
+    last = " ".join(" ".join(lines[-2:]).split())
+    assert last.endswith("41 claims: 40 sound, 1 refuted (40 exact, 1 differs).")
 
 
 def test_a_false_claim_is_drawn_with_what_is_true_and_where_to_read_on(printed):
@@ -59,16 +60,25 @@ def test_few_claims_are_all_in_the_table(printed, every):
 def test_a_pipe_gets_one_row_a_claim_with_tabs_and_whole_ids(printed):
     lines = printed([*MANY, finding(LONG)], width=40, every=True)
     row = next(line for line in lines if line.startswith(f"{LONG}\t"))
-    assert row.split("\t") == [LONG, "1.10", "1.099", "0.99", "1", "1.1", "sound", "exact"]
+    assert row.split("\t") == [
+        LONG,
+        "1.10",
+        "1.09900",
+        "0.990000",
+        "1.00000",
+        "1.1",
+        "sound",
+        "exact",
+    ]
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_ids_never_fold_on_a_terminal(printed, width):
     lines = printed([*MANY, finding(LONG)], width=width, every=True, terminal_is_there=True)
     assert any(line.startswith(LONG) for line in lines)
-    assert any(line.startswith("claim-number-7 ") and "sound" in line for line in lines) or (
-        width < 130
-    )
+    row = next(line for line in lines if line.startswith("claim-number-7 "))
+    assert "sound" in row
+    assert len(row) <= max(width, 60)
 
 
 def test_one_claim_is_not_several(printed):
