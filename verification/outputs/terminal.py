@@ -8,11 +8,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.auditing.rules import Rule
 from rdpkit.verification.outputs.news import (
     VerdictCounts,
@@ -22,7 +22,6 @@ from rdpkit.verification.outputs.news import (
     worst_first,
 )
 from rdpkit.verification.outputs.sandwich import ASCII, MEANINGS, UNICODE, Glyphs, drawing
-from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.outputs.view import (
     claimed,
     counted,
@@ -30,11 +29,12 @@ from rdpkit.verification.outputs.view import (
     named_sides,
     number,
     parameters,
+    refuted_by_bound,
     relation_in_words,
     sides,
     slack_words,
-    what_to_change,
     statement,
+    what_to_change,
 )
 
 # Lines of text are as long as this where nothing says how wide the output is.
@@ -214,16 +214,13 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
         console.print(Text(f"  {_shortened(line, width - 2)}"))
     for line in drawing(finding, width=min(width, _WIDEST) - 2, glyphs=_glyphs()):
         console.print(Text(f"  {line}".rstrip()))
-    lower, number_claimed = finding.lower, claim.epsilon
-    beyond = lower is not None and number_claimed is not None
-    if finding.soundness is Soundness.REFUTED and not (
-        beyond and lower is not None and lower.epsilon > float(number_claimed or 0)
-    ):
-        for line in finding.refutation[-2:]:
-            console.print(Text(f"  {_shortened(printable(line), width - 2)}"))
-    for remedy in what_to_change(finding):
-        lines = textwrap.wrap(f"true instead: {remedy}", width - 2, subsequent_indent="  ")
-        for line in lines:
+    if finding.soundness is Soundness.REFUTED and not refuted_by_bound(finding):
+        for line in finding.refutation:
+            for part in textwrap.wrap(printable(line), width - 2, subsequent_indent="  "):
+                console.print(Text(f"  {part}"))
+    for place, remedy in enumerate(what_to_change(finding)):
+        begin = "true instead: " if place == 0 else "  "
+        for line in textwrap.wrap(begin + remedy, width - 2, subsequent_indent="    "):
             console.print(Text(f"  {line}"))
     console.print(Text(f"  why: {command} --explain {name}"))
 
@@ -246,19 +243,28 @@ def _print_sources(console: Console, findings: Sequence[Finding], width: int) ->
     """How many claims of each source have each verdict."""
     counted_sources = by_source(findings)
     shown, rest = counted_sources[:_SOURCES], counted_sources[_SOURCES:]
-    rows = [(_shortened(printable(name), width - 38), counts) for name, counts in shown]
+    rows = [(printable(name), counts) for name, counts in shown]
     if rest:
         names = {name for name, _ in rest}
         others = [one for one in findings if source_of(one.claim) in names]
         rows.append((f"{len(rest)} more", VerdictCounts.of(others)))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("counts", no_wrap=True)
-    for heading in ("claims", "refuted", "open", "proven", "halved"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = ("claims", "refuted", "open", "proven", "halved")
+    room = width - sum(len(heading) + 2 for heading in headings)
+    beside = "".join(f"  {heading}" for heading in headings)
+    console.print(Text(f"{'source':{room}}{beside}", style="bold"))
     for name, counts in rows:
-        numbers = (counts.refuted, counts.open + counts.missing, counts.sound, counts.halved)
-        table.add_row(Text(name), *(str(n or "") for n in (counts.claims, *numbers)))
-    Console(width=width).print(table)
+        numbers = (
+            counts.claims,
+            counts.refuted,
+            counts.open + counts.missing,
+            counts.sound,
+            counts.halved,
+        )
+        cells = (
+            f"  {number or '':>{len(heading)}}"
+            for heading, number in zip(headings, numbers, strict=True)
+        )
+        console.print(Text(f"{_shortened(name, room):{room}}{''.join(cells)}".rstrip()))
 
 
 def _summary(

@@ -161,7 +161,7 @@ def headline(finding: Finding, rule: Rule) -> str:
     said = statement(claim)
     match rule:
         case Rule.REFUTED:
-            if finding.lower is not None and _beyond(finding.lower, claim):
+            if finding.lower is not None and refuted_by_bound(finding):
                 low = rounded_down(finding.lower.epsilon, digits=6)
                 return f"{said} is refuted: two neighbouring data sets attain at least {low}"
             return f"{said} is refuted: {_last(finding)}"
@@ -189,8 +189,10 @@ def _missing(finding: Finding) -> str:
     return "; ".join(known) or "the library has no event for the mechanism"
 
 
-def _beyond(side: Side, claim: Claim) -> bool:
-    return claim.epsilon is not None and side.epsilon > float(claim.epsilon)
+def refuted_by_bound(finding: Finding) -> bool:
+    """Whether a lower bound exceeds the claim, rather than that its code or release fails."""
+    lower, claimed_number = finding.lower, finding.claim.epsilon
+    return lower is not None and claimed_number is not None and lower.epsilon > claimed_number
 
 
 def _last(finding: Finding) -> str:
@@ -224,7 +226,7 @@ def _verdict_in_words(finding: Finding) -> list[str]:
     truth = [] if best is None else [f"What is proven: at most {claim.quantity} {best}."]
     match finding.soundness:
         case Soundness.REFUTED:
-            if finding.lower is None or not _beyond(finding.lower, claim):
+            if finding.lower is None or not refuted_by_bound(finding):
                 return [f"It is false: {_last(finding)}.", *truth]
             low = number("lower", finding.lower.epsilon, digits=4)
             return [f"It is false: two data sets that differ so leak at least {low}.", *truth]
@@ -315,6 +317,7 @@ __all__ = [
     "named_sides",
     "number",
     "parameters",
+    "refuted_by_bound",
     "relation_in_words",
     "report",
     "report_of_code",

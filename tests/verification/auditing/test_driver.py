@@ -50,6 +50,8 @@ def test_a_plain_audit_loads_nothing_that_it_does_not_use(tmp_path):
     assert not loaded & {"joblib", "jinja2", "sklearn", "torch", "matplotlib", "pytest"}
     outputs = {name for name in loaded if name.startswith("rdpkit.verification.outputs.")}
     assert outputs == {
+        "rdpkit.verification.outputs.news",
+        "rdpkit.verification.outputs.sandwich",
         "rdpkit.verification.outputs.terminal",
         "rdpkit.verification.outputs.view",
     }

@@ -41,7 +41,7 @@ def test_the_news_are_short_narrow_and_begin_with_what_is_false(printed, width):
 def test_a_false_claim_is_drawn_with_what_is_true_and_where_to_read_on(printed):
     text = "\n".join(printed(MANY))
     assert "attained 0.99" in text
-    assert "change: " in text
+    assert "true instead: " in text
     assert "why: rdpkit audit --explain first-of-the-false" in text
 
 
