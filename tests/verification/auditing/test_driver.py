@@ -56,7 +56,9 @@ def test_a_plain_audit_loads_nothing_that_it_does_not_use(tmp_path):
         "rdpkit.verification.outputs.view",
     }
     audits = {n.rpartition(".")[2] for n in loaded if n.startswith("rdpkit.verification.auditing.")}
-    assert audits == {"audit", "driver", "findings", "rules", "verdict"}
+    assert audits == {
+        *("audit", "driver", "findings", "remedies", "rules", "selection", "verdict"),
+    }
 
 
 def test_code_that_may_not_run_is_a_note():
