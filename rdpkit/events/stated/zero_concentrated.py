@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,6 +11,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.losses import Losses, OneOf, sampled_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +20,8 @@ class ZeroConcentrated(Event):
 
     It is (xi, rho)-zCDP under ``adjacency``: between neighbours the Renyi divergence of every order
     above 1 is at most xi + rho * order. With xi = 0 this is rho-zCDP. A Gaussian release whose
-    noise is z times its sensitivity has rho = 1 / (2 z^2).
+    noise is z times its sensitivity has rho = 1 / (2 z^2), so a lower bound is attained by that
+    release: it says what the guarantee leaves possible, and not what your mechanism leaks.
 
     Parameters
     ----------
@@ -52,6 +55,16 @@ class ZeroConcentrated(Event):
     def __post_init__(self) -> None:
         _validate.attributes(self, rho=_validate.non_negative, xi=_validate.non_negative)
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
+
+    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+        """A Gaussian release with this guarantee; what is the worst such release is not known."""
+        if not attained or adjacency is not self.adjacency:
+            return Event.losses(self, adjacency, attained=attained)
+        if self.rho == 0.0:
+            return ()
+        # The noise is rounded up by more than its roundings, so that the release has the guarantee.
+        noise = math.sqrt(0.5 / self.rho) * (1.0 + 1e-14)
+        return sampled_step("replaced", noise_multiplier=noise, sampling_probability=1.0)
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Smaller divergences are more private."""

@@ -67,3 +67,25 @@ def test_bad_parameters(name, value):
     good = {"rho": 0.1, "xi": 0.0, "adjacency": ADD}
     with pytest.raises(ValueError, match=f"Expected {name} to be a finite number >= 0"):
         rdpkit.ZeroConcentrated(**{**good, name: value})
+
+
+@settings(max_examples=20)
+@given(log_uniform(1e-6, 100.0), log_uniform(1e-12, 1e-2))
+def test_the_lower_bound_is_a_gaussian_that_has_the_guarantee(rho, delta):
+    event = rdpkit.ZeroConcentrated(rho=rho, adjacency=ADD)
+    lower, _ = rdpkit.lower_bound(event, delta=delta, adjacency=ADD)
+    gaussian = rdpkit.Gaussian(noise_std=math.sqrt(0.5 / rho), record_norm=1.0)
+    exact = rdpkit.epsilon(gaussian, delta=delta, adjacency=ADD)
+    assert lower.epsilon <= exact.epsilon
+    # The noise is rounded up by 1e-14, and the grids of the two bounds are finite.
+    assert lower.epsilon == pytest.approx(exact.epsilon, rel=1e-3, abs=1e-6)
+    assert lower.epsilon <= rdpkit.epsilon(event, delta=delta, adjacency=ADD).epsilon
+
+
+def test_a_claim_that_the_guarantee_does_not_imply_is_refuted():
+    # 10 releases of rho = 0.1 each have the epsilon of one with rho = 1, which is above 4 at 1e-5.
+    event = rdpkit.Repeated(event=rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD), count=10)
+    found = rdpkit.check(event, epsilon=4.0, delta=1e-5, adjacency=ADD)
+    assert found.soundness == "refuted"
+    with pytest.raises(ValueError, match="zero_concentrated"):
+        rdpkit.lower_bound(event, delta=1e-5, adjacency="replace_one")
