@@ -55,7 +55,7 @@ class _RangeEnd(click.types.FloatParamType):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """As in click, without the comma."""
-        bare = value.removesuffix(",") if isinstance(value, str) else value
+        bare: Any = value.removesuffix(",") if isinstance(value, str) else value
         return float(super().convert(bare, param, ctx))
 
 

@@ -277,7 +277,9 @@ def _touching(axes: Axes) -> bool:
         if tick.label1.get_text()
     ]
     seen.sort(key=lambda box: float(box.x0))
-    blank = _BLANK / 72.0 * axes.get_figure(root=True).dpi
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    blank = _BLANK / 72.0 * figure.dpi
     return any(b.x0 - a.x1 < blank for a, b in itertools.pairwise(seen))
 
 
