@@ -61,6 +61,8 @@ _ROUNDS = 3
 _CLOSE = 0.8
 # An enclosure wider than this many times the accuracy asked for is computed again on a better grid.
 _WIDE = 5.0
+# What a largest loss may be above what is attained if its parameters are rounded, relative to it.
+_ROUNDED = 1e-14
 # The same for delta, relative to it; and how much coarser a grid for a first estimate is.
 _WIDE_FOR_DELTA, _COARSER = 0.05, 25.0
 # Rounds for delta, and the part of delta that losses counted as infinite may contribute.
@@ -246,7 +248,7 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
     pure, infinite = largest_loss(releases), infinite_mass(releases)
     if delta == 0.0 or not infinite <= delta:
         finite = pure if delta == 0.0 and infinite == 0 else math.inf
-        return LossBound(value=finite, other_end=min(finite, _largest_sum(releases)))
+        return LossBound(value=finite, other_end=_below_largest(releases, finite))
     if pure == 0.0:
         return _NOTHING
     if only is not None:
@@ -537,6 +539,17 @@ def largest_loss(releases: Releases) -> float:
         return math.inf
     found = float(total)
     return found if Fraction(found) >= total else math.nextafter(found, math.inf)
+
+
+def _below_largest(releases: Releases, largest: float) -> float:
+    """The other end of an enclosure of the largest loss.
+
+    Where what is attained is so near that rounding alone can be between them, it is that end.
+    """
+    if not math.isfinite(largest):
+        return largest
+    attained = _largest_sum(releases)
+    return min(attained, largest) if largest - attained <= _ROUNDED * largest else largest
 
 
 def _exactly(ball: arb, rounded: Callable[[arb], float]) -> float:
