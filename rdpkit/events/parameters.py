@@ -145,7 +145,8 @@ def check_given(
         "flag": False,
     }
     filled = dict(parameters)
-    for parameter in parameters_of(_known(mechanism, known)):
+    own = parameters_of(_known(mechanism, known))
+    for parameter in own:
         if parameter.required and parameter.name not in filled and parameter.kind in fitting:
             filled[parameter.name] = fitting[parameter.kind]
         elif parameter.required and parameter.kind == "choice":
@@ -155,7 +156,7 @@ def check_given(
     except ValueError as error:
         about_what_is_missing = any(
             str(error).startswith((f"Expected {name} ", f"Mechanism {mechanism!r} needs"))
-            for name in filled
+            for name in (*filled, *(parameter.name for parameter in own))
             if name not in parameters
         )
         if not about_what_is_missing:

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from rdpkit import Adjacency, Event
 from rdpkit.verification.blackbox.options import VerificationOptions
+from rdpkit.verification.claims.unknown import Unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,8 @@ class Claim:
         The kind of the claim: its own, or that of its work.
     unread : str or None
         Why its source could not be read; None for a claim that was read where it is printed.
+    unknown : Unknown or None
+        Which values of what is missing are looked at.
     """
 
     id: str
@@ -143,6 +146,7 @@ class Claim:
     work: Work | None = field(default=None, compare=False)
     kind: str | None = field(default=None, compare=False)
     unread: str | None = None
+    unknown: Unknown | None = None
 
 
 @contextmanager

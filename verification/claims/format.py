@@ -17,6 +17,7 @@ from rdpkit.events import MECHANISMS
 from rdpkit.formats import records
 from rdpkit.formats.records import Key, ValueKind
 from rdpkit.verification.blackbox.options import NEIGHBOURS, OPTIONS, Option
+from rdpkit.verification.claims.unknown import UNKNOWN_KEYS
 
 FORMAT = 1
 """The version of the format. A file may say ``format = 1``; other versions are refused."""
@@ -207,6 +208,10 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
             meaning="Ways to complete what is missing.",
             default=(),
         ),
+        "unknown": Key(
+            kind=records.table("[claim.unknown]", {"allOf": [{"$ref": "#/definitions/unknown"}]}),
+            meaning="Which values of what is missing are looked at: where the claim would be true.",
+        ),
         "notes": Key(kind=records.texts(), meaning="Remarks, printed with the result.", default=()),
         "release": Key(
             kind=records.text(),
@@ -229,6 +234,7 @@ __all__ = [
     "KINDS",
     "QUANTITIES",
     "SCENARIO_KEYS",
+    "UNKNOWN_KEYS",
     "UNMODELLED",
     "WORK_KEYS",
 ]

@@ -33,6 +33,7 @@ from rdpkit.verification.claims.format import (
     WORK_KEYS,
 )
 from rdpkit.verification.claims.lines import claim_lines
+from rdpkit.verification.claims.unknown import Unknown, read_unknown
 
 __all__ = [
     "Claim",
@@ -243,6 +244,7 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         code=code,
         quantity=quantity,
         notes=_notes(given),
+        unknown=None if given["unknown"] is None else _unknown(given, mechanism),
         **{name: given[name] for name in _TAKEN_AS_READ} | {"epsilon": given[quantity]},
     )
 
@@ -266,13 +268,29 @@ def _quantity(given: Mapping[str, Any]) -> str:
     quantity = found[0] if found else "epsilon"
     if (quantity == "tpr") != (given["fpr"] is not None):
         raise ValueError("expected fpr, the false positive rate, beside tpr and nowhere else.")
-    others = ("order", "bound", "conversion", "scenario", "release", "code")
+    others = ("order", "bound", "conversion", "scenario", "unknown", "release", "code")
     beside = [name for name in others if given[name]]
     if quantity != "mu" and given["delta"] is not None:
         beside.insert(0, "delta")
     if quantity != "epsilon" and beside:
         raise ValueError(f"expected no {beside[0]} beside {quantity}.")
     return quantity
+
+
+def _unknown(claim: Mapping[str, Any], mechanism: str) -> Unknown:
+    """Which values of what is missing are looked at."""
+    if not claim["missing"]:
+        raise ValueError("expected missing beside unknown: what the source does not give.")
+    if claim["order"] is not None:
+        raise ValueError("expected no order beside unknown: regions are about a delta.")
+    return read_unknown(
+        _floats(claim["unknown"]),
+        mechanism=mechanism,
+        modelled=mechanism != UNMODELLED,
+        parameters=_floats(claim["parameters"]),
+        epsilon=claim["epsilon"],
+        delta=claim["delta"],
+    )
 
 
 # Keys of a claim whose values are used as they are read.

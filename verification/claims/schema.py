@@ -19,6 +19,7 @@ from rdpkit.verification.claims.format import (
     FORMAT,
     QUANTITIES,
     SCENARIO_KEYS,
+    UNKNOWN_KEYS,
     WORK_KEYS,
 )
 
@@ -59,6 +60,7 @@ def claims_schema() -> _Table:
         "definitions": {
             "claim": _claim(),
             "scenario": table_schema(SCENARIO_KEYS),
+            "unknown": _unknown(),
             "code": _code(),
             "event": {
                 "type": "object",
@@ -120,6 +122,16 @@ def _claim() -> _Table:
             for name in MECHANISMS
         ),
     ]
+    return table
+
+
+def _unknown() -> _Table:
+    table = table_schema(UNKNOWN_KEYS)
+    table["oneOf"] = [
+        {"required": ["none"], "maxProperties": 1},
+        {"required": ["search"]},
+    ]
+    table["dependencies"] = {"meets": ["calibrated"], "calibrated": ["meets"]}
     return table
 
 

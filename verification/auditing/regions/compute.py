@@ -1,0 +1,140 @@
+"""The region of a claim, from the table ``[claim.unknown]`` of its file."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from rdpkit.verification.auditing.regions.along_formula import Formula, bands_along
+from rdpkit.verification.auditing.regions.boundary import (
+    Question,
+    bands,
+    of_delta,
+    of_epsilon,
+    within,
+)
+from rdpkit.verification.auditing.regions.monotone import FORMULAS, variable_of
+from rdpkit.verification.auditing.regions.region import Band, Region, RegionRow
+from rdpkit.verification.auditing.regions.sentences import row_sentence
+from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.claims.unknown import DELTA, EPSILON, Case, Unknown
+
+_OF_NUMBERS = {
+    EPSILON: "whoever keeps a smaller epsilon keeps a larger one",
+    DELTA: "whoever keeps a smaller delta keeps a larger one",
+}
+
+
+def region_of(claim: Claim) -> Region | None:
+    """For which values of what its source leaves out a claim is true, refuted, or open.
+
+    Guarantee
+    ---------
+    At every value of a band that is called true, the event satisfies the claim: a certified upper
+    bound at the band's end is at most the claim, and the event is proven to be no less private
+    inside. At every value of a band that is called refuted, two neighbouring data sets exceed the
+    claim. Nothing is said of open bands, nor of values that were not looked at.
+
+    Assumes
+    -------
+    That what was released is the event of the claim's ``unknown``, and what the notes of each row
+    say.
+
+    Parameters
+    ----------
+    claim : Claim
+        Any claim.
+
+    Returns
+    -------
+    Region or None
+        None for a claim that says nothing of what is missing.
+
+    Raises
+    ------
+    ValueError
+        If what is to be searched is no parameter of the event in which it is proven to be
+        monotone, or the range is empty.
+    ArithmeticError
+        If a number cannot be computed.
+
+    Source
+    ------
+    rdpkit, theory page "Regions".
+    """
+    return None if claim.unknown is None else _region(claim)
+
+
+@functools.lru_cache(maxsize=1024)
+def _region(claim: Claim) -> Region:
+    unknown = claim.unknown
+    assert unknown is not None
+    if not unknown.search:
+        return Region(
+            mechanism=claim.mechanism, search=(), whole=False, rows=(), because=unknown.because
+        )
+    monotone, whole = _about(unknown)
+    rows = tuple(_row(claim, unknown, case) for case in unknown.cases)
+    found = Region(
+        mechanism=unknown.cases[0].event.mechanism,
+        search=unknown.search,
+        whole=whole,
+        rows=rows,
+        because=unknown.because,
+        monotone=monotone,
+        meets=unknown.meets,
+        calibrated=unknown.calibrated,
+    )
+    sentences = tuple(row_sentence(found, row) for row in rows)
+    return dataclasses.replace(found, sentences=sentences)
+
+
+def _about(unknown: Unknown) -> tuple[str, bool]:
+    """Why the event is monotone, and whether what is searched is a whole number."""
+    name = unknown.search[0]
+    if name in _OF_NUMBERS:
+        return _OF_NUMBERS[name], False
+    variable, reason = variable_of(unknown.cases[0].event, unknown.search)
+    if unknown.meets is not None:
+        if unknown.meets not in FORMULAS:
+            accepted = ", ".join(map(repr, FORMULAS))
+            raise ValueError(f"Expected meets to be one of {accepted}, got {unknown.meets!r}.")
+        noise, of_noise = variable_of(unknown.cases[0].event, unknown.calibrated)
+        if noise.private != 1 or variable.private != -1:
+            raise ValueError(
+                "Expected search to be a number of releases and calibrated to be noises beside "
+                f"meets, got {variable.names} and {noise.names}."
+            )
+        reason = f"{reason}; {of_noise}; of the formula, {FORMULAS[unknown.meets]}"
+    return reason, variable.whole
+
+
+def _row(claim: Claim, unknown: Unknown, case: Case) -> RegionRow:
+    found = _bands(claim, unknown, case)
+    notes = tuple(case.event.assumptions())
+    return RegionRow(values=case.values, bands=found, notes=notes)
+
+
+def _bands(claim: Claim, unknown: Unknown, case: Case) -> tuple[Band, ...]:
+    if unknown.search == (EPSILON,):
+        return of_epsilon(case.event, _delta(case), claim.adjacency)
+    assert claim.epsilon is not None
+    claimed = float(claim.epsilon)
+    if unknown.search == (DELTA,):
+        return of_delta(case.event, claimed, claim.adjacency)
+    variable = within(variable_of(case.event, unknown.search)[0], unknown.low, unknown.high)
+    question = Question(claimed=claimed, delta=_delta(case), adjacency=claim.adjacency)
+    if unknown.meets is not None:
+        return bands_along(
+            question, variable, Formula(bound=unknown.meets, calibrated=unknown.calibrated)
+        )
+    return bands(question, variable)
+
+
+def _delta(case: Case) -> float:
+    if case.delta is None:
+        raise ValueError("Expected delta in the claim or in unknown.values, or to be searched.")
+    return case.delta
+
+
+__all__ = ["region_of"]
