@@ -23,6 +23,8 @@ from rdpkit.formats import records
 from rdpkit.formats.journal import Journal
 from rdpkit.formats.records import Key, read_table
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
+from rdpkit.verification.auditing.regions.region import Region
+from rdpkit.verification.auditing.regions.store import as_stored, key_of, restored
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Claim
 
@@ -101,6 +103,40 @@ class AuditCache:
         claim = finding.claim
         self._journal.add(_key(claim, bounds), _plain(finding), name=claim.id)
 
+    def get_region(self, claim: Claim) -> Region | None:
+        """The region of this claim, or None if there is none that can be read.
+
+        Parameters
+        ----------
+        claim : Claim
+            A claim that says what is missing.
+        """
+        key = _region_key(claim)
+        if key not in self._journal:
+            return None
+        try:
+            return restored(claim, self._journal.get(key)["region"])
+        except (ValueError, KeyError, TypeError, ArithmeticError):
+            self._journal.report_damage(claim.id)
+            return None
+
+    def put_region(self, claim: Claim, region: Region) -> None:
+        """Add the region of a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+            A claim that says what is missing.
+        region : Region
+            Its region.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        self._journal.add(_region_key(claim), {"region": as_stored(region)}, name=claim.id)
+
     def sync(self) -> None:
         """Wait until the disk holds all findings, so that not even a power cut loses one."""
         self._journal.sync()
@@ -108,6 +144,11 @@ class AuditCache:
 
 def _key(claim: Claim, bounds: str) -> str:
     everything = json.dumps([versions(), str(bounds), _content(claim)], sort_keys=True)
+    return hashlib.sha256(everything.encode()).hexdigest()
+
+
+def _region_key(claim: Claim) -> str:
+    everything = json.dumps([versions(), "region", key_of(claim)], sort_keys=True)
     return hashlib.sha256(everything.encode()).hexdigest()
 
 

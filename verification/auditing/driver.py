@@ -19,6 +19,7 @@ from rdpkit.verification.auditing.findings import (
     Soundness,
     refuted_by,
     with_notes,
+    with_region,
 )
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
@@ -42,6 +43,7 @@ def findings_about(
     allow_code: bool = False,
     evidence: EvidenceOptions | None = None,
     on_step: Callable[[Claim, VerificationStep], None] | None = None,
+    regions: bool = False,
 ) -> Iterator[Finding]:
     """Audit claims together with the releases and the code that they point at, in their order.
 
@@ -63,6 +65,9 @@ def findings_about(
         that its claim states.
     on_step : callable, optional
         Called with a claim and with the progress of the test of its code.
+    regions : bool
+        Whether to compute for which values of what its source leaves out each claim would be true.
+        Regions of shipped claims are kept, and are there in any case.
 
     Raises
     ------
@@ -77,6 +82,8 @@ def findings_about(
     if allow_code and any(claim.code is not None for claim in claims):
         # Tests of code take long, so all claims are recomputed and cached before the first test.
         computed = list(computed)
+    if any(claim.unknown is not None for claim in claims):
+        computed = _with_regions(computed, claims, compute=regions, cache=cache, jobs=jobs)
     for finding in computed:
         with named(finding.claim):
             found = with_release(finding)
@@ -87,12 +94,35 @@ def findings_about(
         yield found
 
 
+def _with_regions(
+    findings: Iterable[Finding],
+    claims: list[Claim],
+    *,
+    compute: bool,
+    cache: AuditCache | str | Path | None,
+    jobs: int | None,
+) -> Iterator[Finding]:
+    """The findings with the regions of their claims, as far as they are known or computed."""
+    # Imported here because most claims are complete.
+    from rdpkit.verification.auditing.cache import AuditCache  # noqa: PLC0415
+    from rdpkit.verification.auditing.regions.of_claims import regions_of  # noqa: PLC0415
+
+    if compute:
+        # Regions take longer than verdicts, so all claims are audited before the first region.
+        findings = list(findings)
+    kept = AuditCache(cache) if isinstance(cache, str | Path) else cache
+    found = regions_of(claims, compute=compute, cache=kept, jobs=jobs)
+    for finding, region in zip(findings, found, strict=True):
+        yield finding if region is None else with_region(finding, region)
+
+
 def audit_files(
     *files: str | Path,
     bounds: str = Bounds.ALL,
     jobs: int | None = 1,
     cache: AuditCache | str | Path | None = None,
     allow_code: bool = False,
+    regions: bool = False,
 ) -> Findings:
     """Audit files of claims, as ``rdpkit audit`` does.
 
@@ -101,7 +131,7 @@ def audit_files(
     *files : str or Path
         Claims in TOML, or manifests of releases in JSON; with none, the claims of the papers, which
         are shipped.
-    bounds, jobs, cache, allow_code
+    bounds, jobs, cache, allow_code, regions
         As for :func:`findings_about`.
 
     Returns
@@ -120,7 +150,9 @@ def audit_files(
     """
     claims = load_files([Path(file) for file in files] or shipped_files())
     return Findings(
-        findings_about(claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code)
+        findings_about(
+            claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code, regions=regions
+        )
     )
 
 

@@ -13,6 +13,7 @@ from rdpkit.formats import html
 from rdpkit.formats.numbers import formatted, printable
 from rdpkit.formats.records import as_plain
 from rdpkit.pairs.claim_check import Soundness
+from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.claims.claim import Claim
 
 
@@ -76,7 +77,9 @@ class Finding:
     """What the audit found about one claim.
 
     ``pair`` describes the two data sets of the lower bound; ``refutation`` adds delta at the
-    claimed epsilon, where the lower bound exceeds the claim.
+    claimed epsilon, where the lower bound exceeds the claim. ``region`` says for which values of
+    what the source leaves out the claim would be true; None where nothing is known of it, or it was
+    not asked for.
     """
 
     claim: Claim
@@ -90,6 +93,7 @@ class Finding:
     notes: tuple[str, ...]
     refutation: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
+    region: Region | None = None
 
     def __str__(self) -> str:
         claim = self.claim
@@ -131,6 +135,7 @@ class Finding:
             "scenarios": [
                 {"description": text, "published": side.as_dict()} for text, side in self.scenarios
             ],
+            "region": None if self.region is None else self.region.as_dict(),
             "refutation": list(self.refutation),
             "notes": list(self.notes),
         }
@@ -238,6 +243,11 @@ def with_notes(finding: Finding, *notes: str) -> Finding:
     return dataclasses.replace(finding, notes=(*finding.notes, *notes))
 
 
+def with_region(finding: Finding, region: Region | None) -> Finding:
+    """The finding with the region of its claim."""
+    return dataclasses.replace(finding, region=region)
+
+
 def refuted_by(finding: Finding, problems: Iterable[str]) -> Finding:
     """The finding, refuted by what the claim points at."""
     return dataclasses.replace(
@@ -258,5 +268,6 @@ __all__ = [
     "Soundness",
     "refuted_by",
     "with_notes",
+    "with_region",
     "without_numbers",
 ]

@@ -141,7 +141,7 @@ def audit(
 
         before = read_baseline(baseline)
     if explain is not None:
-        claims = _only(claims, explain)
+        claims, others["regions"] = _only(claims, explain), True
     findings = audited(claims, **others)
     rules = fail_on or (DEFAULT if files else FailOn.parse([NOTHING]))
     comparison = None if before is None else compare(findings, before, rules)

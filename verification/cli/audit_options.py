@@ -51,6 +51,12 @@ _OPTIONS = (
         help="Keep findings in this file, and take those from it that are still true.",
     ),
     click.option(
+        "--regions",
+        is_flag=True,
+        help="Compute what claims would need whose source leaves something out: for which values "
+        "they would be true. Takes seconds to minutes a claim; those that are shipped are known.",
+    ),
+    click.option(
         "--allow-code",
         is_flag=True,
         help="Run the code that claims point at, module:callable; it is never run otherwise.",
@@ -140,6 +146,7 @@ def audited(
     jobs: int,
     cache: Path | None,
     allow_code: bool,
+    regions: bool,
     **others: Any,
 ) -> list[Finding]:
     """Audit claims with progress on a terminal; what is damaged in the cache is a warning."""
@@ -171,6 +178,7 @@ def audited(
             allow_code=allow_code,
             evidence=evidence,
             on_step=on_step,
+            regions=regions,
         ):
             findings.append(finding)
             work.show("auditing", len(findings), len(claims), finding.claim.id)

@@ -30,6 +30,7 @@ from rdpkit.verification.outputs.view import (
     number,
     parameters,
     refuted_by_bound,
+    region_words,
     relation_in_words,
     sides,
     slack_words,
@@ -333,6 +334,7 @@ def explanation(finding: Finding) -> list[str]:
         f"scenario      {text}: {number('published', side.epsilon)}"
         for text, side in finding.scenarios
     ]
+    lines += [f"would need    {text}" for text in region_words(finding)]
     lines.append(f"reproduction  {finding.reproduction.value}")
     slack = "" if finding.slack is None else f", slack {finding.slack:.4g}"
     lines.append(f"soundness     {finding.soundness.value}{slack}")

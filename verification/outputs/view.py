@@ -10,6 +10,7 @@ from rdpkit import BOUNDS, Adjacency
 from rdpkit.accountants.loss_distributions import SOURCES
 from rdpkit.formats.text import printable, rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Side, Soundness
+from rdpkit.verification.auditing.regions.sentences import how
 from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies, statable
 from rdpkit.verification.auditing.rules import Rule, slack
 from rdpkit.verification.claims.claim import Claim
@@ -272,6 +273,21 @@ def what_to_change(finding: Finding, *, noise: bool = True) -> list[str]:
     return [printable(text) for text in found] or ["correct the parameters"]
 
 
+def region_words(finding: Finding) -> list[str]:
+    """For which values of what its source leaves out a claim would be true, in sentences.
+
+    Empty for a claim that is complete, or whose region is not known.
+    """
+    region = finding.region
+    if region is None:
+        return []
+    if not region.rows:
+        return [f"no region can be given: {printable(region.because)}"]
+    notes = dict.fromkeys(note for row in region.rows for note in row.notes)
+    words = [*region.sentences, *how(region), *(f"Assumes that {note}." for note in notes)]
+    return [printable(text) for text in words]
+
+
 def sandwich(finding: Finding) -> list[tuple[str, str]]:
     """The claim and the numbers that it stands between, each with its name."""
     return [
@@ -318,6 +334,7 @@ __all__ = [
     "number",
     "parameters",
     "refuted_by_bound",
+    "region_words",
     "relation_in_words",
     "report",
     "report_of_code",

@@ -28,8 +28,8 @@ from rdpkit import Event
 from rdpkit.calibration import CalibrationError, calibrate
 from rdpkit.calibration.parameters import with_value
 from rdpkit.calibration.search_variable import SearchVariable
-from rdpkit.verification.auditing.regions.boundary import Question
-from rdpkit.verification.auditing.regions.region import Band, Verdict, joined
+from rdpkit.verification.auditing.regions.boundary import RegionQuestion
+from rdpkit.verification.auditing.regions.region import Band, RegionVerdict, joined
 
 CLOSE = 0.02
 """A cell whose ends are closer than this, relative to their size, is not made smaller."""
@@ -60,10 +60,10 @@ class Formula:
 
 
 @dataclass(slots=True)
-class _Search:
+class _FormulaSearch:
     """What is known so far; noises are kept by value."""
 
-    question: Question
+    question: RegionQuestion
     variable: SearchVariable
     formula: Formula
     noises: dict[float, tuple[float, float] | None] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class _Search:
             found = with_value(found, name, noise)
         return found
 
-    def slack(self, verdict: Verdict, one: float, other: float) -> float:
+    def slack(self, verdict: RegionVerdict, one: float, other: float) -> float:
         """Above 0 if the claim has this verdict at all values from the one to the other.
 
         It says how far the claim is from being undecided, in the logarithm of epsilon.
@@ -107,18 +107,18 @@ class _Search:
         noises = self.noise(low), self.noise(high)
         if noises[0] is None or noises[1] is None:
             return -math.inf
-        if verdict is Verdict.TRUE:
+        if verdict is RegionVerdict.TRUE:
             return -self.question.excess(self.event(high, min(noises[0][0], noises[1][0])))
         return self.question.shown(self.event(low, max(noises[0][1], noises[1][1])))
 
-    def verdict(self, t: float) -> Verdict:
+    def verdict(self, t: float) -> RegionVerdict:
         """At one value."""
-        for verdict in (Verdict.TRUE, Verdict.REFUTED):
+        for verdict in (RegionVerdict.TRUE, RegionVerdict.REFUTED):
             if self.slack(verdict, t, t) > 0.0:
                 return verdict
-        return Verdict.OPEN
+        return RegionVerdict.OPEN
 
-    def reached(self, start: float, end: float, verdict: Verdict) -> float:
+    def reached(self, start: float, end: float, verdict: RegionVerdict) -> float:
         """How far from the start towards the end the claim has one verdict, cell by cell.
 
         The verdict at the start is known. The widths of cells follow from how much of the slack the
@@ -155,12 +155,14 @@ class _Search:
         return there
 
 
-def bands_along(question: Question, variable: SearchVariable, formula: Formula) -> tuple[Band, ...]:
+def bands_along(
+    question: RegionQuestion, variable: SearchVariable, formula: Formula
+) -> tuple[Band, ...]:
     """Where the claim is true, open and refuted while a formula sets the other parameters.
 
     Parameters
     ----------
-    question : Question
+    question : RegionQuestion
         The claim.
     variable : SearchVariable
         What is searched, in its range, of which both ends must be within a factor of 1e12.
@@ -180,22 +182,22 @@ def bands_along(question: Question, variable: SearchVariable, formula: Formula) 
             f"Expected from and to beside meets, within a factor of {_WIDEST:g}, got the range "
             f"[{low:g}, {high:g}] of {variable.names}."
         )
-    search = _Search(question=question, variable=variable, formula=formula)
+    search = _FormulaSearch(question=question, variable=variable, formula=formula)
     ends = search.verdict(low), search.verdict(high)
-    left = low if ends[0] is Verdict.OPEN else search.reached(low, high, ends[0])
-    if left == high and ends[0] is not Verdict.OPEN:
+    left = low if ends[0] is RegionVerdict.OPEN else search.reached(low, high, ends[0])
+    if left == high and ends[0] is not RegionVerdict.OPEN:
         return (Band(verdict=ends[0], low=low, high=high),)
-    right = high if ends[1] is Verdict.OPEN else search.reached(high, left, ends[1])
+    right = high if ends[1] is RegionVerdict.OPEN else search.reached(high, left, ends[1])
     step = 1.0 if variable.whole else 0.0
     found = []
-    if ends[0] is not Verdict.OPEN:
+    if ends[0] is not RegionVerdict.OPEN:
         found.append(Band(verdict=ends[0], low=low, high=left))
         left += step
-    if ends[1] is not Verdict.OPEN:
+    if ends[1] is not RegionVerdict.OPEN:
         right -= step
     if left <= right:
-        found.append(Band(verdict=Verdict.OPEN, low=left, high=right))
-    if ends[1] is not Verdict.OPEN:
+        found.append(Band(verdict=RegionVerdict.OPEN, low=left, high=right))
+    if ends[1] is not RegionVerdict.OPEN:
         found.append(Band(verdict=ends[1], low=right + step, high=high))
     return joined(found)
 

@@ -27,7 +27,7 @@ from rdpkit.calibration.search_variable import SearchVariable
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.guarantee import Guarantee
 from rdpkit.pairs.claim_check import is_proven, is_refuted
-from rdpkit.verification.auditing.regions.region import Band, Verdict, joined
+from rdpkit.verification.auditing.regions.region import Band, RegionVerdict, joined
 
 TOLERANCE = 1e-3
 """How far apart a value with a verdict and one without are at most, relative to their size."""
@@ -43,7 +43,7 @@ Score = Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class RegionQuestion:
     """A claim whose event is to be chosen.
 
     Parameters
@@ -76,11 +76,11 @@ class Question:
             return max(_log_ratio(found, self.claimed), math.ulp(1.0))
         return min(_log_ratio(found, self.claimed), 0.0)
 
-    def verdict(self, event: Event) -> Verdict:
+    def verdict(self, event: Event) -> RegionVerdict:
         """What the claim is for an event."""
         if self.excess(event) <= 0.0:
-            return Verdict.TRUE
-        return Verdict.REFUTED if self.shown(event) > 0.0 else Verdict.OPEN
+            return RegionVerdict.TRUE
+        return RegionVerdict.REFUTED if self.shown(event) > 0.0 else RegionVerdict.OPEN
 
 
 def _log_ratio(value: float, claimed: float) -> float:
@@ -133,12 +133,12 @@ def within(variable: SearchVariable, low: float | None, high: float | None) -> S
     return dataclasses.replace(variable, lowest=lowest, highest=highest, start=start)
 
 
-def bands(question: Question, variable: SearchVariable) -> tuple[Band, ...]:
+def bands(question: RegionQuestion, variable: SearchVariable) -> tuple[Band, ...]:
     """Where the claim is true, open and refuted, from the smallest value to the largest.
 
     Parameters
     ----------
-    question : Question
+    question : RegionQuestion
         The claim.
     variable : SearchVariable
         What is searched, in its range; the event is monotone in it.
@@ -162,7 +162,7 @@ def bands(question: Question, variable: SearchVariable) -> tuple[Band, ...]:
     return _laid_out(variable, true, refuted)
 
 
-def _near(question: Question, variable: SearchVariable) -> float:
+def _near(question: RegionQuestion, variable: SearchVariable) -> float:
     """Where to begin: about the boundary of a bound that takes little time."""
     names = {one.path: float(one.weights[0]) for one in variable.moved}
     parameter = names if len(names) > 1 else next(iter(names))
@@ -230,22 +230,22 @@ def _laid_out(
     found: list[Band] = []
     begin = other
     if refuted is not None:
-        found.append(_band(Verdict.REFUTED, other, refuted))
+        found.append(_band(RegionVerdict.REFUTED, other, refuted))
         begin = refuted + sign * step
     if true is None:
         if refuted != private:
-            found.append(_band(Verdict.OPEN, begin, private))
+            found.append(_band(RegionVerdict.OPEN, begin, private))
     else:
         end = true - sign * step
         if (refuted is None and true != other) or (
             refuted is not None and sign * begin < sign * end + step
         ):
-            found.append(_band(Verdict.OPEN, begin, end))
-        found.append(_band(Verdict.TRUE, true, private))
+            found.append(_band(RegionVerdict.OPEN, begin, end))
+        found.append(_band(RegionVerdict.TRUE, true, private))
     return joined(found if sign > 0 else found[::-1])
 
 
-def _band(verdict: Verdict, one: float, other: float) -> Band:
+def _band(verdict: RegionVerdict, one: float, other: float) -> Band:
     return Band(verdict=verdict, low=min(one, other), high=max(one, other))
 
 
@@ -262,12 +262,14 @@ def of_epsilon(event: Event, at: float, adjacency: Adjacency) -> tuple[Band, ...
 def of_delta(event: Event, claimed: float, adjacency: Adjacency) -> tuple[Band, ...]:
     """For which delta a claimed epsilon would be true, and for which it would be refuted."""
 
-    def settled(start: float, direction: float, *, holds: Callable[[Question], bool]) -> float:
+    def settled(
+        start: float, direction: float, *, holds: Callable[[RegionQuestion], bool]
+    ) -> float:
         for move in _MOVES:
             value = start * (1.0 + direction * move)
             if not 0.0 < value < 1.0:
                 break
-            if holds(Question(claimed=claimed, delta=value, adjacency=adjacency)):
+            if holds(RegionQuestion(claimed=claimed, delta=value, adjacency=adjacency)):
                 return value
         return math.nan
 
@@ -289,12 +291,12 @@ def _of_number(true: float, refuted: float | None, *, most: float) -> tuple[Band
     begin = 0.0
     if refuted is not None and refuted > 0.0:
         begin = refuted
-        found.append(Band(verdict=Verdict.REFUTED, low=0.0, high=begin))
+        found.append(Band(verdict=RegionVerdict.REFUTED, low=0.0, high=begin))
     if true > begin:
-        found.append(Band(verdict=Verdict.OPEN, low=begin, high=true))
+        found.append(Band(verdict=RegionVerdict.OPEN, low=begin, high=true))
     if true < most:
-        found.append(Band(verdict=Verdict.TRUE, low=true, high=most))
+        found.append(Band(verdict=RegionVerdict.TRUE, low=true, high=most))
     return joined(found)
 
 
-__all__ = ["TOLERANCE", "Question", "bands", "of_delta", "of_epsilon", "within"]
+__all__ = ["TOLERANCE", "RegionQuestion", "bands", "of_delta", "of_epsilon", "within"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 from rdpkit.verification.auditing.regions.along_formula import Formula, bands_along
 from rdpkit.verification.auditing.regions.boundary import (
-    Question,
+    RegionQuestion,
     bands,
     of_delta,
     of_epsilon,
@@ -62,11 +63,26 @@ def region_of(claim: Claim) -> Region | None:
     ------
     rdpkit, theory page "Regions".
     """
-    return None if claim.unknown is None else _region(claim)
+    if claim.unknown is None:
+        return None
+    return region_with(claim, _bands_of_rows(claim))
 
 
-@functools.lru_cache(maxsize=1024)
-def _region(claim: Claim) -> Region:
+def region_with(claim: Claim, bands_of_rows: Sequence[tuple[Band, ...]]) -> Region:
+    """The region of a claim from the bands of its rows, which were computed before.
+
+    Parameters
+    ----------
+    claim : Claim
+        A claim that says what is missing.
+    bands_of_rows : sequence of tuple of Band
+        One for each case of its ``unknown``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many, or as :func:`region_of`.
+    """
     unknown = claim.unknown
     assert unknown is not None
     if not unknown.search:
@@ -74,7 +90,10 @@ def _region(claim: Claim) -> Region:
             mechanism=claim.mechanism, search=(), whole=False, rows=(), because=unknown.because
         )
     monotone, whole = _about(unknown)
-    rows = tuple(_row(claim, unknown, case) for case in unknown.cases)
+    rows = tuple(
+        RegionRow(values=case.values, bands=found, notes=case.event.assumptions())
+        for case, found in zip(unknown.cases, bands_of_rows, strict=True)
+    )
     found = Region(
         mechanism=unknown.cases[0].event.mechanism,
         search=unknown.search,
@@ -87,6 +106,15 @@ def _region(claim: Claim) -> Region:
     )
     sentences = tuple(row_sentence(found, row) for row in rows)
     return dataclasses.replace(found, sentences=sentences)
+
+
+@functools.lru_cache(maxsize=1024)
+def _bands_of_rows(claim: Claim) -> tuple[tuple[Band, ...], ...]:
+    unknown = claim.unknown
+    assert unknown is not None
+    if unknown.search:
+        _about(unknown)  # what cannot be searched is an error before anything is computed
+    return tuple(_bands(claim, unknown, case) for case in unknown.cases)
 
 
 def _about(unknown: Unknown) -> tuple[str, bool]:
@@ -109,12 +137,6 @@ def _about(unknown: Unknown) -> tuple[str, bool]:
     return reason, variable.whole
 
 
-def _row(claim: Claim, unknown: Unknown, case: Case) -> RegionRow:
-    found = _bands(claim, unknown, case)
-    notes = tuple(case.event.assumptions())
-    return RegionRow(values=case.values, bands=found, notes=notes)
-
-
 def _bands(claim: Claim, unknown: Unknown, case: Case) -> tuple[Band, ...]:
     if unknown.search == (EPSILON,):
         return of_epsilon(case.event, _delta(case), claim.adjacency)
@@ -123,7 +145,7 @@ def _bands(claim: Claim, unknown: Unknown, case: Case) -> tuple[Band, ...]:
     if unknown.search == (DELTA,):
         return of_delta(case.event, claimed, claim.adjacency)
     variable = within(variable_of(case.event, unknown.search)[0], unknown.low, unknown.high)
-    question = Question(claimed=claimed, delta=_delta(case), adjacency=claim.adjacency)
+    question = RegionQuestion(claimed=claimed, delta=_delta(case), adjacency=claim.adjacency)
     if unknown.meets is not None:
         return bands_along(
             question, variable, Formula(bound=unknown.meets, calibrated=unknown.calibrated)
@@ -137,4 +159,4 @@ def _delta(case: Case) -> float:
     return case.delta
 
 
-__all__ = ["region_of"]
+__all__ = ["region_of", "region_with"]

@@ -91,7 +91,7 @@ def why(event: Event, path: str) -> str | None:
         The parameter, as calibration names it.
     """
     inside, _, name = path.rpartition(".")
-    owner = value_at(event, inside) if inside else event
+    owner: Any = value_at(event, inside) if inside else event
     if owner.mechanism in _GAUSSIAN and name in _NOISES:
         return _NOISE
     if (owner.mechanism, name) == ("dpsgd", "batch_size") and (

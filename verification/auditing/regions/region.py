@@ -14,7 +14,7 @@ from typing import Any
 from rdpkit.formats.records import as_plain
 
 
-class Verdict(StrEnum):
+class RegionVerdict(StrEnum):
     """What a claim would be at a value of what is missing.
 
     ``TRUE``: a certified upper bound is at most the claim. ``REFUTED``: two neighbouring data sets
@@ -35,13 +35,13 @@ class Band:
 
     Parameters
     ----------
-    verdict : Verdict
+    verdict : RegionVerdict
         What the claim would be.
     low, high : float
         The ends; equal for a single value.
     """
 
-    verdict: Verdict
+    verdict: RegionVerdict
     low: float
     high: float
 
@@ -82,26 +82,26 @@ class RegionRow:
     bands: tuple[Band, ...]
     notes: tuple[str, ...] = ()
 
-    def _first(self, verdict: Verdict) -> Band | None:
+    def _first(self, verdict: RegionVerdict) -> Band | None:
         return next((band for band in self.bands if band.verdict is verdict), None)
 
     @property
     def true(self) -> Band | None:
         """The first band in which the claim is true."""
-        return self._first(Verdict.TRUE)
+        return self._first(RegionVerdict.TRUE)
 
     @property
     def refuted(self) -> Band | None:
         """The first band in which the claim is false."""
-        return self._first(Verdict.REFUTED)
+        return self._first(RegionVerdict.REFUTED)
 
-    def at(self, value: float) -> Verdict | None:
+    def at(self, value: float) -> RegionVerdict | None:
         """The verdict at a value of what is searched; None outside of what was looked at.
 
         Ends belong to the band that is true or refuted.
         """
         found = [band.verdict for band in self.bands if band.holds(value)]
-        shown = [verdict for verdict in found if verdict is not Verdict.OPEN]
+        shown = [verdict for verdict in found if verdict is not RegionVerdict.OPEN]
         return (shown or found or [None])[0]
 
     def as_dict(self) -> dict[str, Any]:
@@ -179,4 +179,4 @@ def joined(bands: list[Band]) -> tuple[Band, ...]:
 UNLIMITED = math.inf
 """The end of a band that has none."""
 
-__all__ = ["UNLIMITED", "Band", "Region", "RegionRow", "Verdict", "joined"]
+__all__ = ["UNLIMITED", "Band", "Region", "RegionRow", "RegionVerdict", "joined"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from rdpkit.formats.numbers import rounded_down, rounded_up
-from rdpkit.verification.auditing.regions.region import Band, Region, RegionRow, Verdict
+from rdpkit.verification.auditing.regions.region import Band, Region, RegionRow, RegionVerdict
 
 _DIGITS = 4
 
@@ -22,57 +21,52 @@ def row_sentence(region: Region, row: RegionRow) -> str:
         The bands.
     """
     where = given(row.values)
-    what = " = ".join(region.search)
-    parts = [_of_band(region, row, band, what) for band in row.bands]
-    kept = [part for part in parts if part]
-    shown = [band.verdict for band in row.bands]
-    if shown == [Verdict.OPEN]:
-        kept = [f"open for every {what} that was looked at: nothing is proven or refuted"]
-    elif Verdict.OPEN in shown:
-        kept = [*kept, _open(region, row)]
-    text = ", ".join(kept)
+    text = ", ".join(_parts(region, row))
     return f"{where}: {text}." if where else f"{text[:1].upper()}{text[1:]}."
 
 
-def _of_band(region: Region, row: RegionRow, band: Band, what: str) -> str:
-    """A band that is true or refuted in words; empty for open ones."""
-    if band.verdict is Verdict.OPEN:
-        return ""
-    first, last = band is row.bands[0], band is row.bands[-1]
-    # A claim is true on the side that is more private, so a boundary is rounded into its band.
-    low = _number(region, band.low, up=True)
-    high = _number(region, band.high, up=False)
-    every = f"every {what}"
-    if first and last:
-        return f"{band.verdict.value} for {every} {_looked_at(region, band)}"
-    if first:
-        return f"{band.verdict.value} for {every} up to {high}"
-    if last:
-        return f"{band.verdict.value} from {low} on{_end(region, band)}"
-    return f"{band.verdict.value} from {low} to {high}"
+def _parts(region: Region, row: RegionRow) -> list[str]:
+    every = f"every {' = '.join(region.search)}"
+    shown = [band for band in row.bands if band.verdict is not RegionVerdict.OPEN]
+    if not shown:
+        return [f"open for {every}: nothing is proven and nothing is refuted"]
+    found = []
+    for band in shown:
+        first, last = band is row.bands[0], band is row.bands[-1]
+        # Ends are rounded into the band, so that what is said of a number is true of it.
+        low = _number(region, band.low, up=True)
+        high = _number(region, band.high, up=False)
+        about = f" for {every}" if band is shown[0] else ""
+        if first and last:
+            where = "" if _endless(band) else f" from {low} to {high}, all that was looked at"
+        elif first:
+            where = f" up to {high}"
+        elif last:
+            where = f" from {low} on" + ("" if _endless(band) else f" (looked at up to {high})")
+        else:
+            where = f" from {low} to {high}"
+        found.append(f"{band.verdict.value}{about}{where}")
+    return [*found, *_open(row)]
 
 
-def _looked_at(region: Region, band: Band) -> str:
-    limits = _number(region, band.low, up=True), _number(region, band.high, up=False)
-    return f"from {limits[0]} to {limits[1]}, which is all that was looked at"
+def _endless(band: Band) -> bool:
+    """Whether a band goes as far as the parameter does."""
+    return band.high >= _FAR or band.high == 1.0
 
 
-def _end(region: Region, band: Band) -> str:
-    """Where what was looked at ends, if the parameter goes on."""
-    if math.isinf(band.high) or band.high >= _FAR or region.search == ("delta",):
-        return ""
-    return f" (looked at up to {_number(region, band.high, up=False)})"
-
-
+# Ends of ranges that are those of the parameter, and not of what was looked at.
 _FAR = 1e15
 
 
-def _open(region: Region, row: RegionRow) -> str:
+def _open(row: RegionRow) -> list[str]:
     """What is open, in words."""
-    places = [place for place, band in enumerate(row.bands) if band.verdict is Verdict.OPEN]
-    if len(places) == 1 and 0 < places[0] < len(row.bands) - 1:
-        return "open between"
-    return "open elsewhere"
+    places = [place for place, band in enumerate(row.bands) if band.verdict is RegionVerdict.OPEN]
+    last = len(row.bands) - 1
+    if not places:
+        return []
+    if places == [0]:
+        return ["open below"]
+    return ["open above"] if places == [last] else ["open between"]
 
 
 def _number(region: Region, value: float, *, up: bool) -> str:

@@ -1,0 +1,134 @@
+"""Regions that were computed before: those of the shipped claims, and those in a cache.
+
+What is kept of a region are the ends of its bands. Everything else follows from the claim. The
+regions of the shipped claims take minutes, so they are kept in a file beside this module, which a
+slow test computes anew:
+
+    python -m rdpkit.verification.auditing.regions.store FILES
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.records import as_plain
+from rdpkit.verification.auditing.regions.compute import region_of, region_with
+from rdpkit.verification.auditing.regions.region import Band, Region, RegionVerdict
+from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.claims.reading import load_files, register_files, shipped_files
+
+FORMAT = 1
+_NAME = "stored.json"
+
+
+def key_of(claim: Claim) -> str:
+    """A name for all that the bands of a claim's region depend on, besides the code."""
+    assert claim.unknown is not None
+    asked = dataclasses.replace(claim.unknown, because="")
+    about = (asked, claim.epsilon, claim.delta, claim.adjacency)
+    return hashlib.sha256(repr(about).encode()).hexdigest()[:24]
+
+
+def as_stored(region: Region) -> list[list[list[Any]]]:
+    """The bands of a region as JSON holds them."""
+    return [
+        [[band.verdict.value, as_plain(band.low), as_plain(band.high)] for band in row.bands]
+        for row in region.rows
+    ]
+
+
+def restored(claim: Claim, stored: Any) -> Region:
+    """A region from its bands.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError or ArithmeticError
+        If what was stored is not about this claim.
+    """
+    rows = [
+        tuple(
+            Band(verdict=RegionVerdict(verdict), low=_number(low), high=_number(high))
+            for verdict, low, high in row
+        )
+        for row in stored
+    ]
+    return region_with(claim, rows)
+
+
+def _number(value: Any) -> float:
+    return math.inf if value == "inf" else float(value)
+
+
+@functools.cache
+def _stored() -> dict[str, Any]:
+    file = resources.files("rdpkit.verification.auditing.regions") / _NAME
+    content = json.loads(file.read_text(encoding="utf-8"))
+    if content["format"] != FORMAT:
+        raise ValueError(f"Expected {_NAME} to have the format {FORMAT}.")
+    found: dict[str, Any] = content["regions"]
+    return found
+
+
+def known_region(claim: Claim) -> Region | None:
+    """The region of a claim if it takes no time: it is stored, or none can be given.
+
+    Parameters
+    ----------
+    claim : Claim
+        Any claim.
+    """
+    if claim.unknown is None:
+        return None
+    if not claim.unknown.search:
+        return region_of(claim)
+    stored = _stored().get(key_of(claim))
+    return None if stored is None else restored(claim, stored)
+
+
+def store(claims: Sequence[Claim], path: Path) -> None:
+    """Compute the regions of claims that are not stored yet, and write all of theirs.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        All claims whose regions are to be stored.
+    path : Path
+        The file.
+    """
+    known = dict(_stored()) if path.exists() else {}
+    found: dict[str, Any] = {}
+    for claim in claims:
+        if claim.unknown is None or not claim.unknown.search:
+            continue
+        key = key_of(claim)
+        if key not in found:
+            print(claim.id, "stored" if key in known else "computed", flush=True)
+            region = None if key in known else region_of(claim)
+            found[key] = known[key] if region is None else as_stored(region)
+            write_store(path, {**known, **found})
+    write_store(path, found)
+
+
+def write_store(path: Path, regions: dict[str, Any]) -> None:
+    """Write the file, one region a line."""
+    lines = (f"{json.dumps(key)}: {json.dumps(rows)}" for key, rows in sorted(regions.items()))
+    text = f'{{"format": {FORMAT}, "regions": {{\n' + ",\n".join(lines) + "\n}}\n"
+    write_whole(path, text.encode())
+
+
+if __name__ == "__main__":
+    files = [Path(name) for name in sys.argv[1:]] or [*shipped_files(), *register_files()]
+    store(load_files(files), Path(__file__).with_name(_NAME))
+
+
+__all__ = ["as_stored", "key_of", "known_region", "restored", "store"]
