@@ -26,6 +26,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "refuted_claim",
     "tables_from_code",
 ]
 exclude_patterns = ["_build", "_ext"]
@@ -34,11 +35,14 @@ source_suffix = {".md": "markdown"}
 
 html_theme = "furo"
 html_title = "rdpkit"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 
 myst_heading_anchors = 3
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
@@ -73,6 +77,21 @@ def _formulas_as_literals(*event: Any) -> None:
     lines[:] = found
 
 
+def _accessible(*event: Any) -> None:
+    """Wide code can be scrolled with the keyboard, and captions say which headings they are."""
+    context: dict[str, Any] = event[3]
+    for name in ("body", "furo_navigation_tree"):
+        if name in context:
+            context[name] = (
+                context[name]
+                .replace(
+                    '<div class="highlight"><pre>', '<div class="highlight"><pre tabindex="0">'
+                )
+                .replace('role="heading"', 'role="heading" aria-level="2"')
+            )
+
+
 def setup(app: Any) -> None:
-    """Register the docstring hook, ahead of the one that reads numpydoc sections (500)."""
+    """Register the hooks; that for docstrings is ahead of the one for numpydoc sections (500)."""
+    app.connect("html-page-context", _accessible, priority=900)
     app.connect("autodoc-process-docstring", _formulas_as_literals, priority=400)

@@ -65,7 +65,8 @@ return [...document.querySelectorAll(
 _FOCUSED = """
 const seen = arguments[0], e = document.activeElement;
 if (!e || e === document.body || e === document.documentElement) return null;
-const style = getComputedStyle(e), box = e.getBoundingClientRect();
+// Of a link that goes on in the next line, the first part.
+const style = getComputedStyle(e), box = e.getClientRects()[0] ?? e.getBoundingClientRect();
 const again = e === window.firstFocused;
 window.firstFocused ??= e;
 const back = () => {
