@@ -20,6 +20,7 @@ HEAVY = {
     "dp_accounting",
     "click",
     "rich",
+    "tomlkit",
     "mechanisms",
     "verification",
 }

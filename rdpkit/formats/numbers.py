@@ -45,6 +45,21 @@ def _rounded(value: float, digits: int, mode: str) -> str:
     return f"{mantissa}e{int(exponent):+03d}"
 
 
+def how_many(count: int, noun: str, plural: str | None = None) -> str:
+    """A number of things in words: "1 claim", "2 claims", "2 repositories".
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    noun : str
+        One of them.
+    plural : str, optional
+        Several of them; by default the noun with an s.
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
 def formatted(value: float, specification: str, *, up: bool) -> str | None:
     """A number as a format specification of floats asks for, rounded to the safe side.
 
@@ -87,4 +102,4 @@ def formatted(value: float, specification: str, *, up: bool) -> str | None:
     return format(float(rounded), specification)
 
 
-__all__ = ["formatted", "printable", "rounded_down", "rounded_up"]
+__all__ = ["formatted", "how_many", "printable", "rounded_down", "rounded_up"]

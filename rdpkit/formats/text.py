@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rdpkit.formats.numbers import printable, rounded_down, rounded_up
+from rdpkit.formats.numbers import how_many, printable, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from rdpkit.guarantee import Guarantee
@@ -76,6 +76,7 @@ __all__ = [
     "as_json",
     "escaped_markdown",
     "guarantee_lines",
+    "how_many",
     "printable",
     "rounded_down",
     "rounded_up",

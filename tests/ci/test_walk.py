@@ -15,7 +15,7 @@ BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULT
 
 
 def test_the_walk_begins_with_an_installation():
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
     assert 'pip install "$RDPKIT" pytest' in BLOCKS[0]
     assert not any("pip install" in block for block in BLOCKS[1:])
 
@@ -38,8 +38,8 @@ def test_the_walk_ends_red(tmp_path):
         for block in BLOCKS[1:]
     ]
     codes = [one.returncode for one in done]
-    assert codes == [0, 0, 1, 0, 0, 0, 0], [one.stderr for one in done]
-    new, green, red, rules, tested, changed, baseline = (one.stdout for one in done)
+    assert codes == [0, 0, 1, 0, 0, 0, 0, 0], [one.stderr for one in done]
+    new, green, red, mended, rules, tested, changed, baseline = (one.stdout for one in done)
     assert "privacy.claims.toml: epsilon 0.7256 at delta 1e-05" in new
     assert "1 passed" in green
     for line in (
@@ -50,6 +50,8 @@ def test_the_walk_ends_red(tmp_path):
     ):
         assert line in red
         assert line in PAGE.read_text()
+    assert "-epsilon = 0.5\n+epsilon = 0.7256\n" in mended
+    assert mended.count("privacy: sound, exact: epsilon = 0.7256") == 2
     assert rules.endswith("as it should\n")
     assert "in 2 tests of this code; rejecting takes 3.991 (claim 1, version 1" in tested
     assert "not tested  the code has not changed since it was tested" in tested

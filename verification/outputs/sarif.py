@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from urllib.parse import quote
 
 import rdpkit
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.remedies import calibrated_unasked
+from rdpkit.verification.auditing.remedies import calibrated_unasked, remedies
 from rdpkit.verification.auditing.rules import MEANING, Rule, broken_rules, failures
+from rdpkit.verification.claims.editing import ClaimsText, Replacement, replacements
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.view import advice, headline, sandwich
 
@@ -53,11 +55,14 @@ def sarif(result: AuditResult, *, root: Path | None = None) -> str:
     """
     results = []
     calibrated = calibrated_unasked(result.findings)
+    files = _Files()
     for finding in result.findings:
         failing = failures(finding, result.fail_on)
         for rule in broken_rules(finding, slack_above=result.fail_on.slack_above):
             noise = finding.claim.id in calibrated
-            results.append(_result(finding, rule, is_failure=rule in failing, noise=noise))
+            results.append(
+                _result(finding, rule, is_failure=rule in failing, noise=noise, files=files)
+            )
     rules = [
         SarifRule(id=_RULE_IDS[rule], meaning=MEANING[rule], level=_LEVELS[rule]) for rule in Rule
     ]
@@ -104,6 +109,8 @@ class SarifResult:
         The file and the line; None if they are not known.
     properties : dict
         Plain values for programs.
+    repairs : tuple of SarifRepair
+        Changes of the file that mend it.
     """
 
     rule: str
@@ -113,6 +120,23 @@ class SarifResult:
     kind: str
     place: tuple[str, int] | None
     properties: dict[str, Any]
+    repairs: tuple[SarifRepair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SarifRepair:
+    """One way to mend what a result is about, which SARIF calls a fix.
+
+    Parameters
+    ----------
+    description : str
+        What it does, in words.
+    replacements : tuple of Replacement
+        Pieces of the file of the result, with what is to be there instead.
+    """
+
+    description: str
+    replacements: tuple[Replacement, ...]
 
 
 def sarif_log(
@@ -172,7 +196,9 @@ def _rule(rule: SarifRule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, rule: Rule, *, is_failure: bool, noise: bool) -> SarifResult:
+def _result(
+    finding: Finding, rule: Rule, *, is_failure: bool, noise: bool, files: _Files
+) -> SarifResult:
     claim = finding.claim
     details = [f"{name}: {text}." for name, text in sandwich(finding)]
     text = " ".join(
@@ -190,10 +216,47 @@ def _result(finding: Finding, rule: Rule, *, is_failure: bool, noise: bool) -> S
         kind="claim",
         place=(claim.origin, claim.line),
         properties=finding.as_dict(),
+        repairs=tuple(_repairs(finding, files, noise=noise)),
     )
 
 
+class _Files:
+    """The texts of claims files, each read once; None for one that cannot be changed."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, ClaimsText | None] = {}
+
+    def text_of(self, origin: str) -> ClaimsText | None:
+        if origin not in self._texts:
+            try:
+                text = Path(origin).read_bytes().decode()
+                self._texts[origin] = ClaimsText(text)
+            except (OSError, ValueError):
+                self._texts[origin] = None
+        return self._texts[origin]
+
+
+def _repairs(finding: Finding, files: _Files, *, noise: bool) -> Iterator[SarifRepair]:
+    """The remedies of a claim as changes of its file."""
+    found = remedies(finding, noise=noise)
+    text = files.text_of(finding.claim.origin) if found else None
+    if text is None:
+        return
+    for remedy in found:
+        try:
+            edited = text.edited(finding.claim.id, remedy.edits)
+        except ValueError:  # a claim that rdpkit fix cannot change either
+            continue
+        yield SarifRepair(
+            description=remedy.sentence, replacements=tuple(replacements(text.whole, edited))
+        )
+
+
 def _as_table(result: SarifResult, index: int, base: Path) -> dict[str, Any]:
+    fixes = {}
+    if result.repairs and result.place is not None:
+        artifact = _artifact(result.place[0], base)
+        fixes = {"fixes": [_as_fix(one, artifact) for one in result.repairs]}
     fingerprint = hashlib.sha256(f"{result.rule}\n{result.name}".encode()).hexdigest()
     logical = {"logicalLocations": [{"name": result.name, "kind": result.kind}]}
     physical = {}
@@ -212,7 +275,27 @@ def _as_table(result: SarifResult, index: int, base: Path) -> dict[str, Any]:
         "message": {"text": _plain(result.message)},
         "locations": [{**physical, **logical}],
         "partialFingerprints": {"rdpkitClaim/v1": fingerprint},
+        **fixes,
         "properties": result.properties,
+    }
+
+
+def _as_fix(repair: SarifRepair, artifact: dict[str, str]) -> dict[str, Any]:
+    changes = [
+        {
+            "deletedRegion": {
+                "startLine": one.line,
+                "startColumn": one.column,
+                "endLine": one.end_line,
+                "endColumn": one.end_column,
+            },
+            "insertedContent": {"text": one.text},
+        }
+        for one in repair.replacements
+    ]
+    return {
+        "description": {"text": _plain(repair.description)},
+        "artifactChanges": [{"artifactLocation": artifact, "replacements": changes}],
     }
 
 

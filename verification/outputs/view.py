@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections import Counter
 from collections.abc import Iterable
 
@@ -309,6 +310,9 @@ def report(finding: Finding, rules: Iterable[Rule], *, noise: bool = True) -> li
         lines += [f"  assumes    {text}" for text in upper.assumptions]
     lines += [f"  note       {text}" for text in finding.notes]
     lines += [f"  change     {text}" for text in what_to_change(finding, noise=noise)]
+    origin = finding.claim.origin
+    if origin.endswith(".toml") and remedies(finding, noise=False):
+        lines.append(f"  or let     rdpkit fix {shlex.quote(printable(origin))} change the file")
     return lines
 
 

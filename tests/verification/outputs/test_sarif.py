@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from rdpkit.verification.auditing.driver import audit_files
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.sarif import sarif
+from tests.verification.claim_files import text
 from tests.verification.finding_examples import (
     HOSTILE,
     finding,
@@ -124,3 +126,27 @@ def test_text_is_neither_a_link_nor_the_place_of_an_argument():
 
 def test_a_file_of_a_name_that_is_no_path_is_named_all_the_same():
     assert results([refuted(origin="")], root=Path("/"))
+
+
+def test_a_result_says_which_piece_of_the_file_is_replaced_by_what(tmp_path):
+    path = tmp_path / "a.claims.toml"
+    path.write_text("# numbers\n" + text(epsilon="0.5", bound='"best"') + text(id='"b"'))
+    findings = audit_files(path)
+    document = log(findings, root=tmp_path)
+    check(document)
+    (refuted_one, differs) = document["runs"][0]["results"]
+    assert differs["ruleId"] == "claim-differs"
+    claim, noise = refuted_one["fixes"]
+    assert claim["description"]["text"] == "raise the claim: epsilon = 0.7256"
+    (change,) = claim["artifactChanges"]
+    assert change["artifactLocation"]["uri"] == "a.claims.toml"
+    assert change["replacements"] == [
+        {
+            "deletedRegion": {"startLine": 7, "startColumn": 11, "endLine": 7, "endColumn": 14},
+            "insertedContent": {"text": "0.7256"},
+        }
+    ]
+    assert noise["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"] == "7.032"
+    # Without the file there is nothing to change.
+    path.unlink()
+    assert "fixes" not in log(findings)["runs"][0]["results"][0]

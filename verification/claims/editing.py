@@ -1,0 +1,237 @@
+"""Changes of a claims file that keep its comments, its layout and the spelling of its numbers.
+
+Only the lines of the claim that is changed are read by a library that keeps layouts (tomlkit); all
+other lines are copied. What comes out is read again, and must be the old content with the
+changes and nothing else.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from rdpkit.verification.claims.lines import claim_lines
+
+Change = tuple[str, str, str]
+"""A key's path in the claim, its value before, and its value after: empty to take the line out."""
+
+_MARK = "\ufeff"
+_NOTHING = re.compile(r"\s*(#|$)")
+_STEP = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """A piece of a text, and what is to be there instead.
+
+    Parameters
+    ----------
+    line, column : int
+        Where the piece begins, from 1.
+    end_line, end_column : int
+        Where it ends: the column is that of the first character after it.
+    text : str
+        The new text.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class ClaimsText:
+    """The text of a claims file, in which single claims are changed.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If it is not TOML, or has no claims.
+    """
+
+    def __init__(self, text: str) -> None:
+        # Some editors begin a file with a mark of its encoding, which is no TOML.
+        self._mark = text[: len(text) - len(text.removeprefix(_MARK))]
+        text = text.removeprefix(_MARK)
+        self.text = text
+        self._document = _parsed(text)
+        tables = self._document.get("claim")
+        if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+            raise ValueError("Expected at least one [[claim]].")
+        self._ids = [table.get("id") for table in tables]
+        self._starts = claim_lines(text, len(tables))
+
+    @property
+    def whole(self) -> str:
+        """The text as it was given, with the mark of its encoding if it has one."""
+        return self._mark + self.text
+
+    def edited(self, identifier: str, changes: Iterable[Change]) -> str:
+        """The text with changes in one claim.
+
+        Parameters
+        ----------
+        identifier : str
+            The claim's id.
+        changes : iterable of (str, str, str)
+            Paths of keys, with their old and new values as TOML. The old ones are not looked at.
+
+        Raises
+        ------
+        ValueError
+            If there is no such claim or key, or the text would not keep its layout.
+        """
+        wanted = list(changes)
+        if self._ids.count(identifier) != 1:
+            raise ValueError(f"Expected one claim with the id {identifier!r} in the file.")
+        place = self._ids.index(identifier)
+        lines = self.text.split("\n")
+        first, last, inside = self._block(place, len(lines))
+        block = "\n".join(lines[first:last])
+        changed = _changed(f"{block}\n", inside, wanted).removesuffix("\n")
+        new = "\n".join([*lines[:first], changed, *lines[last:]])
+        expected = copy.deepcopy(self._document)
+        for key, _, value in wanted:
+            _set(expected["claim"][place], key, _parsed(f"x = {value}")["x"] if value else None)
+        if _parsed(new) != expected:
+            raise ValueError("The claim cannot be changed without changing more than it.")
+        moved = _moved(_lines(self.text), _lines(new))
+        if sum(max(b - a, d - c) for a, b, c, d in moved) > len(wanted):
+            raise ValueError("The claim cannot be changed without changing its layout.")
+        return self._mark + new
+
+    def _block(self, place: int, count: int) -> tuple[int, int, int]:
+        """The lines of a claim, and its place inside of them; all lines if it has no header."""
+        if len(set(self._starts)) < len(self._starts) or self._starts == [1]:
+            return 0, count, place
+        first, last = self._starts[place] - 1, [*self._starts[1:], count + 1][place] - 1
+        # What stands above the next claim belongs to that; a new line goes above it.
+        lines = self.text.split("\n")
+        while last > first + 1 and _NOTHING.match(lines[last - 1]):
+            last -= 1
+        return first, last, 0
+
+
+def replacements(old: str, new: str) -> list[Replacement]:
+    """The pieces of a text that differ from another one, line by line.
+
+    Parameters
+    ----------
+    old, new : str
+        The two texts.
+
+    Returns
+    -------
+    list of Replacement
+        Of a changed line the part that changed; lines that come or go as a whole.
+    """
+    before, after = _lines(old), _lines(new)
+    found = []
+    for a, b, c, d in _moved(before, after):
+        if b - a == d - c:
+            found += [
+                _within(number, was, now)
+                for number, (was, now) in enumerate(
+                    zip(before[a:b], after[c:d], strict=True), start=a + 1
+                )
+            ]
+        else:
+            text = "".join(after[c:d])
+            found.append(Replacement(line=a + 1, column=1, end_line=b + 1, end_column=1, text=text))
+    return found
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; other than of Python's own, a line ends at a line feed alone."""
+    found = [f"{line}\n" for line in text.split("\n")]
+    found[-1] = found[-1][:-1]
+    return found if found[-1] else found[:-1]
+
+
+def _moved(before: list[str], after: list[str]) -> list[tuple[int, int, int, int]]:
+    """Which lines are replaced by which."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return [span for tag, *span in matcher.get_opcodes() if tag != "equal"]
+
+
+def _within(number: int, was: str, now: str) -> Replacement:
+    """What differs in one line, as a whole value: the part behind the key."""
+    head = 0
+    while head < min(len(was), len(now)) and was[head] == now[head]:
+        head += 1
+    # A number is replaced as a whole, not digit by digit.
+    while head > 0 and was[head - 1] not in " =,[{":
+        head -= 1
+    tail = 0
+    while tail < min(len(was), len(now)) - head and was[-1 - tail] == now[-1 - tail]:
+        tail += 1
+    while tail > 0 and was[len(was) - tail] not in " ,]}#\r\n":
+        tail -= 1
+    end = len(was) - tail
+    return Replacement(
+        line=number,
+        column=head + 1,
+        end_line=number,
+        end_column=end + 1,
+        text=now[head : len(now) - tail],
+    )
+
+
+def unified_diff(name: str, old: str, new: str) -> str:
+    """The difference of two texts in the form that ``patch`` reads; empty if there is none."""
+    lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{name}", f"b/{name}")
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"not a TOML file: {error}") from None
+
+
+def _changed(block: str, place: int, changes: list[Change]) -> str:
+    """Lines of TOML with changes in one of the claims that they hold."""
+    # Imported here because most commands change no file.
+    import tomlkit  # noqa: PLC0415
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
+
+    try:
+        document = tomlkit.parse(block)
+        claim = document["claim"][place]  # type: ignore[index]
+        for key, _, value in changes:
+            _set(claim, key, tomlkit.value(value) if value else None)
+        return tomlkit.dumps(document)
+    except TOMLKitError as error:
+        raise ValueError(f"the lines of the claim cannot be changed: {error}") from None
+
+
+def _set(table: Any, key: str, value: Any) -> None:
+    """Put a value at the path of a key in nested tables; None takes the key out."""
+    steps: list[str | int] = [
+        match[1] if match[1] is not None else int(match[2]) for match in _STEP.finditer(key)
+    ]
+    try:
+        for step in steps[:-1]:
+            table = table[step]
+        if value is None:
+            del table[steps[-1]]
+        else:
+            table[steps[-1]] = value
+    except (KeyError, IndexError, TypeError):
+        raise ValueError(f"there is no {key} in the claim") from None
+
+
+__all__ = ["Change", "ClaimsText", "Replacement", "replacements", "unified_diff"]
