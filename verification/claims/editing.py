@@ -163,7 +163,7 @@ def _lines(text: str) -> list[str]:
 def _moved(before: list[str], after: list[str]) -> list[tuple[int, int, int, int]]:
     """Which lines are replaced by which."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    return [span for tag, *span in matcher.get_opcodes() if tag != "equal"]
+    return [(a, b, c, d) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
 
 
 def _within(number: int, was: str, now: str) -> Replacement:
@@ -210,7 +210,7 @@ def _changed(block: str, place: int, changes: list[Change]) -> str:
 
     try:
         document = tomlkit.parse(block)
-        claim = document["claim"][place]  # type: ignore[index]
+        claim = document["claim"][place]
         for key, _, value in changes:
             _set(claim, key, tomlkit.value(value) if value else None)
         return tomlkit.dumps(document)

@@ -26,7 +26,12 @@ from rdpkit.verification.claims.editing import ClaimsText, unified_diff
 from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.cli.audit_options import audited, file_type
 
-_NO_EVIDENCE = {"evidence": None, "error_control": None, "again": False, "skip_unchanged": False}
+_NO_EVIDENCE: dict[str, Any] = {
+    "evidence": None,
+    "error_control": None,
+    "again": False,
+    "skip_unchanged": False,
+}
 # Of claims that cannot be mended for the same reason, so many are named.
 _NAMED = 3
 _ADD_NOISE = (
