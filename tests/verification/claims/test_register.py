@@ -1,0 +1,55 @@
+"""The register: every work is complete, every claim is placed, and the verdicts are as stored."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import pytest
+
+from rdpkit.verification.claims.format import KINDS
+from rdpkit.verification.claims.reading import load_files, register_files, shipped_files
+
+BY_FILE = {path.stem: load_files([path]) for path in register_files()}
+CLAIMS = load_files(register_files())
+
+
+@pytest.mark.parametrize("name", BY_FILE)
+def test_a_file_is_one_work_and_says_what_was_read(name):
+    (work,) = {claim.work for claim in BY_FILE[name]}
+    assert work is not None
+    given = {f.name: getattr(work, f.name) for f in dataclasses.fields(work)}
+    assert all(given.values()), f"{name}: {[key for key, value in given.items() if not value]}"
+    assert work.url is not None
+    assert work.url.startswith("https://")
+    assert work.kind in KINDS
+
+
+@pytest.mark.parametrize("name", BY_FILE)
+def test_every_claim_says_where_it_is_printed(name):
+    for claim in BY_FILE[name]:
+        assert len(claim.source.split()) > 2, claim.id
+        assert claim.kind in KINDS
+        assert claim.notes or claim.missing, claim.id
+        assert claim.event is not None or claim.missing, claim.id
+
+
+def test_ids_are_unique_beside_those_of_the_papers():
+    ids = [claim.id for claim in load_files([*shipped_files(), *register_files()])]
+    assert len(ids) == len(set(ids))
+
+
+def test_no_work_is_there_twice():
+    titles = Counter(claims[0].work.title for claims in BY_FILE.values())
+    assert set(titles.values()) == {1}
+
+
+def test_a_claim_of_shuffled_batches_models_shuffled_batches():
+    for claim in CLAIMS:
+        if claim.kind == "shuffled" and claim.mechanism == "dpsgd" and claim.event is not None:
+            assert claim.event.sampling == "shuffle", claim.id
+
+
+def test_its_size():
+    assert len(CLAIMS) >= 92
+    assert len(BY_FILE) >= 23
