@@ -13,13 +13,15 @@ GOOD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Good
 <style>:root { color-scheme: light dark } body { background: canvas; color: canvastext }
 :focus-visible { outline: 3px solid; outline-offset: 2px }
 </style></head><body><main><h1>Good</h1><a href="#one">One</a>
-<p id="one"><span class="label">a</span> <span class="label">b</span></p></main></body></html>"""
+<p id="one"><span class="label">a</span> <span class="label">b</span></p>
+<svg><text fill="currentcolor" y="9">1</text></svg></main></body></html>"""
 BAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Bad</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
 <style>:focus-visible { outline: none } .soft { color: #999; background: #fff }
 .label { position: absolute; left: 20px; top: 190px } .wide { width: 1400px; height: 1px }</style>
 </head><body><main><h1>Bad</h1><p class="soft">Soft <a href="#one">One</a></p>
 <div class="wide"></div><span class="label">alpha</span> <span class="label">beta</span>
+<svg><text fill="#999" y="9">12</text></svg>
 <img src="https://example.org/picture.png" alt="A picture"><p id="one"></p></main></body></html>"""
 
 
@@ -44,6 +46,7 @@ def test_everything_that_is_wrong_is_found(browser, tmp_path):
         "labels collide: alpha | beta",
         "focus: no ring: <a href",
         "color-contrast: .soft",
+        "color-contrast: text: ",
     ):
         assert f"phone, light: {found}" in str(caught.value), found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,7 +43,15 @@ if TYPE_CHECKING:
     "with_curves",
     default=True,
     show_default=True,
-    help="Whether a claim shows its RDP curve and privacy profile when it is opened.",
+    help="Whether a claim shows its privacy profile and its RDP curve when it is opened.",
+)
+@click.option(
+    "--profiles",
+    type=click.IntRange(min=0),
+    default=60,
+    show_default=True,
+    help="For so many events, those of the worst claims first, the privacy profile is computed; "
+    "each takes a second or a few.",
 )
 @format_option
 @one_line_errors
@@ -53,6 +62,7 @@ def report(
     title: str,
     bounds: str,
     with_curves: bool,
+    profiles: int,
     jobs: int,
     cache: Path | None,
     allow_code: bool,
@@ -87,7 +97,9 @@ def report(
     findings = audited(
         claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code, **others
     )
-    drawn = _drawn(findings, jobs) if with_curves else [None] * len(findings)
+    drawn: list[Curves | None] = [None] * len(findings)
+    if with_curves:
+        drawn = _drawn(findings, bounds, profiles, jobs)
     content = page(findings, drawn, _provenance(title, bounds, sources)).encode()
     write_whole(output, content)
     size = len(content)
@@ -112,17 +124,25 @@ def _provenance(title: str, bounds: str, files: list[SourceFile]) -> Provenance:
     )
 
 
-def _drawn(findings: list[Finding], jobs: int) -> list[Curves | None]:
-    """The curves behind every claim, in the order of the findings."""
-    from rdpkit.verification.outputs.html import curves  # noqa: PLC0415 - as above
+def _drawn(
+    findings: Sequence[Finding], bounds: str, profiles: int, jobs: int
+) -> list[Curves | None]:
+    """The curves behind every claim, in the order of the findings; equal ones are made once."""
+    from rdpkit.verification.outputs.html import (  # noqa: PLC0415 - as above
+        answer,
+        questions,
+        worst_first,
+    )
 
-    claims = [finding.claim for finding in findings]
-    found: list[Curves | None] = []
+    asked = questions(findings, worst_first(findings), bounds=bounds, most=profiles)
+    once = list(dict.fromkeys(one for one in asked if one is not None))
+    found: list[Curves] = []
     with work_shown() as work:
-        for one in supervisor.in_order(curves, claims, jobs=jobs):
+        for one in supervisor.in_order(answer, once, jobs=jobs):
             found.append(one)
-            work.show("drawing", len(found), len(claims))
-    return found
+            work.show("drawing", len(found), len(once))
+    known = dict(zip(once, found, strict=True))
+    return [None if one is None else known[one] for one in asked]
 
 
 __all__ = ["report"]

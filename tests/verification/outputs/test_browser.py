@@ -1,194 +1,248 @@
-"""The report in a browser: filters, curves, keyboard, a phone, and hostile text that stays text."""
+"""The report in a browser: three sizes, light and dark, keyboard, filters, and hostile text."""
 
 from __future__ import annotations
 
-import shutil
-import warnings
+import json
 
 import pytest
 
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.html import curves, page
+from tests.browser import IN_BROWSER, SIZES, assert_usable
+from tests.verification.claim_files import text
 from tests.verification.many_claims import many_claims
 from tests.verification.outputs.test_html import CLAIMS, HOSTILE, provenance
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
-DRIVER = shutil.which("chromedriver")
+pytestmark = IN_BROWSER
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="no chromium and chromedriver"),
-    # One browser for all of them.
-    pytest.mark.xdist_group("browser"),
-    # The driver's own pipes are closed when they are collected.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+LONG = "a-very-long-identifier-of-a-claim-" * 8
+# Beside these: a number that is 0, one that is infinite, and an id that no line holds.
+ENDS = "\n".join(
+    [
+        CLAIMS,
+        text(id=json.dumps(LONG), epsilon="4000.0", delta="1e-100"),
+        text(
+            id='"pure"',
+            mechanism='"gaussian"',
+            epsilon="inf",
+            delta="0.0",
+        ),
+    ]
+)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    selenium = pytest.importorskip("selenium", reason="selenium is not installed")
-    from selenium import webdriver
-
-    assert selenium
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
-        "--window-size=1200,1000",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+def written(claims, folder, **changes):
+    findings = list(audit(loads(claims)))
+    path = folder / "report.html"
+    drawn = [curves(finding) for finding in findings]
+    path.write_text(page(findings, drawn, provenance(**changes)))
+    return path
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    findings = list(audit(loads(CLAIMS)))
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(page(findings, [curves(f.claim) for f in findings], provenance()))
-    return path.as_uri()
+    return written(CLAIMS, tmp_path_factory.mktemp("report"))
 
 
 def names(browser):
     """What the claims that can be seen are called, in the order in which they stand."""
-    return browser.execute_script(
-        "return [...document.querySelectorAll('.claim .id')].filter(c => c.checkVisibility())"
+    return browser.run(
+        "return [...document.querySelectorAll('.claim h3')].filter(c => c.checkVisibility())"
         ".map(c => c.textContent)"
     )
 
 
-def complaints(browser):
-    """What the console says, without remarks for debugging."""
-    return [e["message"] for e in browser.get_log("browser") if e["level"] != "DEBUG"]
+def headings(browser):
+    return browser.run(
+        "return [...document.querySelectorAll('.group > h2')].filter(h => h.checkVisibility())"
+        ".map(h => h.textContent)"
+    )
 
 
-def click(browser, selector):
-    browser.find_element("css selector", selector).click()
+def pill(name):
+    return f"#filters [data-filter][value={name}]"
 
 
 def reset(browser):
-    """The page takes up a reset once the browser has carried it out: wait for it."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    click(browser, "button[type=reset]")
-    WebDriverWait(browser, 20).until(lambda page: len(names(page)) == 4)
-
-
-def test_filters_find_claims_and_say_how_many(browser, address):
-    browser.get(address)
+    """The page takes up a reset once the browser has carried it out."""
+    browser.click("button[type=reset]")
+    browser.settle()
     assert len(names(browser)) == 4
-    click(browser, "[name=soundness][value=sound]")
-    click(browser, "[name=soundness][value=unproven]")
-    refuted = names(browser)
-    assert "wrong" in refuted
-    assert "loose" not in refuted
-    status = browser.find_element("id", "shown").text
-    assert status == f"{len(refuted)} of 4 claims shown"
-    reset(browser)
-    browser.find_element("id", "text").send_keys("LOOSE")
-    assert names(browser) == ["loose"]
-    reset(browser)
-    click(browser, "[name=reproduction][value=differs]")
-    click(browser, "[name=reproduction][value=unnamed]")
+
+
+def test_everybody_can_use_it_on_a_phone_in_the_dark(browser, address):
+    assert_usable(browser, address, name="report", sizes=("phone",), schemes=("dark",))
+
+
+@pytest.mark.slow
+def test_everybody_can_use_it_at_every_size(browser, tmp_path):
+    path = written(ENDS, tmp_path)
+    kept = assert_usable(browser, path, name="report")
+    assert len(kept) == 6
+    closed = assert_usable(browser, path, name="report-closed", prepare=lambda page: page.settle())
+    print("screenshots:", closed[0].parent)
+
+
+def test_labels_never_touch_and_the_legend_is_seen_at_every_size(browser, tmp_path):
+    path = written(ENDS, tmp_path)
+    for size in SIZES:
+        browser.open(path, size=size)
+        browser.open_all()
+        assert browser.collisions("svg text, .legend > span, .close-up .digits") == [], size
+        assert browser.sideways() <= 0, size
+        seen = browser.run(
+            "return [...document.querySelectorAll('.legend .term')]"
+            ".filter(e => e.checkVisibility()).map(e => e.textContent)"
+        )
+        assert seen == ["lower", "upper", "published", "claimed"], size
+        browser.screenshot(f"report-{size}-open", whole=True)
+
+
+def test_pills_filter_and_say_how_many(browser, address):
+    browser.open(address)
+    assert names(browser)[:2] == ["wrong", "open"]
+    assert headings(browser) == [
+        "Refuted (1)",
+        "Something is missing (1)",
+        "Sound (2)",
+    ]
+    browser.click(pill("refuted"))
+    assert names(browser) == ["wrong"]
+    assert headings(browser) == ["Refuted (1)"]
+    assert browser.find(pill("refuted")).get_attribute("aria-pressed") == "true"
+    assert browser.find("#shown").text == "1 of 4 claims shown"
+    browser.click(pill("unproven"))
+    assert names(browser) == ["wrong", "open"]
+    browser.click(pill("underspecified"))
     assert names(browser) == ["open"]
     reset(browser)
-    click(browser, "#sort option[value=verdict]")
-    assert names(browser) == ["wrong", "open", "loose", f"hostile {HOSTILE}"]
-    assert complaints(browser) == []
+    assert browser.find(pill("refuted")).get_attribute("aria-pressed") == "false"
+    browser.find("#text").send_keys("LOOSE")
+    assert names(browser) == ["loose"]
+    reset(browser)
+    browser.click("#sort option[value=number]")
+    assert names(browser)[:3] == ["loose", "wrong", "open"]
+    assert headings(browser) == ["All claims"]
+    browser.click("#sort option[value=worst]")
+    assert names(browser)[:2] == ["wrong", "open"]
+    assert browser.complaints() == []
 
 
-def test_a_claim_opens_by_keyboard_and_shows_its_curves(browser, address):
-    from selenium.webdriver.common.keys import Keys
+def test_words_are_explained_by_keyboard_where_they_stand(browser, address):
+    browser.open(address, size="phone")
+    word = browser.find("#claim-2 .verdict.refuted")
+    browser.run("arguments[0].focus()", word)
+    browser.press("ENTER")
+    meaning = browser.find("#word-refuted")
+    assert meaning.is_displayed()
+    assert "False" in meaning.text
+    assert browser.sideways() <= 0
+    browser.press("ESCAPE")
+    assert not meaning.is_displayed()
+    # The words of the legend too, by touch.
+    browser.click(".legend .term")
+    assert browser.find("#word-lower").is_displayed()
+    assert browser.complaints() == []
 
-    browser.get(address)
-    summary = browser.find_element("css selector", "#claim-2 summary")
-    summary.send_keys(Keys.ENTER)
-    details = browser.find_element("css selector", "#claim-2 details")
-    assert details.get_attribute("open") is not None
-    assert "Counterexample" in details.text
-    # Drawn once the claim is open: two canvases with something on them, and tables beside them.
-    inked = browser.execute_async_script(
-        "const done = arguments[arguments.length - 1];"
-        "setTimeout(() => done([...document.querySelectorAll('#claim-2 canvas')].map(c =>"
-        " c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v))), 200)"
+
+def test_a_claim_opens_by_keyboard_and_by_its_links(browser, address):
+    browser.open(address)
+    summary = browser.find("#claim-2 summary")
+    browser.run("arguments[0].focus()", summary)
+    browser.press("ENTER")
+    opened = browser.find("#claim-2 details")
+    assert opened.get_attribute("open") is not None
+    assert "Counterexample" in opened.text
+    assert "What would be true instead" in opened.text
+    for link in ("claim-2", "claim-wrong"):
+        browser.open(f"{address.as_uri()}#{link}")
+        browser.settle()
+        assert browser.find("#claim-2 details").get_attribute("open") is not None
+        top = browser.run(
+            "return document.querySelector('#claim-2 h3').getBoundingClientRect().top"
+        )
+        bar = browser.run("return document.querySelector('.axis').getBoundingClientRect().bottom")
+        assert bar <= top < 900
+    # A claim that a filter hides is shown when somebody follows a link to it.
+    browser.click(pill("sound"))
+    assert "wrong" not in names(browser)
+    browser.run("location.hash = '#claim-open'")
+    browser.settle()
+    assert "open" in names(browser)
+
+
+def test_what_mends_a_claim_is_copied(browser, address):
+    browser.open(address)
+    browser.open_all()
+    button = browser.find("#claim-2 .copy")
+    lines = browser.find("#claim-2 .remedy code").text
+    button.click()
+    browser.settle()
+    assert button.text.startswith(("Copied", "Selected"))
+    chosen = browser.run("return String(getSelection())")
+    assert chosen in ("", lines)
+
+
+def test_marks_of_the_audit_lie_on_their_curves(browser, address):
+    browser.open(address)
+    browser.open_all()
+    far = browser.run(
+        """
+        return ['upper', 'lower', 'published'].map(kind => {
+          const area = document.querySelector('#claim-2 .area');
+          const box = area.getBoundingClientRect();
+          const dot = area.querySelector(`:scope > svg.${kind}`).getBoundingClientRect();
+          const path = area.querySelector(`path.${kind}`);
+          const mark = area.querySelector(`:scope > svg.${kind}`);
+          const x = mark.x.baseVal.value, y = mark.y.baseVal.value;
+          let best = Infinity;
+          for (let k = 0; k <= 2000; k++) {
+            const at = path.getPointAtLength(path.getTotalLength() * k / 2000);
+            best = Math.min(best, Math.hypot(
+              at.x / 1000 * box.width - x, at.y / 1000 * box.height - y));
+          }
+          return best;
+        });
+        """
     )
-    assert inked == [True, True]
-    assert len(browser.find_elements("css selector", "#claim-2 .scroll tbody tr")) == 34 + 21
-    for drawing in browser.find_elements("css selector", "#claim-2 .curves [role=img]"):
-        assert "table follows" in drawing.get_attribute("aria-label").lower()
-    # Other claims draw nothing before they are asked to.
-    assert not browser.find_elements("css selector", "#claim-1 canvas")
-    assert complaints(browser) == []
+    assert max(far) < 1.5
 
 
 def test_hostile_text_is_shown_and_never_run(browser, address):
-    browser.get(address)
+    browser.open(address)
     shown = names(browser)
     assert f"hostile {HOSTILE}" in shown
-    browser.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    browser.find_element("id", "text").send_keys("onerror")
+    browser.open_all()
+    browser.find("#text").send_keys("onerror")
     assert len(names(browser)) == 1
-    assert browser.title == "A report"
-    assert not browser.find_elements("css selector", "img")
-    assert complaints(browser) == []
+    assert browser.driver.title == "A report"
+    assert not browser.driver.find_elements("css selector", "img")
+    assert browser.complaints() == []
     # Even code that got in would not run: the policy of the page forbids it.
-    ran = browser.execute_script(
+    ran = browser.run(
         "const s = document.createElement('script'); s.textContent = 'window.ran = true';"
         "document.body.append(s); return window.ran === true"
     )
     assert ran is False
-    assert any(
-        "Content Security Policy" in entry["message"] for entry in browser.get_log("browser")
+    assert any("Content Security Policy" in message for message in browser.complaints())
+
+
+def test_nothing_moves_for_who_wants_no_motion_and_paper_shows_everything(browser, address):
+    browser.open(address, media={"prefers-reduced-motion": "reduce"})
+    moving = browser.run(
+        "return [...document.querySelectorAll('*')].map(e => getComputedStyle(e)).filter(s =>"
+        " s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0"
+        " || s.scrollBehavior !== 'auto').length"
     )
-
-
-def test_it_fits_a_phone_in_the_dark(browser, address):
-    def emulate(command, **values):
-        browser.execute_cdp_cmd(f"Emulation.{command}", values)
-
-    emulate("setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
-    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
-    emulate("setEmulatedMedia", features=dark)
+    assert moving == 0
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    browser.command("Emulation.setEmulatedMedia", media="print")
     try:
-        browser.get(address)
-        browser.execute_script(
-            "document.querySelectorAll('details').forEach(d => { d.open = true; })"
-        )
-        wide = browser.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= 360
-        red, green, blue = (
-            int(part)
-            for part in browser.execute_script(
-                "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g)"
-            )
-        )
-        assert max(red, green, blue) < 64
-        assert complaints(browser) == []
+        assert not browser.find("#filters").is_displayed()
+        assert browser.find("#claim-2 .counterexample").is_displayed()
     finally:
-        emulate("clearDeviceMetricsOverride")
-        emulate("setEmulatedMedia", features=[])
-
-
-def test_every_control_has_a_name_and_every_picture_too(browser, address):
-    browser.get(address)
-    unnamed = browser.execute_script(
-        "return [...document.querySelectorAll('input, select, button')].filter(e =>"
-        " !(e.labels && e.labels.length && e.labels[0].textContent.trim())"
-        " && !e.textContent.trim())"
-        ".concat([...document.querySelectorAll('[role=img]')].filter(e =>"
-        " !e.getAttribute('aria-label'))).map(e => e.outerHTML)"
-    )
-    assert unnamed == []
-    assert browser.execute_script("return document.documentElement.lang") == "en"
-    assert browser.find_element("id", "shown").get_attribute("role") == "status"
+        browser.command("Emulation.setEmulatedMedia", media="")
 
 
 @pytest.mark.slow
@@ -196,10 +250,10 @@ def test_a_thousand_claims_are_light_enough(browser, tmp_path):
     claims = loads(many_claims(1000))
     findings = list(audit(claims, bounds="rdp", workers=2))
     path = tmp_path / "report.html"
-    path.write_text(page(findings, [curves(claim) for claim in claims], provenance()))
+    path.write_text(page(findings, [None] * len(findings), provenance()))
     assert path.stat().st_size < 6_000_000
-    browser.get(path.as_uri())
+    browser.open(path)
     assert len(names(browser)) == 1000
-    browser.find_element("id", "text").send_keys("gaussian-10")
+    browser.find("#text").send_keys("gaussian-10")
     assert 0 < len(names(browser)) < 1000
-    assert complaints(browser) == []
+    assert browser.complaints() == []

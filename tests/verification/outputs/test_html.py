@@ -10,15 +10,18 @@ from html.parser import HTMLParser
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rdpkit import Adjacency, epsilon
 from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.cli.report import report
 from rdpkit.verification.outputs.html import Provenance, SourceFile, curves, page
 from rdpkit.verification.outputs.html.axis import Axis
-from rdpkit.verification.outputs.html.curves import DELTAS, ORDERS
+from rdpkit.verification.outputs.html.claim_view import slugs
+from rdpkit.verification.outputs.news import sentences
 from tests.verification.claim_files import text
 
 HOSTILE = (
@@ -56,7 +59,7 @@ def findings():
 
 @pytest.fixture(scope="module")
 def content(findings):
-    return page(findings, [curves(f.claim) for f in findings], provenance())
+    return page(findings, [curves(f) for f in findings], provenance())
 
 
 class Tags(HTMLParser):
@@ -84,10 +87,8 @@ def test_hostile_text_is_shown_and_is_no_tag(content):
     assert HOSTILE in "".join(tags.words)
     assert not [tag for tag, _ in tags.tags if tag == "img"]
     assert not [a for _, attributes in tags.tags for a in attributes if a.startswith("on")]
-    # Two scripts of the project, and the data of the three claims that have curves.
-    scripts = [attributes for tag, attributes in tags.tags if tag == "script"]
-    assert sum("type" not in attributes for attributes in scripts) == 2
-    assert sum(a.get("type") == "application/json" for a in scripts) == 3
+    # One script, and it is the project's own.
+    assert [attributes for tag, attributes in tags.tags if tag == "script"] == [{}]
     # Template marks in a claim are text, and characters that turn it around are spelled out.
     assert "{{ 7*7 }}" in html.unescape(content)
     assert "\u202e" not in content
@@ -117,39 +118,68 @@ def test_every_number_and_verdict_is_on_the_page(findings, content):
     assert "not given by the source" in words
 
 
-def test_data_for_scripts_is_json_without_ends_of_scripts(findings, content):
-    found = re.findall(r'<script type="application/json">(.*?)</script>', content, re.DOTALL)
-    assert len(found) == 3
-    for block in found:
-        data = json.loads(block)
-        assert "<" not in block
-        for kind in ("rdp", "profile"):
-            for _, _, values in data[kind]["series"]:
-                assert len(values) == len(data[kind]["x"])
+def test_the_worst_claims_come_first_and_the_news_before_them(findings, content):
+    tags = Tags(content)
+    words = " ".join(" ".join(tags.words).split())
+    for sentence in sentences(findings):
+        assert sentence in words
+    ids = [a["id"] for tag, a in tags.tags if tag == "h3"]
+    # The hostile one claims little less than the loose one.
+    assert ids[:2] == ["claim-wrong", "claim-open"]
+    assert set(ids[2:]) == {"claim-loose", "claim-" + slugs(["hostile " + HOSTILE])[0]}
+    # Each is still found by its place in the file.
+    places = [a["id"] for tag, a in tags.tags if tag == "li" and "data-number" in a]
+    assert places[:2] == ["claim-2", "claim-3"]
+    known = [a["id"] for _, a in tags.tags if "id" in a]
+    assert len(known) == len(set(known))
 
 
-def test_curves_of_the_gaussian_are_the_formula_rounded_up():
-    (claim,) = loads(text(adjacency='"add_or_remove_one"'))
-    found = curves(claim)
-    for order, value in zip(ORDERS, found.rdp[0].values, strict=True):
-        exact = order / (2.0 * 25.0)
-        # Five digits, rounded up.
-        assert exact * (1.0 - 1e-12) <= value <= exact * 1.0002
-    for delta, value in zip(DELTAS, found.profile[0].values, strict=True):
-        best = epsilon(
-            claim.event, delta=delta, adjacency=Adjacency.ADD_OR_REMOVE_ONE, bound="best-rdp"
-        ).epsilon
-        # Some orders only, and Balle's conversion: never smaller, and not much larger.
-        assert best * (1.0 - 1e-9) <= value <= 1.2 * best + 0.01
+def test_every_word_that_can_be_pressed_is_explained(content):
+    tags = [a for _, a in Tags(content).tags]
+    pressed = {a["popovertarget"] for a in tags if "popovertarget" in a}
+    explained = {a["id"] for a in tags if "popover" in a}
+    assert pressed <= explained
+    assert {"word-refuted", "word-slack", "word-lower", "word-upper"} <= explained
+    assert {"word-published", "word-claimed", "word-delta", "word-adjacency"} <= explained
+
+
+def test_what_mends_a_claim_is_on_the_page(findings, content):
+    words = " ".join(" ".join(Tags(content).words).split())
+    (remedy, *_) = remedies(findings[1])
+    assert remedy.sentence in words
+    assert all(line in words for line in remedy.lines)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=8), max_size=8))
+def test_anchors_are_their_own_whatever_the_ids_are(ids):
+    found = slugs(ids)
+    assert len({slug.lower() for slug in found}) == len(ids)
+    for slug in found:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+", slug)
+        # claim-12 is the twelfth claim, whatever it is called.
+        assert not slug.isdecimal()
+
+
+def test_a_usual_id_is_its_own_anchor():
+    assert slugs(["dpcda-theorem1-l128-t10000", "a b", "a b", "12"]) == [
+        "dpcda-theorem1-l128-t10000",
+        "a-b",
+        "a-b-2",
+        "id-12",
+    ]
 
 
 def test_places_on_the_axis_keep_the_order_of_the_numbers():
     axis = Axis.around([0.02, 5.0, math.inf, 0.0])
-    assert (axis.low, axis.high) == (-2, 1)
+    assert (axis.low, axis.high, axis.zero, axis.infinite) == (-2, 1, True, True)
     places = [float(axis.place(v)[:-1]) for v in (0.0, 0.02, 0.5, 5.0, math.inf)]
     assert places == sorted(places)
     assert (places[0], places[-1]) == (0.0, 100.0)
-    assert axis.place(0.1) == "33.33%"
+    # 0 and infinity have places of their own, which no other number takes.
+    assert places[0] < float(axis.place(0.01)[:-1]) < float(axis.place(10.0)[:-1]) < places[-1]
+    assert Axis.around([0.01, 10.0]).place(0.1) == "33.33%"
+    assert [text for _, text, _ in axis.ticks] == ["0", "0.01", "0.1", "1", "10", "\N{INFINITY}"]
     assert Axis.around([]).ticks
 
 

@@ -1,6 +1,17 @@
 """The report: one page of HTML about the findings of an audit, which needs no network."""
 
-from rdpkit.verification.outputs.html.curves import Curves, Series, curves
+from rdpkit.verification.outputs.html.curves import Curves, Series, answer, curves, questions
 from rdpkit.verification.outputs.html.page import Provenance, SourceFile, page
+from rdpkit.verification.outputs.html.words import worst_first
 
-__all__ = ["Curves", "Provenance", "Series", "SourceFile", "curves", "page"]
+__all__ = [
+    "Curves",
+    "Provenance",
+    "Series",
+    "SourceFile",
+    "answer",
+    "curves",
+    "page",
+    "questions",
+    "worst_first",
+]

@@ -1,4 +1,4 @@
-"""One logarithmic axis for all claims, with room for 0 and infinity at its ends."""
+"""One logarithmic axis for all claims, with places of their own for 0 and infinity."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_MOST_LABELS = 9
+# Labels on a wide page, and on a phone, whose axis is about 300 pixels wide.
+_MOST_LABELS, _FEW_LABELS = 9, 4
+# The part of the width beside the powers of ten for 0, or for infinity.
+_BESIDE = 12.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,37 +20,61 @@ class Axis:
     ----------
     low, high : int
         Exponents of ten at the ends; ``high`` is larger.
+    zero, infinite : bool
+        Whether there is a place for 0 at the left, and for infinity at the right.
     """
 
     low: int
     high: int
+    zero: bool = False
+    infinite: bool = False
 
     @classmethod
     def around(cls, values: Iterable[float]) -> Axis:
-        """The shortest axis that holds all positive finite values."""
+        """The shortest axis that holds all values."""
+        values = list(values)
         logs = [math.log10(value) for value in values if 0.0 < value < math.inf]
-        if not logs:
-            return cls(low=-1, high=1)
-        low, high = math.floor(min(logs)), math.ceil(max(logs))
-        return cls(low=low, high=max(high, low + 1))
+        low, high = (math.floor(min(logs)), math.ceil(max(logs))) if logs else (-1, 1)
+        return cls(
+            low=low,
+            high=max(high, low + 1),
+            zero=any(value <= 0.0 for value in values),
+            infinite=any(math.isinf(value) for value in values),
+        )
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Where the powers of ten begin and end, in per cent."""
+        return (_BESIDE if self.zero else 0.0), 100.0 - (_BESIDE if self.infinite else 0.0)
 
     def place(self, value: float) -> str:
-        """Where a value stands, in per cent of the width; 0 and infinity are at the ends."""
+        """Where a value stands, in per cent of the width."""
         if value <= 0.0:
             return "0%"
         if math.isinf(value):
             return "100%"
+        left, right = self._ends
         share = (math.log10(value) - self.low) / (self.high - self.low)
-        return f"{100.0 * min(max(share, 0.0), 1.0):.2f}%"
+        return f"{left + (right - left) * min(max(share, 0.0), 1.0):.2f}%"
 
     @property
-    def decade(self) -> str:
-        """Width of a power of ten, in per cent."""
-        return f"{100.0 / (self.high - self.low):.6f}%"
+    def ticks(self) -> tuple[tuple[str, str, bool], ...]:
+        """Places, labels, and whether there is room for the label on a phone."""
+        decades = self.high - self.low
+        step = max(1, math.ceil(decades / (_MOST_LABELS - 1)))
+        few = step * math.ceil(decades / (_FEW_LABELS * step))
+        found = [
+            (self.place(10.0**k), f"{10.0**k:g}", (k - self.low) % few == 0)
+            for k in range(self.low, self.high + 1, step)
+        ]
+        zero = [("0%", "0", True)] if self.zero else []
+        infinite = [("100%", "\N{INFINITY}", True)] if self.infinite else []
+        return (*zero, *found, *infinite)
 
     @property
-    def ticks(self) -> tuple[tuple[str, str], ...]:
-        """Places and labels; if there are many powers of ten, some have no label."""
-        step = max(1, math.ceil((self.high - self.low) / (_MOST_LABELS - 1)))
-        exponents = range(self.low, self.high + 1, step)
-        return tuple((self.place(10.0**k), f"{10.0**k:g}") for k in exponents)
+    def lines(self) -> tuple[str, ...]:
+        """Where the powers of ten are."""
+        return tuple(self.place(10.0**k) for k in range(self.low, self.high + 1))
+
+
+__all__ = ["Axis"]

@@ -6,14 +6,24 @@ Nothing here is HTML. The template escapes what it is given.
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.remedies import obstacles, remedies
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.outputs.html.axis import Axis
-from rdpkit.verification.outputs.html.curves import DELTAS, ORDERS, Curves
+from rdpkit.verification.outputs.html.curves import Curves
+from rdpkit.verification.outputs.html.drawing import (
+    FigureView,
+    ScaleView,
+    close_up,
+    profile_figure,
+    rdp_figure,
+)
 from rdpkit.verification.outputs.view import (
     THEOREMS,
     SideView,
@@ -28,6 +38,8 @@ from rdpkit.verification.outputs.view import (
 
 # Lower bounds come first, so that the numbers of a claim stand in the order of the axis.
 _KINDS = ("lower", "upper", "published")
+# What is as large as this is worth a word: the claim could be so many times smaller.
+_LOOSE = 1.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,30 +52,45 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemedyView:
+    """What mends a claim: a sentence, and the lines for its file."""
+
+    sentence: str
+    lines: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimView:
     """All that the page shows of one claim."""
 
     number: int
+    slug: str
     id: str
     source: str
+    work: tuple[tuple[str, str], ...]
     mechanism: str
     adjacency: str
     about: str
     claimed: str
     soundness: str
     reproduction: str
+    says: str
     slack: str
     slack_sort: float
     marks: tuple[Mark, ...]
     band: tuple[str, str] | None
     spoken: str
+    close_up: ScaleView | None
     parameters: tuple[tuple[str, str], ...]
     sides: tuple[SideView, ...]
     refutation: tuple[str, ...]
     pair: tuple[str, ...]
+    remedies: tuple[RemedyView, ...]
+    obstacles: tuple[str, ...]
     scenarios: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
-    data: dict[str, Any] | None
+    figures: tuple[FigureView, ...]
+    undrawn: tuple[str, ...]
 
 
 def numbers_of(finding: Finding) -> list[float]:
@@ -74,7 +101,9 @@ def numbers_of(finding: Finding) -> list[float]:
     return found
 
 
-def claim_view(finding: Finding, place: int, axis: Axis, curves: Curves | None) -> ClaimView:
+def claim_view(
+    finding: Finding, place: int, slug: str, axis: Axis, curves: Curves | None, *, noise: bool
+) -> ClaimView:
     """One finding in words.
 
     Parameters
@@ -82,60 +111,151 @@ def claim_view(finding: Finding, place: int, axis: Axis, curves: Curves | None) 
     finding : Finding
         What the audit found.
     place : int
-        Its place on the page.
+        Its place in the files.
+    slug : str
+        Its anchor, from :func:`slugs`.
     axis : Axis
         The axis of all claims.
     curves : Curves or None
         The drawings behind it.
+    noise : bool
+        Whether to calibrate how much noise would be enough.
     """
     claim = finding.claim
-    marks = [
-        Mark(kind=kind, place=axis.place(side.epsilon), text=number(kind, side.epsilon))
-        for kind, side in named_sides(finding, _KINDS)
-    ]
-    if claim.epsilon is not None:
-        marks.append(
-            Mark(kind="claimed", place=axis.place(float(claim.epsilon)), text=claimed(claim))
-        )
+    numbers = _numbers(finding)
+    marks = tuple(
+        Mark(kind=kind, place=axis.place(value), text=text) for kind, value, text in numbers
+    )
     band = None
     if finding.upper is not None:
         low = 0.0 if finding.lower is None else finding.lower.epsilon
         band = (axis.place(low), axis.place(finding.upper.epsilon))
+    sound = finding.soundness is Soundness.SOUND
+    reproduced = finding.reproduction is not Reproduction.DIFFERS
     return ClaimView(
         number=place,
+        slug=slug,
         id=printable(claim.id),
         source=printable(claim.source),
+        work=_work(claim),
         mechanism=printable(claim.mechanism),
         adjacency=claim.adjacency.value,
         about=_about(claim),
         claimed=claimed(claim),
         soundness=finding.soundness.value,
         reproduction=finding.reproduction.value,
+        says=printable(_says(finding)),
         slack=slack_words(finding),
         slack_sort=-1.0 if finding.slack is None else min(finding.slack, 1e300),
-        marks=tuple(marks),
+        marks=marks,
         band=band,
         spoken=", ".join(f"{mark.kind} {mark.text}" for mark in marks) or "no numbers",
+        close_up=None if sound and reproduced else close_up(numbers),
         parameters=_parameters(claim),
         sides=tuple(sides(finding, _KINDS)),
         refutation=tuple(map(printable, finding.refutation)),
         pair=tuple(map(printable, finding.pair)),
+        remedies=tuple(
+            RemedyView(sentence=printable(one.sentence), lines="\n".join(map(printable, one.lines)))
+            for one in remedies(finding, noise=noise)
+        ),
+        obstacles=() if sound else tuple(map(printable, obstacles(finding, noise=noise))),
         scenarios=tuple(
             (printable(text), f"{number('published', side.epsilon)} by {side.bound}")
             for text, side in finding.scenarios
         ),
         notes=tuple(map(printable, finding.notes)),
-        data=None if curves is None else _data(finding, curves),
+        figures=() if curves is None else _figures(finding, curves),
+        undrawn=() if curves is None else tuple(map(printable, curves.notes)),
     )
 
 
-def theorems(findings: list[Finding]) -> tuple[tuple[str, str], ...]:
+def slugs(ids: Sequence[str]) -> list[str]:
+    """An anchor for each claim, made of its id, that no other claim has.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        The ids in the order of the files.
+
+    Returns
+    -------
+    list of str
+        Letters, digits, dots, hyphens and underscores. An id that is a number, or has no such
+        letters, is preceded by "id-", because ``claim-12`` is the twelfth claim.
+    """
+    found: list[str] = []
+    taken: set[str] = set()
+    for text in ids:
+        plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+        slug = re.sub(r"[^A-Za-z0-9._]+", "-", plain)[:80].strip("-.")
+        if not slug or slug.isdecimal():
+            slug = f"id-{slug}".rstrip("-")
+        free, count = slug, 1
+        while free.lower() in taken:
+            count += 1
+            free = f"{slug}-{count}"
+        taken.add(free.lower())
+        found.append(free)
+    return found
+
+
+def theorems(findings: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
     """Every theorem that a number on the page rests on, with its source."""
     names: dict[str, None] = {}
     for finding in findings:
         for _, side in named_sides(finding):
             names.update(dict.fromkeys(theorem_ids(side)))
     return tuple((name, THEOREMS[name]) for name in sorted(names))
+
+
+def _numbers(finding: Finding) -> list[tuple[str, float, str]]:
+    """What each number of a finding is, its value, and its digits."""
+    claim = finding.claim
+    found = [
+        (kind, side.epsilon, number(kind, side.epsilon))
+        for kind, side in named_sides(finding, _KINDS)
+    ]
+    if claim.epsilon is not None:
+        found.append(("claimed", float(claim.epsilon), claimed(claim)))
+    return found
+
+
+def _says(finding: Finding) -> str:
+    """The verdict in a sentence or two."""
+    text = _truth(finding)
+    if finding.reproduction is Reproduction.DIFFERS and finding.published is not None:
+        gives = number("published", finding.published.epsilon)
+        text += f" The formula that the source names gives {gives}, not {claimed(finding.claim)}."
+    return text
+
+
+def _truth(finding: Finding) -> str:
+    claim, upper, lower = finding.claim, finding.upper, finding.lower
+    said = claimed(claim)
+    proven = "" if upper is None else number("upper", upper.epsilon)
+    if finding.soundness is Soundness.REFUTED:
+        if lower is None or claim.epsilon is None or lower.epsilon <= float(claim.epsilon):
+            why = finding.refutation[-1] if finding.refutation else "see its notes"
+            return f"False: {why}."
+        text = (
+            f"False: {said} is claimed, and two neighbouring data sets leak at least "
+            f"{number('lower', lower.epsilon)}."
+        )
+        bounded = upper is not None and math.isfinite(upper.epsilon)
+        return f"{text} A claim of {proven} would be true." if bounded else text
+    if finding.soundness is Soundness.SOUND:
+        slack = finding.slack or 0.0
+        if slack >= _LOOSE:
+            return f"True, and {proven} is proven: {slack:.3g} times less than claimed."
+        return f"True: at most {proven} is proven, and {said} is claimed."
+    if upper is None:
+        what = "; ".join(claim.missing) or "nothing can be computed"
+        return f"Open: the source does not give {what}." if claim.missing else f"Open: {what}."
+    if math.isinf(upper.epsilon):
+        return f"Open: no bound is proven, and {said} is claimed."
+    shown = "" if lower is None else f" At least {number('lower', lower.epsilon)} leaks."
+    return f"Open: {said} is claimed, and at most {proven} is proven.{shown}"
 
 
 def _about(claim: Claim) -> str:
@@ -149,30 +269,34 @@ def _about(claim: Claim) -> str:
     return ", ".join(parts)
 
 
+def _work(claim: Claim) -> tuple[tuple[str, str], ...]:
+    """What the claim was printed in."""
+    work = claim.work
+    if work is None:
+        return ()
+    by = ", ".join(str(part) for part in (work.authors, work.year) if part is not None)
+    title = f"{work.title} ({by})" if by else work.title
+    named = (("Work", title), ("Address", work.url), ("What was read", work.read))
+    return tuple((name, printable(text)) for name, text in named if text)
+
+
 def _parameters(claim: Claim) -> tuple[tuple[str, str], ...]:
     if claim.event is None:
         return tuple(("not given by the source", printable(item)) for item in claim.missing)
     return tuple(parameters(claim))
 
 
-def _data(finding: Finding, curves: Curves) -> dict[str, Any]:
-    """What the page's script draws, as plain values."""
+def _figures(finding: Finding, curves: Curves) -> tuple[FigureView, ...]:
+    """The drawings of a claim, with its numbers in them."""
     claim = finding.claim
-    points = []
-    if claim.delta is not None and claim.quantity == "epsilon":
-        for kind, side in named_sides(finding, _KINDS):
-            if math.isfinite(side.epsilon):
-                points.append([kind, claim.delta, float(f"{side.epsilon:.6g}")])
-        if claim.epsilon is not None and claim.epsilon.is_finite():
-            points.append(["claimed", claim.delta, float(claim.epsilon)])
-    return {
-        "rdp": {
-            "x": [float(f"{order:.6g}") for order in ORDERS],
-            "series": [[one.label, one.kind, list(one.values)] for one in curves.rdp],
-        },
-        "profile": {
-            "x": [float(f"{delta:.6g}") for delta in DELTAS],
-            "series": [[one.label, one.kind, list(one.values)] for one in curves.profile],
-            "points": points,
-        },
-    }
+    numbers = [(kind, value) for kind, value, _ in _numbers(finding)]
+    by_delta, by_order = [], []
+    if claim.quantity == "epsilon" and claim.delta:
+        by_delta = [(kind, claim.delta, value) for kind, value in numbers]
+    elif claim.delta is None and claim.order is not None:
+        by_order = [(kind, claim.order, value) for kind, value in numbers]
+    drawn = (profile_figure(curves, by_delta), rdp_figure(curves, by_order))
+    return tuple(one for one in drawn if one is not None)
+
+
+__all__ = ["ClaimView", "Mark", "RemedyView", "claim_view", "numbers_of", "slugs", "theorems"]

@@ -1,22 +1,44 @@
-"""The curves from which a claim's number comes: Renyi divergences by order, epsilon by delta."""
+"""The curves behind a claim: epsilon by delta, from both sides, and Renyi divergences by order.
+
+Epsilon by delta is the privacy profile. Its upper and its lower curve are proven, as the numbers
+of the audit are, and pass through them: :mod:`rdpkit.accountants.profiles` gives points and
+chords of delta as a function of e^epsilon, which is convex, so that a number of the audit may be
+one more point. Claims about the same event share their curves.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from rdpkit import Adjacency, Event
-from rdpkit.accountants.divergence_bounds import find_published, published_bounds
+from rdpkit.accountants import profiles
+from rdpkit.accountants.divergence_bounds import find_published
 from rdpkit.accountants.event_tree import UpperBounds
+from rdpkit.accountants.loss_distributions import LOWER_ID, UPPER_ID
+from rdpkit.analysis import BEST, BEST_RDP, epsilon, published_bounds, published_rdp, upper_rdp
 from rdpkit.conversions import EPSILON
-from rdpkit.conversions.curves import rdp_to_epsilon
-from rdpkit.verification.claims.claim import Claim
+from rdpkit.formats.text import rounded_down, rounded_up
+from rdpkit.verification.auditing.findings import Bounds, Finding
 
-# Orders minus one, and deltas, at which curves are drawn.
 ORDERS = tuple(float(a) for a in 1.0 + np.geomspace(0.1, 512.0, 34))
-DELTAS = tuple(10.0**k for k in np.linspace(-12.0, -2.0, 21).tolist())
+"""Orders at which Renyi divergences are drawn."""
+
+MOST_PROFILES = 60
+"""For so many events of one page, the worst first, the privacy profile is computed."""
+
+# How far the profile goes on both sides of the deltas of the claims, as a factor, and where to.
+_AROUND, _LARGEST = 100.0, 0.5
+# Powers of ten are divided into so many parts, and into so many where each point is searched.
+_FINE, _COARSE = 8, 1
+
+Route = Literal["losses", "divergences", "none"]
+Points = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,89 +47,341 @@ class Series:
 
     Parameters
     ----------
-    label : str
-        The bound, and what kind of number it gives.
     kind : str
-        "upper" or "published".
-    values : tuple of float or None, shape (k,)
-        None where the bound says nothing.
+        "upper", "lower" or "published".
+    label : str
+        What the line is, and how far it can be trusted.
+    points : tuple of pair of float
+        From left to right; what lies between two points is on the chord.
     """
 
-    label: str
     kind: str
-    values: tuple[float | None, ...]
+    label: str
+    points: Points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
-    """Both drawings of one event, in floating point, so that they prove nothing.
+    """Both drawings of one event.
 
     Parameters
     ----------
-    rdp : tuple of Series
-        Renyi divergences in nats at :data:`ORDERS`.
     profile : tuple of Series
-        Epsilon in nats at :data:`DELTAS`, converted from the Renyi divergences.
+        Epsilon in nats by delta.
+    rdp : tuple of Series
+        Renyi divergences in nats by order, in floating point: they certify nothing.
+    notes : tuple of str
+        Why something is not drawn.
     """
 
-    rdp: tuple[Series, ...]
-    profile: tuple[Series, ...]
+    profile: tuple[Series, ...] = ()
+    rdp: tuple[Series, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def curves(claim: Claim) -> Curves | None:
-    """The curves behind a claim; None where its parameters do not say what was released.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveQuestion:
+    """What is to be drawn: the event, the formula, and the numbers to be passed through.
 
     Parameters
     ----------
-    claim : Claim
-        An audited claim.
-
-    Raises
-    ------
-    ArithmeticError
-        If a divergence cannot be computed.
+    event, adjacency
+        What was released, and the neighbouring relation.
+    bound, conversion, order
+        Where the published number comes from, as in a claim.
+    deltas : tuple of float
+        The deltas of the claims.
+    known : tuple of tuple
+        What the audit proved and what it found attained: ("upper" or "lower", delta, epsilon).
+    route : {"losses", "divergences", "none"}
+        What the profile is made of.
     """
+
+    event: Event
+    adjacency: Adjacency
+    bound: str | None
+    conversion: str | None
+    order: float | None
+    deltas: tuple[float, ...] = ()
+    known: tuple[tuple[str, float, float], ...] = ()
+    route: Route = "losses"
+
+
+def questions(
+    findings: Sequence[Finding],
+    order: Iterable[int],
+    *,
+    bounds: str = Bounds.ALL,
+    most: int = MOST_PROFILES,
+) -> list[CurveQuestion | None]:
+    """What is to be drawn for each finding, one and the same question for claims that share it.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        What an audit found.
+    order : iterable of int
+        The places of the findings, the most important first.
+    bounds : {"all", "needed", "rdp"}
+        Which bounds the audit computed.
+    most : int
+        For so many events the privacy profile is drawn.
+    """
+    found: dict[CurveQuestion, CurveQuestion] = {}
+    keys: list[CurveQuestion | None] = [None] * len(findings)
+    for place in order:
+        key = _key(findings[place], bounds)
+        if key is None:
+            continue
+        keys[place] = key
+        if key not in found:
+            drawn = sum(one.route != "none" for one in found.values())
+            found[key] = key if drawn < most else dataclasses.replace(key, route="none")
+        found[key] = _with_numbers(found[key], findings[place])
+    return [None if key is None else found[key] for key in keys]
+
+
+def _key(finding: Finding, bounds: str) -> CurveQuestion | None:
+    claim = finding.claim
     if claim.event is None:
         return None
-    return _curves(claim.event, claim.adjacency, claim.bound)
+    by_divergences = bounds == Bounds.RDP or (
+        bounds == Bounds.NEEDED and finding.upper is not None and finding.lower is None
+    )
+    return CurveQuestion(
+        event=claim.event,
+        adjacency=claim.adjacency,
+        bound=claim.bound,
+        conversion=claim.conversion,
+        order=claim.order,
+        route="divergences" if by_divergences else "losses",
+    )
 
 
-def _curves(event: Event, adjacency: Adjacency, bound: str | None) -> Curves:
-    orders = np.array(ORDERS)
-    upper = UpperBounds({}).rdp(event, orders, adjacency)
-    rdp = [Series(label="best sound bound (upper)", kind="upper", values=_drawn(upper))]
-    profile = [
-        Series(
-            label="best sound RDP bound (upper)",
-            kind="upper",
-            values=_drawn(
-                np.array([rdp_to_epsilon(orders, upper, delta=delta)[0] for delta in DELTAS])
-            ),
-        )
+def _with_numbers(question: CurveQuestion, finding: Finding) -> CurveQuestion:
+    claim = finding.claim
+    if not claim.delta or claim.quantity != "epsilon":
+        return question
+    known = set(question.known)
+    for kind, side in (("upper", finding.upper), ("lower", finding.lower)):
+        if side is not None and math.isfinite(side.epsilon):
+            known.add((kind, claim.delta, side.epsilon))
+    return dataclasses.replace(
+        question,
+        deltas=tuple(sorted({*question.deltas, claim.delta})),
+        known=tuple(sorted(known)),
+    )
+
+
+def answer(question: CurveQuestion) -> Curves:
+    """The curves that a question asks for. What cannot be computed is named, and not drawn."""
+    notes: list[str] = []
+
+    def attempt(what: str, make: Callable[[CurveQuestion], list[Series]]) -> tuple[Series, ...]:
+        try:
+            return tuple(one for one in make(question) if one.points)
+        except (ValueError, ArithmeticError) as error:
+            notes.append(f"{what} is not drawn: {' '.join(str(error).split())}")
+            return ()
+
+    profile: tuple[Series, ...] = ()
+    if question.route == "none":
+        notes.append("epsilon by delta is drawn for the worst claims only (--profiles)")
+    elif question.deltas:
+        makers = (("upper", _upper), ("lower", _lower), ("published", _published))
+        for what, make in makers:
+            profile += attempt(f"the {what} curve", make)
+    return Curves(profile=profile, rdp=attempt("the curve of orders", _rdp), notes=tuple(notes))
+
+
+def curves(finding: Finding, *, bounds: str = Bounds.ALL) -> Curves | None:
+    """The curves behind one claim; None where its parameters do not say what was released.
+
+    Parameters
+    ----------
+    finding : Finding
+        What the audit found.
+    bounds : {"all", "needed", "rdp"}
+        Which bounds the audit computed.
+    """
+    (question,) = questions([finding], [0], bounds=bounds)
+    return None if question is None else answer(question)
+
+
+def _range(question: CurveQuestion) -> tuple[float, float]:
+    """The deltas at the ends of the drawing."""
+    low = max(question.deltas[0] / _AROUND, 1e-300)
+    return low, max(min(question.deltas[-1] * _AROUND, _LARGEST), question.deltas[-1])
+
+
+def _deltas(question: CurveQuestion, parts: int) -> list[float]:
+    """Deltas from one end of the drawing to the other, those of the claims among them."""
+    low, high = _range(question)
+    first, last = math.ceil(math.log10(low) * parts), math.floor(math.log10(high) * parts)
+    inner = {float(f"{10.0 ** (k / parts):.12g}") for k in range(first, last + 1)}
+    return sorted(d for d in {low, high, *inner, *question.deltas} if low <= d <= high)
+
+
+def _upper(question: CurveQuestion) -> list[Series]:
+    if question.route == "divergences":
+        label = "upper: proven at the points, by Renyi divergences (certified)"
+        found = [(delta, _best_rdp(question, delta)) for delta in _deltas(question, _COARSE)]
+        return [Series(kind="upper", label=label, points=_stairs(found))]
+    low, _ = _range(question)
+    profile = profiles.proven(question.event, question.adjacency, smallest=low)
+    numbers = [(value, delta) for kind, delta, value in question.known if kind == "upper"]
+    chords = _descending(sorted([*profile.points(), *numbers]))
+    points = [
+        (delta, _rounded(value, up=True))
+        for delta in _deltas(question, _FINE)
+        if (value := _epsilon_at(chords, delta, up=True)) is not None
     ]
-    names = published_bounds(event, adjacency)
-    name = bound if bound in names else next(iter(names), None)
-    theorem = None if name is None else find_published(event, adjacency, name)
-    if theorem is not None:
-        values = theorem.values(event, orders, adjacency)
-        label = f"{theorem.id} (published)"
-        rdp.append(Series(label=label, kind="published", values=_drawn(values)))
-        convert = EPSILON[theorem.conversion]
-        found = np.array([convert(orders, values, delta).min() for delta in DELTAS])
-        profile.append(Series(label=label, kind="published", values=_drawn(found)))
-    return Curves(rdp=tuple(rdp), profile=tuple(profile))
+    label = "upper: proven, no data set leaks more (certified)"
+    return [Series(kind="upper", label=label, points=tuple(points))]
 
 
-def _drawn(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float | None, ...]:
+def _best_rdp(question: CurveQuestion, delta: float) -> float:
+    found = epsilon(question.event, delta=delta, adjacency=question.adjacency, bound=BEST_RDP)
+    return found.epsilon
+
+
+def _stairs(points: Iterable[tuple[float, float]]) -> Points:
+    """What is proven at a delta holds for all larger ones, up to the next one."""
+    found: list[tuple[float, float]] = []
+    for delta, value in points:
+        if not math.isfinite(value):
+            continue
+        if found:
+            found.append((delta, found[-1][1]))
+        found.append((delta, _rounded(value, up=True)))
+    return tuple(found)
+
+
+def _lower(question: CurveQuestion) -> list[Series]:
+    if question.route == "divergences":
+        return []
+    low, _ = _range(question)
+    attained = profiles.attained(question.event, question.adjacency, smallest=low)
+    numbers = [(delta, value) for kind, delta, value in question.known if kind == "lower"]
+    points = []
+    for delta in _deltas(question, _FINE):
+        values = [
+            _epsilon_at(one.points(), delta, up=False)
+            for pair in attained
+            for one in (pair.forward, pair.backward)
+        ]
+        # What is attained at a delta is attained at all smaller ones.
+        values += [value for at, value in numbers if delta <= at]
+        best = max((value for value in values if value is not None), default=0.0)
+        points.append((delta, _rounded(best, up=False)))
+    if not attained and not numbers:
+        return []
+    label = "lower: attained by two neighbouring data sets (certified)"
+    return [Series(kind="lower", label=label, points=tuple(points))]
+
+
+def _descending(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Points of ascending epsilon with only those whose delta is smaller than all before."""
+    found: list[tuple[float, float]] = []
+    for value, delta in points:
+        if not found or delta < found[-1][1]:
+            found.append((value, delta))
+    return found
+
+
+def _epsilon_at(points: Sequence[tuple[float, float]], delta: float, *, up: bool) -> float | None:
+    """Where a function that is straight in e^epsilon between its points comes down to ``delta``.
+
+    Returns
+    -------
+    float or None
+        The largest epsilon at which it is ``delta``; None where it does not become as small, and
+        0 where it is nowhere as large.
+    """
+    if not points or points[-1][1] > delta:
+        return None
+    if points[0][1] <= delta:
+        return points[0][0] if up else 0.0
+    for (left, high), (right, low) in zip(points[-2::-1], points[:0:-1], strict=True):
+        if high >= delta > low or (high > delta >= low):
+            share = (high - delta) / (high - low)
+            gap = right - left
+            if gap > 700.0 or share >= 1.0:
+                return right if up or share >= 1.0 else left
+            return left + math.log1p(share * math.expm1(gap))
+    return None
+
+
+def _published(question: CurveQuestion) -> list[Series]:
+    candidates = published_bounds(question.event, question.adjacency)
+    # As in the audit: without a published formula, the Renyi accountant is the usual one.
+    bound = question.bound or (candidates[0] if candidates else BEST_RDP)
+    if bound in (BEST, UPPER_ID, LOWER_ID):
+        return []
+    points = []
+    for delta in _deltas(question, _COARSE):
+        value = _published_at(question, bound, delta, known=bound in candidates)
+        if math.isfinite(value):
+            points.append((delta, _rounded(value, up=True)))
+    label = f"published: the formula {bound}, which need not be true"
+    if bound not in candidates:
+        label = f"published: the usual formula, {bound}"
+    return [Series(kind="published", label=label, points=tuple(points))]
+
+
+def _published_at(question: CurveQuestion, bound: str, delta: float, *, known: bool) -> float:
+    event, adjacency = question.event, question.adjacency
+    if question.order is None:
+        found = epsilon(
+            event, delta=delta, adjacency=adjacency, bound=bound, conversion=question.conversion
+        )
+        return found.epsilon
+    if known:
+        rdp = published_rdp(event, order=question.order, adjacency=adjacency, bound=bound)
+    else:
+        rdp, _ = upper_rdp(event, order=question.order, adjacency=adjacency)
+    convert = EPSILON[question.conversion or "mironov2017"]
+    return float(convert(np.array([question.order]), np.array([rdp]), delta)[0])
+
+
+def _rdp(question: CurveQuestion) -> list[Series]:
+    own = () if question.order is None else (question.order,)
+    orders = np.array(sorted({*ORDERS, *own}))
+    upper = UpperBounds({}).rdp(question.event, orders, question.adjacency)
+    label = "upper: the smallest of the proven bounds (floating point)"
+    found = [Series(kind="upper", label=label, points=_drawn(orders, upper))]
+    names = published_bounds(question.event, question.adjacency)
+    name = question.bound if question.bound in names else next(iter(names), None)
+    theorem = name and find_published(question.event, question.adjacency, name)
+    if theorem:
+        values = theorem.values(question.event, orders, question.adjacency)
+        label = f"published: the formula {theorem.id}, which need not be true"
+        found.append(Series(kind="published", label=label, points=_drawn(orders, values)))
+    return found
+
+
+_Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+def _drawn(x: _Floats, values: _Floats) -> Points:
     if np.isnan(values).any():
-        raise ArithmeticError("A curve could not be computed: it has a NaN.")
-    # Five digits are more than a screen shows. They are rounded up, as upper bounds are.
-    return tuple(_rounded_up(value) if math.isfinite(value) else None for value in values.tolist())
+        raise ArithmeticError("it has a NaN")
+    pairs = zip(x.tolist(), values.tolist(), strict=True)
+    return tuple((at, _rounded(value, up=True)) for at, value in pairs if math.isfinite(value))
 
 
-def _rounded_up(value: float) -> float:
-    if value == 0.0:
-        return 0.0
-    unit = 10.0 ** (math.floor(math.log10(value)) - 4)
-    rounded = float(f"{math.ceil(value / unit) * unit:.5g}") if unit > 0.0 else value
-    return rounded if rounded >= value else float(f"{rounded + unit:.5g}")
+def _rounded(value: float, *, up: bool) -> float:
+    """Six digits, more than a screen shows, rounded so that a bound stays one."""
+    return float((rounded_up if up else rounded_down)(value, digits=6))
+
+
+__all__ = [
+    "MOST_PROFILES",
+    "ORDERS",
+    "CurveQuestion",
+    "Curves",
+    "Series",
+    "answer",
+    "curves",
+    "questions",
+]

@@ -18,21 +18,32 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.outputs.html.axis import Axis
-from rdpkit.verification.outputs.html.claim_view import claim_view, numbers_of, theorems
-from rdpkit.verification.outputs.html.curves import Curves
-
-_SCRIPTS = ("vendor/uPlot-1.6.32.iife.min.js", "report.js")
-_STYLES = ("vendor/uPlot-1.6.32.min.css", "tokens.css", "report.css")
-# The verdicts that need attention come first.
-_SOUNDNESS = (Soundness.REFUTED, Soundness.UNPROVEN, Soundness.SOUND)
-_REPRODUCTION = (
-    Reproduction.DIFFERS,
-    Reproduction.UNDERSPECIFIED,
-    Reproduction.UNNAMED,
-    Reproduction.EXACT,
+from rdpkit.verification.outputs.html.claim_view import (
+    ClaimView,
+    claim_view,
+    numbers_of,
+    slugs,
+    theorems,
 )
+from rdpkit.verification.outputs.html.curves import Curves
+from rdpkit.verification.outputs.html.words import (
+    GROUPS,
+    NUMBERS,
+    REPRODUCTION,
+    SOUNDNESS,
+    WORDS,
+    ClaimGroup,
+    DefinedWord,
+    group_of,
+    worst_first,
+)
+from rdpkit.verification.outputs.news import sentences
+
+_SCRIPTS = ("report.js",)
+_STYLES = ("tokens.css", "report.css")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +87,14 @@ class Provenance:
     settings: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """Claims under one heading."""
+
+    group: ClaimGroup
+    claims: tuple[ClaimView, ...]
+
+
 def page(
     findings: Sequence[Finding], curves: Sequence[Curves | None], provenance: Provenance
 ) -> str:
@@ -84,7 +103,7 @@ def page(
     Parameters
     ----------
     findings : sequence of Finding
-        What an audit found, in the order in which it is shown.
+        What an audit found, in the order of the files. The page shows the worst first.
     curves : sequence of Curves or None
         The drawings behind each of them.
     provenance : Provenance
@@ -96,15 +115,16 @@ def page(
         If there are not as many curves as findings.
     """
     axis = Axis.around(number for finding in findings for number in numbers_of(finding))
+    anchors = slugs([finding.claim.id for finding in findings])
+    calibrated = calibrated_unasked(findings)
     views = [
-        claim_view(finding, number, axis, drawn)
-        for number, (finding, drawn) in enumerate(zip(findings, curves, strict=True), start=1)
+        claim_view(finding, number, anchor, axis, drawn, noise=finding.claim.id in calibrated)
+        for number, (finding, anchor, drawn) in enumerate(
+            zip(findings, anchors, curves, strict=True), start=1
+        )
     ]
-    soundness = Counter(view.soundness for view in views)
-    reproduction = Counter(view.reproduction for view in views)
     scripts = [_static(name) for name in _SCRIPTS]
-    own = f":root {{ --decade: {axis.decade}; }}\n"
-    styles = [*(_static(name) for name in _STYLES), own]
+    styles = [_static(name) for name in _STYLES]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"script-src {_hashes(scripts)}; style-src {_hashes(styles)}"
@@ -118,6 +138,7 @@ def page(
     )
     return environment.get_template("report.html.j2").render(
         title=printable(provenance.title),
+        news=[printable(sentence) for sentence in sentences(findings)],
         made=provenance.made,
         files=[(printable(file.name), file.digest) for file in provenance.files],
         versions=provenance.versions,
@@ -127,12 +148,41 @@ def page(
         styles=[Markup(text) for text in styles],  # noqa: S704
         scripts=[Markup(text) for text in scripts],  # noqa: S704
         axis=axis,
-        claims=views,
-        soundness=[(name.value, soundness[name.value]) for name in _SOUNDNESS],
-        reproduction=[(name.value, reproduction[name.value]) for name in _REPRODUCTION],
+        count=len(views),
+        groups=_groups(findings, views),
+        verdicts=(
+            ("soundness", "Is it true?", _counted(SOUNDNESS, [v.soundness for v in views])),
+            (
+                "reproduction",
+                "Does the number come out again?",
+                _counted(REPRODUCTION, [v.reproduction for v in views]),
+            ),
+        ),
+        numbers=NUMBERS,
+        words=WORDS,
         mechanisms=sorted({view.mechanism for view in views}),
-        theorems=theorems(list(findings)),
+        theorems=theorems(findings),
     )
+
+
+def _groups(findings: Sequence[Finding], views: Sequence[ClaimView]) -> list[GroupView]:
+    """The claims under their headings, the worst first, without headings that have none."""
+    places = worst_first(findings)
+    found = [
+        GroupView(
+            group=group,
+            claims=tuple(views[k] for k in places if group_of(findings[k]) == number),
+        )
+        for number, group in enumerate(GROUPS)
+    ]
+    return [one for one in found if one.claims]
+
+
+def _counted(
+    words: Sequence[DefinedWord], verdicts: Sequence[str]
+) -> tuple[tuple[DefinedWord, int], ...]:
+    counts = Counter(verdicts)
+    return tuple((word, counts[word.term]) for word in words)
 
 
 def _static(name: str) -> str:
@@ -151,3 +201,6 @@ def _static(name: str) -> str:
 def _hashes(texts: Sequence[str]) -> str:
     digests = (hashlib.sha256(text.encode()).digest() for text in texts)
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+__all__ = ["Provenance", "SourceFile", "page"]
