@@ -1,9 +1,8 @@
 """Settings of the documentation. The site builds without a network.
 
-Most formulas are plain text in literal blocks, as they are in the docstrings: they need no
-typesetting program to build, no script from elsewhere to read, and a terminal shows them as the
-site does. A page whose formulas would be unreadable in that form may use dollar signs and TeX; a
-browser sets those with Sphinx's default MathJax if it can reach it, and shows the source if not.
+Formulas are TeX between dollar signs, and become MathML when the site is built: browsers typeset
+that themselves, with the font in _static/fonts, so that nothing is loaded from elsewhere. In
+docstrings formulas are plain text, because a terminal shows them too.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
+    "mathml",
     "refuted_claim",
     "tables_from_code",
 ]
@@ -33,6 +32,7 @@ exclude_patterns = ["_build", "_ext"]
 smartquotes = False  # p' is p prime
 source_suffix = {".md": "markdown"}
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "rdpkit"
 html_static_path = ["_static"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,52 @@ def site(tmp_path_factory):
         timeout=900,
     )
     return folder
+
+
+# What a page loads by itself: scripts, styles, fonts, pictures and frames. Links are only followed.
+LOADS = re.compile(
+    r"<(?:script|img|iframe|source|audio|video|embed|input|use)\b[^>]*?\b(?:src|srcset|href)="
+    r"[\"']?([^\"'\s>]+)|<object\b[^>]*?\bdata=[\"']?([^\"'\s>]+)"
+    r"|<link\b(?![^>]*rel=[\"']?(?:canonical|next|prev|index|search))[^>]*?\bhref=[\"']?([^\"'\s>]+)"
+    r"|@import\s+(?:url\()?[\"']?([^\"')\s]+)|\burl\(\s*[\"']?([^\"')\s]+)",
+    re.IGNORECASE,
+)
+
+
+def loaded(text):
+    return ["".join(found) for found in LOADS.findall(text)]
+
+
+def test_what_is_loaded_from_elsewhere_is_found():
+    for text in (
+        '<script async src="https://a.b/c.js">',
+        "<img alt='' src=//a.b/c.png>",
+        '<link rel="stylesheet" href="https://a.b/c.css">',
+        "@import url(https://a.b/c.css)",
+        "src: url('https://a.b/c.woff2')",
+    ):
+        assert any("//" in address for address in loaded(text)), text
+    assert loaded('<a href="https://a.b/">') == []
+
+
+def test_no_page_loads_anything_from_a_network(site):
+    pages = [path for path in site.rglob("*") if path.suffix in {".html", ".css", ".svg"}]
+    assert len(pages) > 60
+    addresses = {address for path in pages for address in loaded(path.read_text(encoding="utf-8"))}
+    assert any(address.endswith(".woff2") for address in addresses)
+    assert sorted(a for a in addresses if re.match(r"(?:https?:)?//", a)) == []
+
+
+def test_formulas_are_typeset_with_the_font_of_the_site(site, browser):
+    browser.open(site / "theory" / "fs-rdp.html")
+    browser.driver.execute_async_script("document.fonts.ready.then(arguments[0])")
+    browser.screenshot("formulas")
+    assert browser.network() == []
+    assert browser.complaints() == []
+    assert browser.run("return document.querySelectorAll('math').length") > 50
+    assert browser.run(
+        "return [...document.fonts].map(font => `${font.family} ${font.status}`)"
+    ) == ["STIX Two Math loaded"]
 
 
 @pytest.mark.parametrize("size", SIZES)
