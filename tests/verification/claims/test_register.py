@@ -7,8 +7,11 @@ from collections import Counter
 
 import pytest
 
+from rdpkit.verification.auditing.driver import audit_files
+from rdpkit.verification.auditing.findings import Soundness
 from rdpkit.verification.claims.format import KINDS
 from rdpkit.verification.claims.reading import load_files, register_files, shipped_files
+from tests.oracles.register_page import PAGE, between_the_marks, made
 
 BY_FILE = {path.stem: load_files([path]) for path in register_files()}
 CLAIMS = load_files(register_files())
@@ -51,5 +54,18 @@ def test_a_claim_of_shuffled_batches_models_shuffled_batches():
 
 
 def test_its_size():
-    assert len(CLAIMS) >= 92
-    assert len(BY_FILE) >= 23
+    assert len(CLAIMS) >= 120
+    assert len(BY_FILE) >= 30
+
+
+@pytest.mark.slow
+def test_the_page_has_the_verdicts_of_an_audit():
+    # The script that writes them: python -m tests.oracles.register_page.
+    findings = audit_files(*register_files())
+    assert between_the_marks(PAGE.read_text()) == made(findings).strip()
+    for finding in findings:
+        if finding.soundness is Soundness.REFUTED:
+            assert finding.lower is not None
+            assert finding.claim.epsilon is not None
+            assert finding.lower.epsilon > float(finding.claim.epsilon)
+            assert finding.refutation
