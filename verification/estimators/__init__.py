@@ -2,5 +2,5 @@
 
 They are statistics of scores and densities, and know nothing of events or mechanisms. To add one,
 write its file with a function that takes and returns the types of
-:mod:`rdpkit.verification.estimators.base`, and add its line to docs/reference/api.md.
+:mod:`rdpkit.verification.estimators.base`, and add its line to docs/reference/api/estimators.md.
 """
