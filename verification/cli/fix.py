@@ -158,7 +158,13 @@ def fix(
 
     def audit_of(some: Sequence[Claim]) -> list[Finding]:
         return audited(
-            some, bounds=Bounds.ALL, jobs=jobs, cache=cache, allow_code=False, **_NO_EVIDENCE
+            some,
+            bounds=Bounds.ALL,
+            jobs=jobs,
+            cache=cache,
+            allow_code=False,
+            regions=False,
+            **_NO_EVIDENCE,
         )
 
     plan = [_planned(finding, by=by, tighten=tighten) for finding in audit_of(claims)]
