@@ -98,6 +98,12 @@ class LossBound:
 _NOTHING = LossBound(value=0.0, other_end=0.0)
 
 
+# A pair that attains this share of what any of them could is not compared with others.
+_NEARLY = 0.9
+# Pairs that are computed accurately, unless a rough bound is infinite.
+_MOST_PAIRS = 3
+
+
 def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
     """The largest number over all that a changed record may amount to, and whether it is exact.
 
@@ -146,8 +152,8 @@ def _worst(candidates: Sequence[Releases], target: Target) -> LossBound:
 def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
     """The largest number that an explicit pair of data sets attains, and which pair that is.
 
-    Rough bounds choose the pair, and only that one is computed accurately. The enclosure is that of
-    the pair's own number.
+    Rough bounds say in which order the pairs are computed accurately; once one attains nearly what
+    any of them could, the others are left out. The enclosure is that of all pairs that were found.
 
     Raises
     ------
@@ -155,24 +161,42 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
         If no pair is known for a part of the event, or it takes more work than the limits in force.
     """
     candidates = list(directions(alternatives(event, target.adjacency, attained=True)).values())
-    rough = [roughly(one.releases, target) for one in candidates]
-    if math.isinf(max(rough)):
-        # A rough bound that failed says nothing about which pair leaks most.
-        found = [(_below(one.releases, target), one) for one in candidates]
-        best, chosen = max(found, key=lambda item: item[0].value)
-    else:
-        chosen = candidates[rough.index(max(rough))]
-        best = _below(chosen.releases, target)
-    above = max(rough)
-    if 0.0 <= above < best.value:
-        raise ArithmeticError(
-            f"A pair of data sets would attain at least {best.value!r} and at most {above!r}: one "
-            "of the two is false. Please report this."
-        )
-    if above < 0.0:
-        above = math.inf if target.epsilon is None else 1.0
-    enclosure = Enclosure(lower=best.value, upper=above)
-    return _guarantee(event, target, best, Kind.LOWER, enclosure), chosen
+    ranked = sorted(
+        ((roughly(one.releases, target), one) for one in candidates),
+        key=itemgetter(0),
+        reverse=True,
+    )
+    most = ranked[0][0]
+    # A rough bound that failed says nothing about how much a pair leaks.
+    above = most if ranked[-1][0] >= 0.0 else math.inf
+    best: tuple[LossBound, Alternative] | None = None
+    failed: NoLossDistributionError | None = None
+    for place, (rough, one) in enumerate(ranked):
+        if best is not None and (
+            best[0].value >= _NEARLY * most
+            or 0.0 <= rough <= best[0].value
+            or (place >= _MOST_PAIRS and math.isfinite(most))
+        ):
+            break
+        try:
+            found = _below(one.releases, target)
+        except NoLossDistributionError as error:
+            failed = error
+            continue
+        if 0.0 <= rough < found.value:
+            raise ArithmeticError(
+                f"A pair of data sets would attain at least {found.value!r} and at most {rough!r}: "
+                "one of the two is false. Please report this."
+            )
+        if best is None or found.value > best[0].value:
+            best = found, one
+    if best is None:
+        assert failed is not None
+        raise failed
+    if math.isinf(above) and target.epsilon is not None:
+        above = 1.0
+    enclosure = Enclosure(lower=best[0].value, upper=above)
+    return _guarantee(event, target, best[0], Kind.LOWER, enclosure), best[1]
 
 
 def directions(found: tuple[Alternative, ...]) -> dict[Releases, Alternative]:

@@ -265,7 +265,7 @@ class ShuffledMaximum:
     """The largest of k noisy sums of shuffled batches, one of which has a record more.
 
     With probability ``presence`` one of k independent Gaussians is centred at 2, or, for the second
-    member, at 1; all others are at 0. Otherwise all are at 0. What is seen is the largest.
+    member, at ``second``; all others are at 0. Otherwise all are at 0. What is seen is the largest.
 
     Parameters
     ----------
@@ -277,6 +277,9 @@ class ShuffledMaximum:
         k, at least 1.
     presence : float
         In (0, 1], perhaps with a few roundings.
+    second : {1, 0}
+        1 if the record has a gradient of 0 in the second data set, 0 if it is not there, or looks
+        like all others.
     """
 
     is_a_pair: ClassVar[bool] = True
@@ -285,6 +288,7 @@ class ShuffledMaximum:
     noise_multiplier: float
     batches: int
     presence: float
+    second: int = 1
 
     def reversed(self) -> ShuffledMaximum:
         """The two members exchanged."""

@@ -114,21 +114,25 @@ class ShuffledGaussian(Event):
         """Two Gaussians, as if it were known in which batch the record is.
 
         What data sets attain: all records but one are on the other side of the origin, and the one
-        is in a batch at random. Under zero-out all others are at the origin, or the record and all
-        others are at opposite sides, and the largest sum is looked at.
+        is in a batch at random; all sums are looked at, or the largest. Under zero-out all others
+        are at the origin, or the record and all others are at opposite sides, and the largest sum
+        is looked at.
         """
         z = self.noise_multiplier(adjacency)
         if not attained:
             return sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0)
         presence = self.presence(adjacency)
         allocated = self._allocated(z, presence)
-        if adjacency is not Adjacency.ZERO_OUT or self.swap_distance < 2.0 * self.record_norm:
+        zeroed = adjacency is Adjacency.ZERO_OUT
+        if zeroed and self.swap_distance < 2.0 * self.record_norm:
             return allocated
         largest = ShuffledMaximum(
             kind="removed",
-            noise_multiplier=z,
+            # The records are 2 apart, so that one that is zeroed is between them, at 1.
+            noise_multiplier=z if zeroed else 2.0 * z,
             batches=self.batches,
             presence=presence,
+            second=1 if zeroed else 0,
         )
         return OneOf(choices=(allocated, (largest,)))
 

@@ -2,9 +2,9 @@ r"""The largest noisy sum of an epoch of shuffled batches (Chua et al. 2024, arX
 
 In units of the noise, with a = 1/z, F the distribution function of N(0, 1), k batches and presence
 p, the largest is at most c with probabilities p F(c - 2a) F(c)^(k-1) + (1-p) F(c)^k, and the same
-with a in place of 2a. With p = 1 the ratio of the densities,
+with sa in place of 2a, where s is 1 or 0. With p = 1 the ratio of the densities,
 
-    (e^(2ac - 2a^2) F(c) + (k-1) F(c - 2a)) / (e^(ac - a^2/2) F(c) + (k-1) F(c - a)),
+    (e^(2ac - 2a^2) F(c) + (k-1) F(c - 2a)) / (e^(sac - (sa)^2/2) F(c) + (k-1) F(c - sa)),
 
 grows in c (theory page "How batches are made"), so that the divergence at l is attained beyond the
 point where it is e^l. The curve with p < 1 is at most p times this one plus (1-p) (1 - e^l)_+.
@@ -40,11 +40,13 @@ def _distribution(x: arb) -> arb:
     return 1 - upper_tail(x) if x > 0 else upper_tail(-x)
 
 
-def _beyond(c: arb, a: arb, batches: int, presence: arb) -> tuple[arb, arb]:
+def _beyond(c: arb, a: arb, step: ShuffledMaximum, presence: arb) -> tuple[arb, arb]:
     """Probabilities that the largest is above c, under both members."""
     f = _distribution(c)
-    rest = f ** (batches - 1)
-    first, second = (presence * _distribution(c - m * a) + (1 - presence) * f for m in (2, 1))
+    rest = f ** (step.batches - 1)
+    first, second = (
+        presence * _distribution(c - m * a) + (1 - presence) * f for m in (2, step.second)
+    )
     return 1 - rest * first, 1 - rest * second
 
 
@@ -60,7 +62,7 @@ def _line(step: ShuffledMaximum, reach: float) -> tuple[Array, Array, Array]:
     low = -far if k < 10 else -2.0
     places = np.linspace(low, 2.0 * a + far, _POINTS)
     logs = []
-    for m in (2.0, 1.0):
+    for m in (2.0, float(step.second)):
         own = m * a * places - 0.5 * (m * a) ** 2 + log_ndtr(places)
         others = math.log(max(k - 1, 1e-300)) + log_ndtr(places - m * a)
         present = np.logaddexp(own, others) + math.log(step.presence)
@@ -77,23 +79,23 @@ def _curve(step: ShuffledMaximum, leaks_more: bool) -> Curve:
 
     def below(loss: arb) -> arb:
         c = arb(float(np.interp(float(loss.mid()), losses, places)))
-        first, second = _beyond(c, a, step.batches, presence)
+        first, second = _beyond(c, a, step, presence)
         height = first - loss.exp() * second
         return height.max(arb(0)).max(-loss.expm1())
 
     def above(loss: arb) -> arb:
         # Probabilities at two places with the best threshold between them.
         low, high = _around(float(loss.mid()), places, step)
-        if not _log_ratio(arb(low), a, step.batches) < loss:
+        if not _log_ratio(arb(low), a, step) < loss:
             low = -math.inf
-        if not _log_ratio(arb(high), a, step.batches) > loss:
+        if not _log_ratio(arb(high), a, step) > loss:
             high = math.inf
         first = arb(1)
         if math.isfinite(low):
-            first = _beyond(arb(low), a, step.batches, arb(1))[0]
+            first = _beyond(arb(low), a, step, arb(1))[0]
         second = arb(0)
         if math.isfinite(high):
-            second = _beyond(arb(high), a, step.batches, arb(1))[1]
+            second = _beyond(arb(high), a, step, arb(1))[1]
         alone = (first - loss.exp() * second).min(arb(1))
         return presence * alone + (1 - presence) * (-loss.expm1()).max(arb(0))
 
@@ -106,11 +108,15 @@ def _around(loss: float, places: Array, step: ShuffledMaximum) -> tuple[float, f
     a, k = 1.0 / step.noise_multiplier, step.batches
 
     def ratio(c: float) -> float:
-        shifted = [float(log_ndtr(c - m * a)) for m in (0, 1, 2)]
         others = math.log(k - 1) if k > 1 else -math.inf
+        own = float(log_ndtr(c))
         logs = [
-            float(np.logaddexp(m * a * c - 0.5 * (m * a) ** 2 + shifted[0], others + shifted[m]))
-            for m in (2, 1)
+            float(
+                np.logaddexp(
+                    m * a * c - 0.5 * (m * a) ** 2 + own, others + float(log_ndtr(c - m * a))
+                )
+            )
+            for m in (2, step.second)
         ]
         return logs[0] - logs[1]
 
@@ -122,12 +128,12 @@ def _around(loss: float, places: Array, step: ShuffledMaximum) -> tuple[float, f
     return low - off, high + off
 
 
-def _log_ratio(c: arb, a: arb, batches: int) -> arb:
+def _log_ratio(c: arb, a: arb, step: ShuffledMaximum) -> arb:
     """The logarithm of the ratio of the densities at c, for presence 1."""
     f = _distribution(c)
     first, second = (
-        (m * a * c - (m * a) ** 2 / 2).exp() * f + (batches - 1) * _distribution(c - m * a)
-        for m in (2, 1)
+        (m * a * c - (m * a) ** 2 / 2).exp() * f + (step.batches - 1) * _distribution(c - m * a)
+        for m in (2, step.second)
     )
     return (first / second).log()
 
@@ -137,7 +143,7 @@ def _tails(step: ShuffledMaximum) -> Tails:
     presence = moved_probability(step.presence, False)
 
     def beyond(place: arb) -> tuple[arb, arb]:
-        first, second = _beyond(place, a, step.batches, presence)
+        first, second = _beyond(place, a, step, presence)
         return (first, second) if step.kind == "removed" else (second, first)
 
     return beyond
