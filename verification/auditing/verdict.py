@@ -48,6 +48,10 @@ _ONLY_RDP = (
 )
 
 
+# The bound of an event about which no theorem says anything.
+_NO_BOUND = "none"
+
+
 def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     """Audit one claim.
 
@@ -74,7 +78,8 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         return about_attacks(claim)
     event = claim.event
     claimed = float(claim.epsilon)
-    published = _published(claim, event, claim.delta)
+    published: Side | None = _published(claim, event, claim.delta)
+    assert published is not None
     everything = bounds == Bounds.ALL
     route = BEST if everything else BEST_RDP
     upper = _upper(event, claim.delta, claim.order, claim.adjacency, route)
@@ -97,6 +102,8 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         notes += _unproven_notes(event, upper, claim.epsilon)
         if bounds == Bounds.RDP:
             notes.append(_ONLY_RDP)
+    if published.bound == _NO_BOUND and reproduction is Reproduction.UNNAMED:
+        published = None
     return Finding(
         claim=claim,
         published=published,

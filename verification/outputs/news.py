@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rdpkit.formats.printed_precision import agrees_rounded
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.outputs.view import refuted_by_bound
 
 HALVED = 2.0
 """A claim with this slack or more could be said with half its number or less."""
+
+# A claim that is false by more than this factor is not merely rounded.
+_ROUNDED = 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class VerdictCounts:
         Claims whose own formula gives another number.
     halved : int
         Proven claims that could be said with half the number or less.
+    rounded : int
+        Refuted claims that are false by their last printed digit alone.
     """
 
     claims: int
@@ -44,6 +51,7 @@ class VerdictCounts:
     open: int
     differs: int
     halved: int
+    rounded: int
 
     @classmethod
     def of(cls, findings: Iterable[Finding]) -> VerdictCounts:
@@ -59,12 +67,23 @@ class VerdictCounts:
             open=len(unproven) - missing,
             differs=sum(1 for one in findings if one.reproduction is Reproduction.DIFFERS),
             halved=sum(1 for one in findings if could_be_halved(one)),
+            rounded=sum(1 for one in findings if false_by_rounding(one)),
         )
 
 
 def could_be_halved(finding: Finding) -> bool:
     """Whether a claim is proven and at least twice its best upper bound."""
     return finding.soundness is Soundness.SOUND and slack(finding) >= HALVED
+
+
+def false_by_rounding(finding: Finding) -> bool:
+    """Whether a claim is refuted, and would be proven with its last printed digit rounded up."""
+    upper, claimed = finding.upper, finding.claim.epsilon
+    if finding.soundness is not Soundness.REFUTED or upper is None or claimed is None:
+        return False
+    # A claim of 1 for 1.9 is not a matter of rounding.
+    near = upper.epsilon <= _ROUNDED * float(claimed)
+    return near and refuted_by_bound(finding) and agrees_rounded(upper.epsilon, claimed)
 
 
 def source_of(claim: Claim) -> str:
@@ -143,6 +162,8 @@ def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
     if counts.claims == 1:
         return [_about_one(counts, noun)]
     parts = [f"{counts.refuted or 'none'} {_is(counts.refuted or 1)} refuted"]
+    if counts.rounded:
+        parts[0] += f" ({counts.rounded} by the last printed digit alone)"
     if counts.differs:
         parts.append(f"{_differ(counts.differs)} own formula")
     if counts.open:
@@ -230,6 +251,7 @@ __all__ = [
     "about_a_theorem",
     "by_source",
     "could_be_halved",
+    "false_by_rounding",
     "sentences",
     "source_of",
     "summary",

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.outputs.view import claimed, number
+from rdpkit.verification.outputs.view import claimed, named_sides, number
 
 NAMES = {
     "claimed": "claimed",
@@ -67,11 +67,9 @@ class Numbers:
         if claim.epsilon is not None:
             values["claimed"] = float(claim.epsilon)
             texts["claimed"] = claimed(claim)
-        for kind in ("published", "lower", "upper"):
-            side = getattr(finding, kind)
-            if side is not None:
-                values[kind] = side.epsilon
-                texts[kind] = number(kind, side.epsilon, digits=digits)
+        for kind, side in named_sides(finding):
+            values[kind] = side.epsilon
+            texts[kind] = number(kind, side.epsilon, digits=digits)
         return cls(values, texts)
 
 

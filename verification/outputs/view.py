@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +11,13 @@ from collections.abc import Iterable
 from rdpkit import BOUNDS, Adjacency
 from rdpkit.accountants.loss_distributions import SOURCES
 from rdpkit.formats.text import printable, rounded_down, rounded_up
-from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Side, Soundness
+from rdpkit.verification.auditing.findings import (
+    NOT_COMPUTED,
+    Finding,
+    Reproduction,
+    Side,
+    Soundness,
+)
 from rdpkit.verification.auditing.regions.sentences import how
 from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies, statable
 from rdpkit.verification.auditing.rules import Rule, slack
@@ -71,7 +78,13 @@ def sides(finding: Finding, kinds: Iterable[str] = _KINDS) -> list[SideView]:
 
 
 def named_sides(finding: Finding, kinds: Iterable[str] = _KINDS) -> list[tuple[str, Side]]:
-    """The sides of a finding that are known, with their names, in the order of ``kinds``."""
+    """The sides of a finding that are known, with their names, in the order of ``kinds``.
+
+    What the mechanism's usual formula gives is left out where the claim comes from another, unnamed
+    one: its source published no such number.
+    """
+    other = finding.reproduction is Reproduction.UNNAMED
+    kinds = [kind for kind in kinds if not (other and kind == "published")]
     named = [(kind, getattr(finding, kind)) for kind in kinds]
     return [(kind, side) for kind, side in named if side is not None]
 
@@ -109,7 +122,7 @@ def claimed(claim: Claim) -> str:
     if not claim.epsilon.is_finite():
         return "inf"
     text = str(claim.epsilon)
-    return text if len(text) <= _LONGEST else f"{claim.epsilon:.6e}"
+    return text if len(text) <= _LONGEST else f"{claim.epsilon:.7g}"
 
 
 _RELATIONS = {
@@ -224,8 +237,10 @@ def in_short(finding: Finding) -> list[str]:
 
 def _verdict_in_words(finding: Finding) -> list[str]:
     claim = finding.claim
-    best = statable(finding)
-    truth = [] if best is None else [f"What is proven: at most {claim.quantity} {best}."]
+    upper, truth = finding.upper, []
+    best = "" if upper is None else number("upper", upper.epsilon, digits=4)
+    if upper is not None and math.isfinite(upper.epsilon):
+        truth = [f"What is proven: at most {claim.quantity} {best}."]
     match finding.soundness:
         case Soundness.REFUTED:
             if finding.lower is None or not refuted_by_bound(finding):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
-from rdpkit.verification.auditing.findings import Reproduction
+from rdpkit.verification.auditing.findings import Reproduction, Side
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.outputs.news import (
     VerdictCounts,
     by_source,
     could_be_halved,
+    false_by_rounding,
     sentences,
     worst_first,
 )
@@ -36,7 +38,7 @@ def of_work(found, title):
 def test_counts_hold_every_claim_once():
     counts = VerdictCounts.of([*one_of_each(), finding(slack=2.0)])
     assert counts == VerdictCounts(
-        claims=5, refuted=1, sound=2, missing=1, open=1, differs=1, halved=1
+        claims=5, refuted=1, sound=2, missing=1, open=1, differs=1, halved=1, rounded=0
     )
 
 
@@ -81,6 +83,17 @@ def test_only_what_is_proven_could_be_halved():
     assert could_be_halved(finding(slack=2.0))
     assert not could_be_halved(finding(slack=1.99))
     assert not could_be_halved(unproven(slack=2.0))
+
+
+def test_a_claim_that_is_false_by_its_last_digit_is_said_to_be():
+    upper = Side(bound="pld-upper", epsilon=1.093)
+    nearly = refuted(upper=upper, lower=Side(bound="pair-lower", epsilon=1.092))
+    nearly = replace(nearly, claim=replace(nearly.claim, epsilon=Decimal("1.09")))
+    assert false_by_rounding(nearly)
+    assert not false_by_rounding(refuted())
+    assert sentences([nearly, finding("b")])[0].startswith(
+        "Of 2 claims 1 is refuted (1 by the last printed digit alone), "
+    )
 
 
 def test_the_worst_come_first_and_claims_that_are_fine_not_at_all():
