@@ -182,19 +182,14 @@ def test_phases_compose():
     assert max(map(epsilon, phases)) < epsilon(together) < sum(map(epsilon, phases))
 
 
-@pytest.mark.parametrize("noise", [0.5, 0.55, 0.6])
-@pytest.mark.parametrize("epochs", [1, 10])
+@pytest.mark.parametrize("noise", [0.5, 0.55])
+@pytest.mark.parametrize("epochs", [2, 10])
 def test_shuffled_epochs_with_little_noise_have_a_lower_bound(noise, epochs):
     """All sums together need grids that floats do not have here, and the largest sum does not."""
-    run = rdpkit.DPSGD(
-        noise_multiplier=noise,
-        batch_size=64,
-        dataset_size=64_000,
-        epochs=epochs,
-        sampling="shuffle",
-    )
+    given_ = {"batch_size": 64, "dataset_size": 64_000, "epochs": epochs}
+    run = rdpkit.DPSGD(noise_multiplier=noise, sampling="shuffle", **given_)
     lower, _ = rdpkit.lower_bound(run, delta=1e-5, adjacency="add_or_remove_one")
-    poisson = rdpkit.DPSGD(noise_multiplier=noise, **given)
+    poisson = rdpkit.DPSGD(noise_multiplier=noise, **given_)
     upper = rdpkit.epsilon(poisson, delta=1e-5, adjacency="add_or_remove_one")
     assert lower.epsilon > 3.0 * upper.epsilon
     assert lower.epsilon <= rdpkit.epsilon(run, delta=1e-5, adjacency="add_or_remove_one").epsilon
