@@ -129,16 +129,36 @@ def check_given(
 ) -> None:
     """Check the parameters that are given, although others are missing.
 
-    Missing parameters are filled with values that fit almost anything. An error is only passed on
-    if it is about a parameter that was given.
+    Missing parameters are filled with values that fit almost anything, once with small integers and
+    once with large ones. An error is only passed on if both fail, and it is about a parameter that
+    was given.
 
     Raises
     ------
     ValueError
         As :func:`build`.
     """
+    try:
+        _check_filled(mechanism, parameters, known, integer=1)
+    except ValueError:
+        # A batch of 256 does not fit one record, and may well fit those that are missing.
+        try:
+            _check_filled(mechanism, parameters, known, integer=_MANY)
+        except ValueError:
+            pass
+        else:
+            return
+        raise
+
+
+_MANY = 10**9
+
+
+def _check_filled(
+    mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, type[Event]], *, integer: int
+) -> None:
     fitting: dict[str, Any] = {
-        "integer": 1,
+        "integer": integer,
         "integers": (_validate.LARGEST_INTEGER,),
         "number": 1.0,
         "numbers": (2.0,),

@@ -1,0 +1,196 @@
+"""``rdpkit init``: propose claims for the privacy libraries that a repository calls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.text import as_json, how_many, printable
+from rdpkit.verification.scanning.calls import LIBRARIES, FoundCall, found_calls, parsed
+from rdpkit.verification.scanning.files import Repository
+
+_NAME = "privacy.claims.toml"
+_BADGE = "privacy-badge.svg"
+_SHOWN = 40
+
+
+@click.command()
+@click.argument(
+    "folder",
+    metavar="[DIR]",
+    default=Path(),
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+)
+@click.option("--write", is_flag=True, help="Write the files without asking.")
+@click.option(
+    "--name",
+    default=_NAME,
+    show_default=True,
+    help="The claims file, in DIR; its name ends in .claims.toml, so that pytest finds it.",
+)
+@click.option("--tests/--no-tests", default=False, show_default=True, help="Read tests, too.")
+@format_option
+@one_line_errors
+def init(*, folder: Path, write: bool, name: str, tests: bool, output_format: str) -> None:
+    """Look for calls of privacy libraries in DIR, and propose claims about them.
+
+    Opacus, TensorFlow Privacy, jax-privacy, diffprivlib and dp-accounting are known. Code and
+    notebooks are read as text; nothing is imported or run. What the code says in numbers goes into
+    a claims file, with its file and line, and what it does not say is listed as missing. A workflow
+    for GitHub and a badge are proposed besides. Nothing is written without --write or a yes, and
+    no file is ever overwritten.
+
+    Exit status: 0 fine, 2 bad usage or bad input.
+    """
+    if Path(name).name != name or not name.endswith(".toml"):
+        raise ValueError(f"Expected --name to be a file name that ends in .toml, got {name!r}.")
+    repository = Repository(root=folder, tests=tests)
+    calls, problems = _calls(repository)
+    files = _files(calls, name)
+    new = {path: text for path, text in files.items() if not (folder / path).exists()}
+    written: list[str] = []
+    if output_format == "text":
+        _show(repository, calls, problems, files, new)
+    if new and (write or (output_format == "text" and _agreed(list(new)))):
+        for path, text in new.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / path, text)
+            written.append(path)
+    if output_format == "json":
+        click.echo(
+            as_json(
+                {
+                    "found": [_as_dict(call) for call in calls],
+                    "problems": problems,
+                    "files": files,
+                    "already_there": [path for path in files if path not in new],
+                    "written": written,
+                    "badge": _badge(name) if calls else None,
+                }
+            )
+        )
+        return
+    for path in written:
+        click.echo(f"wrote {printable(path)}")
+    if calls and not written:
+        click.echo("Nothing was written." if new else "All of it is there already.")
+
+
+def _calls(repository: Repository) -> tuple[list[FoundCall], list[str]]:
+    """The calls in a repository, and the files that could not be read."""
+    calls: list[FoundCall] = []
+    problems: list[str] = []
+    for source in repository.files(tuple(word.encode() for word in LIBRARIES)):
+        try:
+            calls += found_calls(parsed(source))
+        except ValueError as error:
+            problems.append(str(error))
+    return calls, [*problems, *(repository.problems or [])]
+
+
+def _files(calls: Sequence[FoundCall], name: str) -> dict[str, str]:
+    """The files that are proposed, by their paths in the repository."""
+    if not calls:
+        return {}
+    # Imported here because a repository without calls needs no accountant.
+    from rdpkit.verification.scanning.claims_text import (  # noqa: PLC0415
+        WORKFLOW,
+        WORKFLOW_PATH,
+        claims_text,
+    )
+    from rdpkit.verification.scanning.proposals import proposals  # noqa: PLC0415
+
+    return {name: claims_text(proposals(calls)), WORKFLOW_PATH: WORKFLOW}
+
+
+def _badge(name: str) -> dict[str, str]:
+    from rdpkit.verification.scanning.claims_text import badge_line  # noqa: PLC0415 - as above
+
+    return {
+        "line": badge_line(_BADGE),
+        "command": f"rdpkit audit {name} --badge {_BADGE}",
+    }
+
+
+def _show(
+    repository: Repository,
+    calls: Sequence[FoundCall],
+    problems: Sequence[str],
+    files: dict[str, str],
+    new: dict[str, str],
+) -> None:
+    read = how_many(repository.read, "Python file or notebook", "Python files and notebooks")
+    tests = f"; {how_many(repository.left_out, 'test')} left out" if repository.left_out else ""
+    if not calls:
+        names = ", ".join(LIBRARIES.values())
+        click.echo(f"Read {read}{tests}. There is no call of {names} in what was read.")
+        click.echo("A claim about any mechanism: rdpkit claims new (it asks for what it needs).")
+    else:
+        counts = Counter(LIBRARIES[call.library] for call in calls)
+        found = ", ".join(
+            how_many(count, f"call of {name}", f"calls of {name}") for name, count in counts.items()
+        )
+        click.echo(f"Read {read}{tests}. Found {found}:")
+        for call in calls[:_SHOWN]:
+            click.echo(printable(f"  {call.place}: {call.function}{_said(call)}"))
+        if len(calls) > _SHOWN:
+            click.echo(f"  and {len(calls) - _SHOWN} more, which the claims file has as well")
+    for problem in problems:
+        click.echo(printable(f"Warning: {problem}"), err=True)
+    for path, text in files.items():
+        state = "" if path in new else " (there already, and left as it is)"
+        click.echo(f"\n----- {printable(path)}{state}")
+        if path in new:
+            click.echo("\n".join(map(printable, text.rstrip("\n").split("\n"))))
+    if calls:
+        badge = _badge(next(iter(files)))
+        click.echo(f"\n----- a badge for the README, which `{badge['command']}` draws")
+        click.echo(f"{badge['line']}\n")
+
+
+def _said(call: FoundCall) -> str:
+    """The arguments of a call that stand for numbers."""
+    known = [
+        f"{name} = {argument.literal.value}"
+        for name, argument in call.arguments.items()
+        if argument.literal is not None
+        and not name.isdigit()
+        and isinstance(argument.literal.value, int | float)
+    ]
+    return f" ({', '.join(known)})" if known else ""
+
+
+def _as_dict(call: FoundCall) -> dict[str, object]:
+    """Plain values for JSON."""
+    return {
+        "library": LIBRARIES[call.library],
+        "function": call.function,
+        "file": call.path,
+        "line": call.line,
+        "place": call.place,
+        "arguments": {
+            name: {
+                "text": one.text,
+                "value": None if one.literal is None else one.literal.value,
+                "from": None if one.literal is None else one.literal.origin or None,
+            }
+            for name, one in call.arguments.items()
+        },
+    }
+
+
+def _agreed(paths: Sequence[str]) -> bool:
+    """Whether somebody wants the files; nobody there to answer is a no."""
+    try:
+        return click.confirm(f"Write {' and '.join(map(printable, paths))}?", default=False)
+    except click.Abort:
+        click.echo("")
+        return False
+
+
+__all__ = ["init"]

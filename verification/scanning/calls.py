@@ -1,0 +1,243 @@
+"""Calls of privacy libraries in one file: which, where, and what their arguments are."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rdpkit.verification.scanning.files import SourceCode
+from rdpkit.verification.scanning.literals import Literal, Values, dotted_name
+
+LIBRARIES = {
+    "opacus": "Opacus",
+    "tensorflow_privacy": "TensorFlow Privacy",
+    "jax_privacy": "jax-privacy",
+    "diffprivlib": "diffprivlib",
+    "dp_accounting": "dp-accounting",
+}
+"""The libraries that are known, by the names that code imports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One argument of a call.
+
+    Parameters
+    ----------
+    text : str
+        The expression as it stands in the code.
+    literal : Literal or None
+        What it stands for; None if the file does not say.
+    node : ast.expr or None
+        The expression.
+    """
+
+    text: str
+    literal: Literal | None
+    node: ast.expr | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCall:
+    """A call of a privacy library.
+
+    Parameters
+    ----------
+    library : str
+        The name that code imports, a key of :data:`LIBRARIES`.
+    function : str
+        What is called, without the module: "make_private", "models.GaussianNB".
+    path : str
+        The file, relative to the repository.
+    line : int
+        The line of the code at which the call begins.
+    place : str
+        File, cell and line in words.
+    arguments : dict of str to Argument
+        By name; those without one by their place, "0", "1".
+    file : CodeFile
+        The file, for what stands beside the call.
+    """
+
+    library: str
+    function: str
+    path: str
+    line: int
+    place: str
+    arguments: dict[str, Argument]
+    file: CodeFile = field(compare=False, repr=False)
+
+    def get(self, *names: str) -> Argument | None:
+        """The argument of the first of some names that is given."""
+        return next((self.arguments[name] for name in names if name in self.arguments), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeFile:
+    """A file that was read as code.
+
+    Parameters
+    ----------
+    source : SourceCode
+        Its text.
+    tree : ast.Module
+        What it says.
+    values : Values
+        What its names stand for.
+    names : dict of str to str
+        The names that it imports, with what they are in full.
+    """
+
+    source: SourceCode
+    tree: ast.Module
+    values: Values
+    names: dict[str, str]
+
+    def argument(self, node: ast.expr) -> Argument:
+        """An expression as an argument."""
+        text = " ".join(ast.unparse(node).split())
+        return Argument(text=text[:60], literal=self.values.of(node), node=node)
+
+    def calls(self) -> Iterator[tuple[str, ast.Call]]:
+        """Every call, with the full name of what is called as far as imports say."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call):
+                name = dotted_name(node.func)
+                if name is None and isinstance(node.func, ast.Attribute):
+                    name = f"?.{node.func.attr}"
+                if name is not None:
+                    yield self.full_name(name), node
+
+    def full_name(self, name: str) -> str:
+        """A name with the module that its first part was imported from."""
+        first, dot, rest = name.partition(".")
+        return f"{self.names.get(first, first)}{dot}{rest}"
+
+    def keyword_beside(self, function: str, *names: str) -> Literal | None:
+        """The one value of an argument in all calls of a function or method in the file."""
+        found = {}
+        for name, call in self.calls():
+            if name.rpartition(".")[2] != function:
+                continue
+            for keyword in call.keywords:
+                literal = self.values.of(keyword.value) if keyword.arg in names else None
+                if literal is not None:
+                    found[literal.value] = Literal(literal.value, f"{keyword.arg} of {function}")
+        return next(iter(found.values())) if len(found) == 1 else None
+
+
+def parsed(source: SourceCode) -> CodeFile:
+    """A file as code.
+
+    Raises
+    ------
+    ValueError
+        If it is not Python.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        words = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ValueError(f"{source.path}{line}: not Python: {words}") from None
+    return CodeFile(source=source, tree=tree, values=Values(tree), names=_imported(tree))
+
+
+def found_calls(file: CodeFile) -> list[FoundCall]:
+    """The calls of privacy libraries in a file, in its order; parts of others are left out."""
+    found = []
+    inner: set[ast.Call] = set()
+    for name, node in file.calls():
+        known = _known(name, file)
+        if known is None or node in inner:
+            continue
+        inner |= {one for one in ast.walk(node) if isinstance(one, ast.Call) and one is not node}
+        arguments = {str(i): file.argument(one) for i, one in enumerate(node.args)}
+        arguments |= {one.arg: file.argument(one.value) for one in node.keywords if one.arg}
+        library, function = known
+        found.append(
+            FoundCall(
+                library=library,
+                function=function,
+                path=file.source.path,
+                line=node.lineno,
+                place=file.source.place(node.lineno),
+                arguments=arguments,
+                file=file,
+            )
+        )
+    return sorted(found, key=lambda call: call.line)
+
+
+def _imported(tree: ast.Module) -> dict[str, str]:
+    names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                names[one.asname or one.name.partition(".")[0]] = (
+                    one.name if one.asname else one.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for one in node.names:
+                names[one.asname or one.name] = f"{node.module}.{one.name}"
+    return names
+
+
+_TF_OPTIMIZERS = (
+    *("DPGradientDescentGaussianOptimizer", "DPAdamGaussianOptimizer"),
+    *("DPAdagradGaussianOptimizer", "DPRMSPropGaussianOptimizer", "DPFTRLTreeAggregationOptimizer"),
+    *("DPSequential", "DPModel"),
+)
+_BY_NAME = {
+    "compute_dp_sgd_privacy": "tensorflow_privacy",
+    "compute_dp_sgd_privacy_statement": "tensorflow_privacy",
+    "DPKerasConfig": "jax_privacy",
+    "calibrate_noise_multiplier": "jax_privacy",
+}
+_EVENTS = (
+    *("GaussianDpEvent", "LaplaceDpEvent", "PoissonSampledDpEvent", "SelfComposedDpEvent"),
+    "ComposedDpEvent",
+)
+_DIFFPRIVLIB = {
+    "models": "GaussianNB KMeans LinearRegression LogisticRegression PCA StandardScaler "
+    "RandomForestClassifier DecisionTreeClassifier",
+    "tools": "histogram histogramdd histogram2d quantile median percentile count_nonzero mean std "
+    "sum var nanmean nanstd nansum nanvar",
+    "mechanisms": "Binary Bingham Exponential ExponentialCategorical ExponentialHierarchical "
+    "PermuteAndFlip Gaussian GaussianAnalytic GaussianDiscrete Geometric GeometricFolded "
+    "GeometricTruncated Laplace LaplaceBoundedDomain LaplaceBoundedNoise LaplaceFolded "
+    "LaplaceTruncated Snapping Staircase Uniform Vector",
+}
+
+
+def _known(name: str, file: CodeFile) -> tuple[str, str] | None:
+    """The library and the function of a call, if it says something of privacy."""
+    last = name.rpartition(".")[2]
+    imported = {full.partition(".")[0] for full in file.names.values()}
+    if last in ("make_private", "make_private_with_epsilon"):
+        # The method of an object: the file must import the library.
+        return ("opacus", last) if "opacus" in imported else None
+    keras = "DPKeras" in last and last.endswith("Optimizer")
+    if (last in _TF_OPTIMIZERS or keras) and "tensorflow_privacy" in imported:
+        return "tensorflow_privacy", last
+    library = _BY_NAME.get(last)
+    if library is not None and library in imported:
+        return library, last
+    if name.endswith("BandMFConfig.default") and "jax_privacy" in imported:
+        return "jax_privacy", "BandMFConfig.default"
+    if last == "dpsgd_event" and "jax_privacy" in imported:
+        return "jax_privacy", last
+    if last in _EVENTS and "dp_accounting" in imported:
+        return "dp_accounting", last
+    first, _, rest = name.partition(".")
+    kind = rest.partition(".")[0]
+    if first == "diffprivlib" and last in _DIFFPRIVLIB.get(kind, "").split():
+        return "diffprivlib", f"{kind}.{last}"
+    return None
+
+
+__all__ = ["LIBRARIES", "Argument", "CodeFile", "FoundCall", "found_calls", "parsed"]
