@@ -77,7 +77,7 @@ class Values:
             found = self.of(expression, depth + 1)
             if found is None:
                 return None
-            every.append(Literal(found.value, origin or found.origin or f"the name {name}"))
+            every.append(Literal(found.value, origin or found.origin or name))
         return every[0] if every and len({one.value for one in every}) == 1 else None
 
     def _operation(self, node: ast.BinOp, depth: int) -> Literal | None:
