@@ -11,8 +11,8 @@ import click
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, how_many, printable
-from rdpkit.verification.scanning.calls import LIBRARIES, FoundCall, found_calls, parsed
-from rdpkit.verification.scanning.files import Repository
+from rdpkit.verification.claims.scanning.calls import LIBRARIES, FoundCall, found_calls, parsed
+from rdpkit.verification.claims.scanning.files import Repository
 
 _NAME = "privacy.claims.toml"
 _BADGE = "privacy-badge.svg"
@@ -98,18 +98,18 @@ def _files(calls: Sequence[FoundCall], name: str) -> dict[str, str]:
     if not calls:
         return {}
     # Imported here because a repository without calls needs no accountant.
-    from rdpkit.verification.scanning.claims_text import (  # noqa: PLC0415
+    from rdpkit.verification.claims.scanning.claims_text import (  # noqa: PLC0415
         WORKFLOW,
         WORKFLOW_PATH,
         claims_text,
     )
-    from rdpkit.verification.scanning.proposals import proposals  # noqa: PLC0415
+    from rdpkit.verification.claims.scanning.proposals import proposals  # noqa: PLC0415
 
     return {name: claims_text(proposals(calls)), WORKFLOW_PATH: WORKFLOW}
 
 
 def _badge(name: str) -> dict[str, str]:
-    from rdpkit.verification.scanning.claims_text import badge_line  # noqa: PLC0415 - as above
+    from rdpkit.verification.claims.scanning.claims_text import badge_line  # noqa: PLC0415 - as above
 
     return {
         "line": badge_line(_BADGE),

@@ -12,8 +12,8 @@ from typing import Any
 import rdpkit
 from rdpkit.events import event_from_parameters
 from rdpkit.formats.text import rounded_up
-from rdpkit.verification.scanning.calls import LIBRARIES, Argument, FoundCall
-from rdpkit.verification.scanning.literals import Literal
+from rdpkit.verification.claims.scanning.calls import LIBRARIES, Argument, FoundCall
+from rdpkit.verification.claims.scanning.literals import Literal
 
 _WHOLE = ("batch_size", "dataset_size", "steps", "accumulation_steps")
 _ADD_OR_REMOVE = "add_or_remove_one"

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rdpkit.verification.scanning.files import SourceCode
-from rdpkit.verification.scanning.literals import Literal, Values, dotted_name
+from rdpkit.verification.claims.scanning.files import SourceCode
+from rdpkit.verification.claims.scanning.literals import Literal, Values, dotted_name
 
 LIBRARIES = {
     "opacus": "Opacus",

@@ -9,7 +9,7 @@ from typing import Any
 from rdpkit.formats.numbers import printable
 from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.reading import loads
-from rdpkit.verification.scanning.proposals import (
+from rdpkit.verification.claims.scanning.proposals import (
     ClaimProposal,
     Known,
     identifiers,

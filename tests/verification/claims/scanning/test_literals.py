@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit.verification.scanning.literals import Values
+from rdpkit.verification.claims.scanning.literals import Values
 
 CODE = """
 import argparse
