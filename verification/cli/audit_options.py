@@ -146,7 +146,7 @@ def audited(
     jobs: int,
     cache: Path | None,
     allow_code: bool,
-    regions: bool,
+    regions: bool = False,
     **others: Any,
 ) -> list[Finding]:
     """Audit claims with progress on a terminal; what is damaged in the cache is a warning."""

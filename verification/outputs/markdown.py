@@ -15,6 +15,7 @@ from rdpkit.verification.outputs.view import (
     number,
     slack_words,
     what_to_change,
+    would_need,
 )
 
 # The summary of a step may have one mebibyte, and nobody reads that many rows.
@@ -59,6 +60,7 @@ def summary(result: AuditResult) -> str:
         lines.append(f"{escaped_markdown(finding.claim.origin)}, line {finding.claim.line}")
         lines.append("")
         lines += [f"- {escaped_markdown(headline(finding, rule))}" for rule in rules]
+        lines += [f"- would need: {escaped_markdown(text)}" for text in would_need(finding)]
         told = what_to_change(finding, noise=finding.claim.id in calibrated)
         lines += [f"- what to change: {escaped_markdown(text)}" for text in told]
     if len(failing) > _DETAILS:

@@ -289,19 +289,31 @@ def what_to_change(finding: Finding, *, noise: bool = True) -> list[str]:
     return [printable(text) for text in found] or ["correct the parameters"]
 
 
-def region_words(finding: Finding) -> list[str]:
-    """For which values of what its source leaves out a claim would be true, in sentences.
+def would_need(finding: Finding) -> list[str]:
+    """For which values of what its source leaves out a claim would be true, a sentence a case.
 
     Empty for a claim that is complete, or whose region is not known.
     """
     region = finding.region
     if region is None:
         return []
-    if not region.rows:
-        return [f"no region can be given: {printable(region.because)}"]
+    return [printable(text) for text in region.sentences] or [
+        f"No region can be given: {printable(region.because)}"
+    ]
+
+
+def region_words(finding: Finding) -> list[str]:
+    """The sentences of :func:`would_need`, then what they rest on and assume."""
+    return [*would_need(finding), *region_reasons(finding)]
+
+
+def region_reasons(finding: Finding) -> list[str]:
+    """What the region of a claim rests on, and what it assumes."""
+    region = finding.region
+    if region is None or not region.rows:
+        return []
     notes = dict.fromkeys(note for row in region.rows for note in row.notes)
-    words = [*region.sentences, *how(region), *(f"Assumes that {note}." for note in notes)]
-    return [printable(text) for text in words]
+    return [printable(text) for text in (*how(region), *(f"Assumes that {one}." for one in notes))]
 
 
 def sandwich(finding: Finding) -> list[tuple[str, str]]:
@@ -323,6 +335,7 @@ def report(finding: Finding, rules: Iterable[Rule], *, noise: bool = True) -> li
     upper = finding.upper
     if upper is not None:
         lines += [f"  assumes    {text}" for text in upper.assumptions]
+    lines += [f"  would need {text}" for text in would_need(finding)]
     lines += [f"  note       {text}" for text in finding.notes]
     lines += [f"  change     {text}" for text in what_to_change(finding, noise=noise)]
     origin = finding.claim.origin
@@ -353,6 +366,7 @@ __all__ = [
     "number",
     "parameters",
     "refuted_by_bound",
+    "region_reasons",
     "region_words",
     "relation_in_words",
     "report",
@@ -364,4 +378,5 @@ __all__ = [
     "statement",
     "theorem_ids",
     "what_to_change",
+    "would_need",
 ]

@@ -103,6 +103,7 @@ def region_with(claim: Claim, bands_of_rows: Sequence[tuple[Band, ...]]) -> Regi
         monotone=monotone,
         meets=unknown.meets,
         calibrated=unknown.calibrated,
+        limits=(unknown.low, unknown.high),
     )
     sentences = tuple(row_sentence(found, row) for row in rows)
     return dataclasses.replace(found, sentences=sentences)

@@ -135,6 +135,8 @@ class Region:
         The formula by which the other parameters ``calibrated`` are set at each value.
     calibrated : tuple of str
         Those parameters.
+    limits : pair of float or None
+        The range that was looked at, where the claims file gives one.
     sentences : tuple of str
         The region in words: one for each row.
     """
@@ -147,6 +149,7 @@ class Region:
     monotone: str = ""
     meets: str | None = None
     calibrated: tuple[str, ...] = ()
+    limits: tuple[float | None, float | None] = (None, None)
     sentences: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:

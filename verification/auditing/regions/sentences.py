@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from rdpkit.formats.numbers import rounded_down, rounded_up
-from rdpkit.verification.auditing.regions.region import Band, Region, RegionRow, RegionVerdict
+from rdpkit.verification.auditing.regions.region import Region, RegionRow, RegionVerdict
 
 _DIGITS = 4
 
 
 def row_sentence(region: Region, row: RegionRow) -> str:
-    """One row in a sentence: "At l = 4: true for every T up to A, refuted from B on, open between."
+    """One row in a sentence: "At l = 4: true for every T up to A, refuted from B on, open between".
 
     Parameters
     ----------
@@ -20,13 +20,14 @@ def row_sentence(region: Region, row: RegionRow) -> str:
     row : RegionRow
         The bands.
     """
-    where = given(row.values)
+    shared = common(region)
+    where = given(tuple(pair for pair in row.values if pair not in shared))
     text = ", ".join(_parts(region, row))
     return f"{where}: {text}." if where else f"{text[:1].upper()}{text[1:]}."
 
 
 def _parts(region: Region, row: RegionRow) -> list[str]:
-    every = f"every {' = '.join(region.search)}"
+    every = f"every {searched(region)}"
     shown = [band for band in row.bands if band.verdict is not RegionVerdict.OPEN]
     if not shown:
         return [f"open for {every}: nothing is proven and nothing is refuted"]
@@ -38,24 +39,30 @@ def _parts(region: Region, row: RegionRow) -> list[str]:
         high = _number(region, band.high, up=False)
         about = f" for {every}" if band is shown[0] else ""
         if first and last:
-            where = "" if _endless(band) else f" from {low} to {high}, all that was looked at"
+            where = f" from {low} to {high}, all that was looked at" if any(region.limits) else ""
         elif first:
             where = f" up to {high}"
         elif last:
-            where = f" from {low} on" + ("" if _endless(band) else f" (looked at up to {high})")
+            limit = f" (looked at up to {high})" if region.limits[1] is not None else ""
+            where = f" from {low} on{limit}"
         else:
             where = f" from {low} to {high}"
         found.append(f"{band.verdict.value}{about}{where}")
     return [*found, *_open(row)]
 
 
-def _endless(band: Band) -> bool:
-    """Whether a band goes as far as the parameter does."""
-    return band.high >= _FAR or band.high == 1.0
+def searched(region: Region) -> str:
+    """What is searched in words: "noise multiplier", "number of steps"."""
+    counted = region.whole and region.search[0] in _COUNTS
+    return ("number of " if counted else "") + " = ".join(map(words_of, region.search))
 
 
-# Ends of ranges that are those of the parameter, and not of what was looked at.
-_FAR = 1e15
+_COUNTS = ("steps", "samples_per_class", "releases", "iterations", "count")
+
+
+def words_of(name: str) -> str:
+    """The name of a parameter in words."""
+    return name.replace("_", " ")
 
 
 def _open(row: RegionRow) -> list[str]:
@@ -76,11 +83,22 @@ def _number(region: Region, value: float, *, up: bool) -> str:
 
 
 def given(values: tuple[tuple[str, Any], ...]) -> str:
-    """The values that a row is about: "At l = 4 and delta = 1e-05"."""
-    said = [f"{name} = {value_words(value)}" for name, value in values]
-    if not said:
-        return ""
-    return "At " + (said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}")
+    """Values in words: "At l = 4 and delta = 1e-05"; empty if there are none."""
+    return f"At {listed(values)}" if values else ""
+
+
+def listed(values: tuple[tuple[str, Any], ...]) -> str:
+    """Values in words: "l = 4 and delta = 1e-05"."""
+    said = [f"{words_of(name)} = {value_words(value)}" for name, value in values]
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+
+
+def common(region: Region) -> tuple[tuple[str, Any], ...]:
+    """The values that are the same in all rows, if there are several rows."""
+    if len(region.rows) < 2:
+        return ()
+    first, *others = (row.values for row in region.rows)
+    return tuple(pair for pair in first if all(pair in values for values in others))
 
 
 def value_words(value: Any) -> str:
@@ -101,8 +119,10 @@ def how(region: Region) -> list[str]:
     found = []
     if region.because:
         found.append(_sentence(region.because))
+    if common(region):
+        found.append(f"Everywhere {listed(common(region))}.")
     if region.meets is not None:
-        names = " = ".join(region.calibrated)
+        names = " = ".join(map(words_of, region.calibrated))
         found.append(
             f"At each value {names} is set so that the source's formula {region.meets} gives the "
             "claimed epsilon."
@@ -116,4 +136,13 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-__all__ = ["given", "how", "row_sentence", "value_words"]
+__all__ = [
+    "common",
+    "given",
+    "how",
+    "listed",
+    "row_sentence",
+    "searched",
+    "value_words",
+    "words_of",
+]

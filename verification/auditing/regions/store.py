@@ -71,10 +71,13 @@ def _number(value: Any) -> float:
 
 @functools.cache
 def _stored() -> dict[str, Any]:
-    file = resources.files("rdpkit.verification.auditing.regions") / _NAME
-    content = json.loads(file.read_text(encoding="utf-8"))
+    return _read(Path(str(resources.files("rdpkit.verification.auditing.regions") / _NAME)))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content = json.loads(path.read_text(encoding="utf-8"))
     if content["format"] != FORMAT:
-        raise ValueError(f"Expected {_NAME} to have the format {FORMAT}.")
+        raise ValueError(f"Expected {path} to have the format {FORMAT}.")
     found: dict[str, Any] = content["regions"]
     return found
 
@@ -105,7 +108,7 @@ def store(claims: Sequence[Claim], path: Path) -> None:
     path : Path
         The file.
     """
-    known = dict(_stored()) if path.exists() else {}
+    known = _read(path) if path.exists() else {}
     found: dict[str, Any] = {}
     for claim in claims:
         if claim.unknown is None or not claim.unknown.search:

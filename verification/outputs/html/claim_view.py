@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.remedies import obstacles, remedies
@@ -24,6 +26,7 @@ from rdpkit.verification.outputs.html.drawing import (
     profile_figure,
     rdp_figure,
 )
+from rdpkit.verification.outputs.html.region_drawing import region_drawing
 from rdpkit.verification.outputs.view import (
     THEOREMS,
     SideView,
@@ -31,6 +34,7 @@ from rdpkit.verification.outputs.view import (
     named_sides,
     number,
     parameters,
+    region_reasons,
     sides,
     slack_words,
     theorem_ids,
@@ -89,6 +93,8 @@ class ClaimView:
     obstacles: tuple[str, ...]
     scenarios: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    region: Markup | None
+    region_notes: tuple[str, ...]
     figures: tuple[FigureView, ...]
     undrawn: tuple[str, ...]
 
@@ -165,6 +171,8 @@ def claim_view(
             for text, side in finding.scenarios
         ),
         notes=tuple(map(printable, finding.notes)),
+        region=None if finding.region is None else region_drawing(finding.region),
+        region_notes=tuple(region_reasons(finding)),
         figures=() if curves is None else _figures(finding, curves),
         undrawn=() if curves is None else tuple(map(printable, curves.notes)),
     )
