@@ -102,10 +102,10 @@ def _word(band: Band, middle: float) -> Markup:
 
 def _scale(axis: Axis) -> Markup:
     labels = Markup().join(
-        Markup('<text x="{}" y="12" text-anchor="{}">{}</text>').format(
-            place, _anchor(place), label
+        Markup('<text x="{}" y="12" text-anchor="{}" class="{}">{}</text>').format(
+            place, _anchor(place), "" if few else "wide", label
         )
-        for place, label in axis.ticks
+        for place, label, few in axis.ticks
     )
     return Markup(
         '<svg class="region-scale" aria-hidden="true" width="100%" height="16">{}</svg>'
