@@ -20,6 +20,7 @@ from rdpkit.cli.completion import bounds_of_event, names_of, parameters_of_event
 from rdpkit.cli.event_commands import (
     COUNT,
     EventCommands,
+    example_adjacency,
     made_of_events,
     repeated,
     with_adjacency,
@@ -253,7 +254,7 @@ def _example(event_type: type[Event]) -> list[str]:
     """Options that ask for the first noise of a mechanism, or else for how often it is repeated."""
     names = [p.name for p in parameters_of(event_type) if "noise" in p.name]
     chosen = [f"--parameter {name}" for name in [*names, "count"][:1]]
-    return [*chosen, "--target-epsilon 1", "--adjacency replace-one", "--delta 1e-5"]
+    return [*chosen, "--target-epsilon 3", example_adjacency(event_type), "--delta 1e-5"]
 
 
 calibrate = EventCommands(

@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from rdpkit._validate import did_you_mean
+from rdpkit.adjacency import Adjacency
 from rdpkit.cli.docstrings import Description, described, example_values
 from rdpkit.cli.event_options import count_option
 from rdpkit.cli.option_types import completions, dashed, option_name, parameter_name
@@ -211,6 +212,13 @@ class EventCommands(click.Group):
         return "\n\nExample:\n\n\b\n" + "\n".join(lines)
 
 
+def example_adjacency(event_type: type[Event]) -> str:
+    """An option with a neighbouring relation that an event is described under."""
+    known = event_type.adjacencies
+    chosen = Adjacency.REPLACE_ONE if Adjacency.REPLACE_ONE in known else known[0]
+    return f"--adjacency {dashed(chosen.value)}"
+
+
 def event_of(source: str, given: Mapping[str, Any], adjacency: str) -> Event:
     """The event that a mechanism and its options, or a file, describe, as often as they say.
 
@@ -251,4 +259,12 @@ def made_of_events(name: str) -> str:
     )
 
 
-__all__ = ["COUNT", "EventCommands", "event_of", "made_of_events", "repeated", "with_adjacency"]
+__all__ = [
+    "COUNT",
+    "EventCommands",
+    "event_of",
+    "example_adjacency",
+    "made_of_events",
+    "repeated",
+    "with_adjacency",
+]

@@ -14,7 +14,7 @@ import click
 from rdpkit import analysis
 from rdpkit.cli.claimed import checked_claim, claim_lines, exit_if_refuted
 from rdpkit.cli.completion import bounds_of_event, names_of
-from rdpkit.cli.event_commands import EventCommands, event_of, made_of_events
+from rdpkit.cli.event_commands import EventCommands, event_of, example_adjacency, made_of_events
 from rdpkit.cli.event_options import (
     WITH_OPTIONS,
     adjacency_option,
@@ -139,7 +139,7 @@ def _about_one_event(
         shared_options=lambda: [adjacency_option(), *options(), format_choice("text", "json")],
         run=run,
         refusal=made_of_events,
-        example=lambda _: ["--adjacency replace-one", example],
+        example=lambda event_type: [example_adjacency(event_type), example],
         help=f"{text} EVENT is a mechanism, or a TOML file that describes one.",
     )
 

@@ -9,7 +9,7 @@ import click
 
 from rdpkit.calibration import UnreachableTargetError
 from rdpkit.cli.completion import bounds_of_event, names_of
-from rdpkit.cli.event_commands import EventCommands, with_adjacency
+from rdpkit.cli.event_commands import EventCommands, example_adjacency, with_adjacency
 from rdpkit.cli.event_options import (
     adjacency_option,
     delta_option,
@@ -201,5 +201,9 @@ plan = EventCommands(
     "signal-to-noise ratio within a target epsilon, certified. EVENT is a mechanism, or a TOML "
     "file that describes one; what is chosen may be left out.\n\nExit status: 0 fine, 1 the "
     "target is out of reach, 2 bad usage or bad input.",
-    example=lambda _: ["--target-epsilon 1", "--adjacency replace-one", "--delta 1e-5"],
+    example=lambda event_type: [
+        "--target-epsilon 1",
+        example_adjacency(event_type),
+        "--delta 1e-5",
+    ],
 )

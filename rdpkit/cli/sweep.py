@@ -12,7 +12,7 @@ import click
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.completion import bounds_of_event, names_of
-from rdpkit.cli.event_commands import EventCommands, made_of_events
+from rdpkit.cli.event_commands import EventCommands, example_adjacency, made_of_events
 from rdpkit.cli.event_options import (
     WITH_OPTIONS,
     adjacency_option,
@@ -222,5 +222,5 @@ sweep = EventCommands(
     help="Epsilon over a grid or a table of configurations. EVENT is a mechanism, or a TOML file "
     f"that describes one. An AXIS is a list of values or a range: {SYNTAX}.\n\nExit status: 0 "
     "fine, 1 some rows were skipped, 2 bad usage or bad input.",
-    example=lambda _: ["--adjacency replace-one", "--delta 1e-5,1e-6"],
+    example=lambda event_type: [example_adjacency(event_type), "--delta 1e-5,1e-6"],
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rdpkit.cli.event_commands import EventCommands, event_of, made_of_events
+from rdpkit.cli.event_commands import EventCommands, event_of, example_adjacency, made_of_events
 from rdpkit.cli.event_options import WITH_OPTIONS, adjacency_option, event_options
 from rdpkit.cli.option_types import NUMBER, ListType
 from rdpkit.cli.output import format_choice
@@ -151,7 +151,7 @@ def _about_attacks(
         shared_options=lambda: [adjacency_option(), *options(), format_choice(*formats)],
         run=run,
         refusal=made_of_events,
-        example=lambda _: ["--adjacency replace-one"],
+        example=lambda event_type: [example_adjacency(event_type)],
         help=f"{text} EVENT is a mechanism, or a TOML file that describes one.",
     )
 

@@ -478,7 +478,9 @@ class PrivacyFilter:
         """
         place = Path(path)
         if not place.exists():
-            raise FileNotFoundError(f"{place}: there is no such budget.")
+            raise FileNotFoundError(
+                f"{place}: there is no such budget; 'rdpkit budget new' makes one."
+            )
         ledger = Ledger(place)
         with ledger.locked():
             entries = ledger.new_entries()
