@@ -86,4 +86,4 @@ class FixedSizeSampled(Event):
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Smaller samples are more private."""
-        return {"sample_size": integer(-1, highest=self.population_size)}
+        return {"sample_size": integer(-1, highest=self.population_size, role="batch")}

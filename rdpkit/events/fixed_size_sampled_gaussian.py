@@ -118,8 +118,9 @@ class FixedSizeSampledGaussian(Event):
                 0 if is_mean else -1,
                 highest=self.population_size,
                 scaled=("noise_std",) if is_mean else (),
+                role="batch",
             ),
-            "population_size": integer(1, lowest=self.sample_size),
+            "population_size": integer(1, lowest=self.sample_size, role="records"),
             **geometry(self.record_norm, self.record_diameter),
         }
 

@@ -9,6 +9,9 @@ from rdpkit import _validate
 
 Direction = Literal[1, -1, 0]
 ValueKind = Literal["number", "integer", "integers"]
+Role = Literal["noise", "batch", "count", "records", ""]
+"""What a parameter means to people: the size of noise, how much of the data takes part at a time,
+how often something is released, how many records there are; empty where it is none of these."""
 
 SMALLEST, LARGEST = 1e-45, 1e45
 """The range of every search. The quotient of two numbers in it is still a float."""
@@ -32,6 +35,8 @@ class FreeParameter:
         Only if ``private`` is 0: the names of noises. If they are multiplied by high/low, a release
         at ``low`` leaks no more than a release at any value in [low, high] with the noises as they
         were.
+    role : {"noise", "batch", "count", "records", ""}
+        What it means to people. No number rests on it; it says which parameters are shown together.
     """
 
     private: Direction
@@ -39,13 +44,18 @@ class FreeParameter:
     lowest: float
     highest: float
     scaled: tuple[str, ...] = ()
+    role: Role = ""
 
 
 def number(
-    private: Direction, *, lowest: float = SMALLEST, highest: float = LARGEST
+    private: Direction,
+    *,
+    lowest: float = SMALLEST,
+    highest: float = LARGEST,
+    role: Role = "",
 ) -> FreeParameter:
     """A real parameter."""
-    return FreeParameter(private=private, kind="number", lowest=lowest, highest=highest)
+    return FreeParameter(private=private, kind="number", lowest=lowest, highest=highest, role=role)
 
 
 def integer(
@@ -54,26 +64,38 @@ def integer(
     lowest: float = 1,
     highest: float = _validate.LARGEST_INTEGER,
     scaled: tuple[str, ...] = (),
+    role: Role = "",
 ) -> FreeParameter:
     """A parameter that is a count."""
     return FreeParameter(
-        private=private, kind="integer", lowest=lowest, highest=highest, scaled=scaled
+        private=private,
+        kind="integer",
+        lowest=lowest,
+        highest=highest,
+        scaled=scaled,
+        role=role,
     )
 
 
-def integers(private: Direction, *, lowest: float = 1) -> FreeParameter:
+def integers(private: Direction, *, lowest: float = 1, role: Role = "") -> FreeParameter:
     """A parameter that is one count for each class."""
     return FreeParameter(
-        private=private, kind="integers", lowest=lowest, highest=_validate.LARGEST_INTEGER
+        private=private,
+        kind="integers",
+        lowest=lowest,
+        highest=_validate.LARGEST_INTEGER,
+        role=role,
     )
 
 
-NOISE = number(1)
+NOISE = number(1, role="noise")
 """The standard deviation of noise."""
 NORM = number(-1)
 """A bound on the size of a record, where nothing else limits it."""
-COUNT = integer(-1)
-"""How often something is released, or how many coordinates a release has."""
+COUNT = integer(-1, role="count")
+"""How often something is released."""
+COORDINATES = integer(-1)
+"""How many coordinates a release has."""
 
 
 def geometry(record_norm: float, record_diameter: float | None) -> dict[str, FreeParameter]:

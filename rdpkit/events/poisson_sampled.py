@@ -90,7 +90,7 @@ class PoissonSampled(Event):
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Smaller samples are more private."""
-        return {"sampling_probability": number(-1, highest=1.0)}
+        return {"sampling_probability": number(-1, highest=1.0, role="batch")}
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
         """The pair of the event, mixed with what is released without the record."""

@@ -81,7 +81,7 @@ class PoissonSampledGaussian(Event):
         """More noise is more private; larger records, or larger samples, are less private."""
         return {
             "noise_std": NOISE,
-            "sampling_probability": number(-1, highest=1.0),
+            "sampling_probability": number(-1, highest=1.0, role="batch"),
             **geometry(self.record_norm, self.record_diameter),
         }
 

@@ -58,7 +58,7 @@ class RandomizedResponse(Event):
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More random answers are more private."""
-        return {"noise_parameter": number(1, highest=1.0)}
+        return {"noise_parameter": number(1, highest=1.0, role="noise")}
 
     def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
         """Losses of epsilon, 0 and -epsilon."""

@@ -109,8 +109,8 @@ class DPCDA(Event):
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise and larger classes are more private; the order of mixture acts both ways."""
         return {
-            "class_sizes": integers(1, lowest=self.order_of_mixture),
-            "samples_per_class": integers(-1),
+            "class_sizes": integers(1, lowest=self.order_of_mixture, role="records"),
+            "samples_per_class": integers(-1, role="count"),
             "order_of_mixture": integer(
                 0, highest=min(self.class_sizes), scaled=("feature_noise", "label_noise")
             ),

@@ -12,7 +12,15 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated, part_by_part
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_of_a_class_changed
-from rdpkit.events.free_parameters import COUNT, NOISE, NORM, FreeParameter, integers, number
+from rdpkit.events.free_parameters import (
+    COORDINATES,
+    COUNT,
+    NOISE,
+    NORM,
+    FreeParameter,
+    integers,
+    number,
+)
 from rdpkit.events.mixing import Mixing
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 
@@ -47,8 +55,8 @@ def _sums(event: LDPDC | NDPDC, count: int) -> Event:
 def _classes(class_sizes: tuple[int, ...], group_size: float) -> dict[str, FreeParameter]:
     """Larger classes are more private, and larger groups are less private."""
     return {
-        "class_sizes": integers(1, lowest=math.ceil(group_size)),
-        "group_size": number(-1, highest=min(class_sizes)),
+        "class_sizes": integers(1, lowest=math.ceil(group_size), role="records"),
+        "group_size": number(-1, highest=min(class_sizes), role="batch"),
     }
 
 
@@ -143,7 +151,7 @@ class LDPDC(Event):
             "samples_per_class": COUNT,
             "noise_std": NOISE,
             "value_bound": NORM,
-            "dimension": COUNT,
+            "dimension": COORDINATES,
         }
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:

@@ -18,15 +18,22 @@ from rdpkit.events.data_sets import (
     one_record_of_a_class_changed,
 )
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
-from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, integer, integers
+from rdpkit.events.free_parameters import (
+    COORDINATES,
+    COUNT,
+    NOISE,
+    FreeParameter,
+    integer,
+    integers,
+)
 from rdpkit.events.mixing import Mixing
 from rdpkit.events.papers.classes import check_mixtures, mixtures, samples_of_classes
 
 _RANGE = "every feature lies in [0, 1] (scaled with public constants) and labels are one-hot"
 
 _COMMON = {
-    "feature_dimension": COUNT,
-    "label_dimension": COUNT,
+    "feature_dimension": COORDINATES,
+    "label_dimension": COORDINATES,
     "feature_noise": NOISE,
     "label_noise": NOISE,
 }
@@ -127,7 +134,7 @@ class DPMix(Event):
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise or a larger population is more private; more releases leak more."""
         return {
-            "population_size": integer(1, lowest=self.order_of_mixture),
+            "population_size": integer(1, lowest=self.order_of_mixture, role="records"),
             "releases": COUNT,
             "order_of_mixture": _order_of_mixture(self.population_size),
             **_COMMON,
@@ -246,8 +253,8 @@ class ClassWiseDPMix(Event):
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise or larger classes are more private; more releases leak more."""
         return {
-            "class_sizes": integers(1, lowest=self.order_of_mixture),
-            "samples_per_class": integers(-1),
+            "class_sizes": integers(1, lowest=self.order_of_mixture, role="records"),
+            "samples_per_class": integers(-1, role="count"),
             "order_of_mixture": _order_of_mixture(min(self.class_sizes)),
             **_COMMON,
         }

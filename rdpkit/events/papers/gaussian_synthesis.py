@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from rdpkit import _validate
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import COUNT, FreeParameter, integer, number
+from rdpkit.events.free_parameters import COORDINATES, COUNT, FreeParameter, integer, number
 
 
 def check_eigenvalue(name: str, value: Any) -> float:
@@ -75,10 +75,10 @@ class GaussianSynthesis(Event):
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More records or a larger eigenvalue are more private; more outputs are less private."""
         return {
-            "records": integer(1, lowest=2),
+            "records": integer(1, lowest=2, role="records"),
             "outputs": COUNT,
-            "dimension": COUNT,
-            "min_eigenvalue": number(1, highest=1.0),
+            "dimension": COORDINATES,
+            "min_eigenvalue": number(1, highest=1.0, role="noise"),
         }
 
     def assumptions(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import COUNT, FreeParameter, integer, number
+from rdpkit.events.free_parameters import COORDINATES, COUNT, FreeParameter, integer, number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +66,10 @@ class RegularisedSynthesis(Event):
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More records or more variance are more private; more outputs are less private."""
         return {
-            "records": integer(1, lowest=2),
+            "records": integer(1, lowest=2, role="records"),
             "outputs": COUNT,
-            "dimension": COUNT,
-            "added_variance": number(1),
+            "dimension": COORDINATES,
+            "added_variance": number(1, role="noise"),
         }
 
     def assumptions(self) -> tuple[str, ...]:

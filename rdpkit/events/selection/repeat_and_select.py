@@ -78,4 +78,6 @@ class RepeatAndSelect(Event):
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Fewer runs are more private."""
-        return {"mean": number(-1, lowest=1.0 if math.isfinite(self.shape) else 1e-45)}
+        return {
+            "mean": number(-1, lowest=1.0 if math.isfinite(self.shape) else 1e-45, role="count")
+        }

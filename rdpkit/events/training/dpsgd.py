@@ -223,12 +223,12 @@ class DPSGD(Event):
         """More noise is more private; fewer steps are, too, and smaller batches at equal steps."""
         found = {"noise_multiplier": NOISE}
         if self.steps is None:
-            return {**found, "epochs": number(-1)}
+            return {**found, "epochs": number(-1, role="count")}
         largest = self.dataset_size // self.accumulation_steps
         return {
             **found,
             "steps": COUNT,
-            "batch_size": integer(-1, highest=largest),
+            "batch_size": integer(-1, highest=largest, role="batch"),
         }
 
     def assumptions(self) -> tuple[str, ...]:

@@ -265,7 +265,7 @@ class MatrixFactorization(Event):
         if self.participations is not None:
             found["participations"] = COUNT
         if self.sampling_probability is not None:
-            found["sampling_probability"] = number(-1, highest=1.0)
+            found["sampling_probability"] = number(-1, highest=1.0, role="batch")
         return {**found, **geometry(self.record_norm, self.record_diameter)}
 
     def assumptions(self) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ class TreeAggregation(Event):
         """More noise is more private; longer trees and larger records are less private."""
         return {
             "noise_std": NOISE,
-            "steps": integers(-1),
+            "steps": integers(-1, role="count"),
             **geometry(self.record_norm, self.record_diameter),
         }
 

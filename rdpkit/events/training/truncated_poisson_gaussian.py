@@ -126,7 +126,7 @@ class TruncatedPoissonGaussian(Event):
         """More noise is more private, and so are smaller samples."""
         return {
             "noise_std": NOISE,
-            "sampling_probability": number(-1, highest=1.0),
+            "sampling_probability": number(-1, highest=1.0, role="batch"),
             **geometry(self.record_norm, self.record_diameter),
         }
 

@@ -80,7 +80,7 @@ class UserSampledGaussian(Event):
         return {
             "noise_std": NOISE,
             "record_norm": NORM,
-            "sampling_probability": number(-1, highest=1.0),
+            "sampling_probability": number(-1, highest=1.0, role="batch"),
         }
 
     @property
