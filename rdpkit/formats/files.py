@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,6 +66,67 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 
 @contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside ``path``, moved into its place when the block ends well.
+
+    All that was in the folder before is replaced; whether it may be is for the caller to know. The
+    files are on the disk before the name points to them. After an error nothing is left behind, and
+    a folder that was there stays as it was. A kill between two renames may leave the former folder
+    beside it, under a name that begins with a dot.
+
+    Parameters
+    ----------
+    path : Path
+        The folder that is to be there in the end.
+
+    Yields
+    ------
+    Path
+        An empty folder.
+
+    Raises
+    ------
+    OSError
+        If the folder around it does not exist or cannot be written to.
+    """
+    # A link stays a link: the folder that it leads to is replaced.
+    path = path.resolve()
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        yield temporary
+        for inside in temporary.rglob("*"):
+            if inside.is_file():
+                with open(inside, "rb") as file:
+                    os.fsync(file.fileno())
+        # mkdtemp makes folders that only their owner reads; give it what any new folder has.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o777 & ~mask)
+        _take_place(temporary, path)
+        _flush_folder(path.parent)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _take_place(folder: Path, path: Path) -> None:
+    """Give a folder its name; what had the name is removed once the new one is there."""
+    if not path.exists():
+        folder.rename(path)
+        return
+    former = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        path.rename(former / path.name)
+        try:
+            folder.rename(path)
+        except BaseException:
+            (former / path.name).rename(path)
+            raise
+    finally:
+        shutil.rmtree(former, ignore_errors=True)
+
+
+@contextmanager
 def locked_file(path: Path) -> Iterator[IO[bytes]]:
     """A file to read and to add to, which no other process has open in this way meanwhile.
 
@@ -115,4 +177,4 @@ def _flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-__all__ = ["locked_file", "whole_file", "write_whole"]
+__all__ = ["locked_file", "whole_file", "whole_folder", "write_whole"]

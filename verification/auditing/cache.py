@@ -143,7 +143,7 @@ class AuditCache:
 
 
 def _key(claim: Claim, bounds: str) -> str:
-    everything = json.dumps([versions(), str(bounds), _content(claim)], sort_keys=True)
+    everything = json.dumps([versions(), str(bounds), content(claim)], sort_keys=True)
     return hashlib.sha256(everything.encode()).hexdigest()
 
 
@@ -152,21 +152,21 @@ def _region_key(claim: Claim) -> str:
     return hashlib.sha256(everything.encode()).hexdigest()
 
 
-def _content(value: Any) -> Any:
+def content(value: Any) -> Any:
     """The content of a value in a form that is the same for equal values."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
-            field.name: _content(getattr(value, field.name))
+            field.name: content(getattr(value, field.name))
             for field in dataclasses.fields(value)
             if field.compare
         }
         return [f"{type(value).__module__}.{type(value).__qualname__}", fields]
     if isinstance(value, Enum):
-        return [type(value).__qualname__, _content(value.value)]
+        return [type(value).__qualname__, content(value.value)]
     if isinstance(value, tuple | list):
-        return [_content(item) for item in value]
+        return [content(item) for item in value]
     if isinstance(value, dict):
-        return {str(name): _content(item) for name, item in value.items()}
+        return {str(name): content(item) for name, item in value.items()}
     if isinstance(value, float):
         return value.hex()
     if isinstance(value, Decimal | Path):

@@ -127,7 +127,7 @@ def page(
     styles = [_static(name) for name in _STYLES]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"script-src {_hashes(scripts)}; style-src {_hashes(styles)}"
+        f"script-src {hashes(scripts)}; style-src {hashes(styles)}"
     )
     environment = Environment(
         loader=PackageLoader("rdpkit.verification.outputs.html"),
@@ -185,12 +185,27 @@ def _counted(
     return tuple((word, counts[word.term]) for word in words)
 
 
+def shared_style(name: str) -> str:
+    """A file of this page that other pages use, too."""
+    return _static(name)
+
+
 def _static(name: str) -> str:
     text = (resources.files("rdpkit.verification.outputs.html") / "static" / name).read_text(
         encoding="utf-8"
     )
-    # Browsers hash the text after parsing it, so it must have neither an end tag nor line ends that
-    # parsing changes.
+    return embedded(name, text)
+
+
+def embedded(name: str, text: str) -> str:
+    """The text of a script or a style, if it can stand in a page.
+
+    Raises
+    ------
+    ValueError
+        If it has an end tag or a carriage return. Browsers hash the text after parsing it, so it
+        must have neither an end tag nor line ends that parsing changes.
+    """
     if "</s" in text.lower() or "\r" in text:
         raise ValueError(
             f"{name} cannot be embedded in a page: it has an end tag or a carriage return."
@@ -198,7 +213,8 @@ def _static(name: str) -> str:
     return text
 
 
-def _hashes(texts: Sequence[str]) -> str:
+def hashes(texts: Sequence[str]) -> str:
+    """The hashes of scripts or styles, as a content security policy lists them."""
     digests = (hashlib.sha256(text.encode()).digest() for text in texts)
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 

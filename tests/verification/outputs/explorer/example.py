@@ -1,0 +1,42 @@
+"""An explorer of a few claims, one of which means harm."""
+
+from __future__ import annotations
+
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.versions import versions
+from rdpkit.verification.claims.reading import loads
+from rdpkit.verification.outputs.explorer import (
+    Audit,
+    AuditedFile,
+    Explorer,
+    grids_about,
+    question_about,
+    works_of,
+)
+from tests.verification.outputs.test_html import CLAIMS
+
+
+def explorer_of(text, *, sliders=True):
+    """The explorer of the claims of one file, with or without sliders."""
+    findings = list(audit(loads(text, origin="claims.toml")))
+    questions = [question_about(one) for one in findings] if sliders else []
+    return Explorer(
+        title="Claims",
+        works=works_of(
+            findings,
+            [
+                AuditedFile(
+                    path="claims.toml",
+                    name="claims.toml",
+                    digest="0" * 64,
+                    audit="rdpkit audit claims.toml",
+                )
+            ],
+        ),
+        grids=dict(grids_about([one for one in questions if one is not None])),
+        audit=Audit(version="1.2", date="2026-11-22"),
+        versions=versions(),
+    )
+
+
+__all__ = ["CLAIMS", "explorer_of"]

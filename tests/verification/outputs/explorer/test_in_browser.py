@@ -1,0 +1,217 @@
+"""The explorer in a browser, from a disk and with no network: sliders, links, filters, copies."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from rdpkit.formats.files import write_whole
+from rdpkit.verification.outputs.explorer import pages, write_folder
+from rdpkit.verification.outputs.explorer.citation import Citation
+from rdpkit.verification.outputs.view import statement
+from tests.browser import IN_BROWSER, Browser, assert_usable
+from tests.verification.outputs.explorer.example import CLAIMS, explorer_of
+from tests.verification.outputs.test_html import HOSTILE
+
+pytestmark = IN_BROWSER
+
+TRAINING = """
+[work]
+title = "Training"
+year = 2016
+kind = "training"
+url = "https://example.org/training"
+[[claim]]
+id = "trained"
+source = "Table 1"
+mechanism = "repeated"
+adjacency = "add_or_remove_one"
+epsilon = 2.0
+delta = 1e-5
+[claim.parameters]
+event = { mechanism = "gaussian", noise_std = 20.0, record_norm = 1.0 }
+count = 50
+"""
+
+
+@pytest.fixture(scope="module")
+def made():
+    one, other = explorer_of(CLAIMS), explorer_of(TRAINING)
+    (work,) = other.works
+    works = [*one.works, dataclasses.replace(work, slug="training")]
+    return dataclasses.replace(one, works=works, grids={**one.grids, **other.grids})
+
+
+@pytest.fixture(scope="module")
+def folder(made, tmp_path_factory):
+    path = tmp_path_factory.mktemp("explorer") / "out"
+    write_folder(path, pages(made))
+    return path
+
+
+def shown(browser):
+    """The claims of the first page that can be seen."""
+    return browser.run(
+        "return [...document.querySelectorAll('#claims tbody tr')]"
+        ".filter(row => row.checkVisibility()).map(row => row.cells[0].textContent)"
+    )
+
+
+def choose(browser, field, value):
+    browser.run(
+        "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
+        "field.dispatchEvent(new Event('input', {bubbles: true}));"
+        "field.dispatchEvent(new Event('change', {bubbles: true}));",
+        field,
+        value,
+    )
+
+
+def test_filters_and_their_links(browser, folder):
+    browser.open(folder / "index.html")
+    assert len(shown(browser)) == 5
+    choose(browser, "verdict", "false")
+    assert shown(browser) == ["wrong"]
+    assert browser.find("#shown").text == "1 of 2 works, 1 of 5 claims"
+    address = browser.run("return location.href")
+    browser.open(address)
+    assert shown(browser) == ["wrong"]
+    browser.click("#filters button")
+    browser.settle()
+    choose(browser, "kind", "training")
+    assert shown(browser) == ["trained"]
+    choose(browser, "kind", "")
+    choose(browser, "text", "LOOSE")
+    assert shown(browser) == ["loose"]
+    choose(browser, "text", "")
+    choose(browser, "sort", "new")
+    assert shown(browser)[0] == "trained"
+    assert f"hostile {HOSTILE}" in shown(browser)
+    assert browser.complaints() == []
+    assert browser.driver.title == "Claims"
+
+
+def test_sliders_show_proven_numbers_alone_and_links_show_the_same(browser, made, folder):
+    (grid,) = (one for asked, one in made.grids.items() if asked.event.mechanism == "repeated")
+    browser.open(folder / "works" / "training.html")
+    browser.settle()
+    first, second = grid.sliders.sliders
+    noise = browser.find("#claim-trained-slider-0")
+    assert noise.get_attribute("max") == str(len(first.values) - 1)
+    assert noise.get_attribute("aria-valuetext") == "20, the claim's own"
+    assert browser.find("label[for=claim-trained-slider-0]").text == "Noise (noise_std)"
+    assert "This is the claim's own setting." in browser.find(".result").text
+    # By keyboard: two steps of more noise, then one of fewer releases.
+    browser.run("arguments[0].focus()", noise)
+    browser.press("ARROW_RIGHT")
+    browser.press("ARROW_RIGHT")
+    browser.run("document.getElementById('claim-trained-slider-1').focus()")
+    browser.press("ARROW_LEFT")
+    number = grid.values[(first.own + 2) * len(second.values) + second.own - 1]
+    assert f"epsilon at delta 1e-05 at most {number}" in browser.find(".result").text
+    assert noise.get_attribute("aria-valuetext") == first.texts()[first.own + 2]
+    address = browser.run("return location.href")
+    assert address.endswith(
+        f"#claim-trained~noise_std={first.texts()[first.own + 2]}"
+        f"~count={second.texts()[second.own - 1]}"
+    )
+    browser.open(address)
+    browser.settle()
+    assert f"at most {number}" in browser.find(".result").text
+    assert browser.run("return document.activeElement.id") == "claim-trained"
+    # What is not a setting, or not an address of ours, leaves the claim as it is.
+    for words in ("~noise_std=21.5~count=50", "~noise_std=%E0%A4%A~", "~=~~x", "%E0%A4%A"):
+        browser.open(address.split("#")[0] + "#claim-trained" + words)
+        browser.settle()
+        assert browser.complaints() == []
+        assert "the claim's own setting" in browser.find(".result").text.lower()
+
+
+def test_a_claim_is_cited_as_its_work_is(browser, made, folder):
+    (work,) = (one for one in made.works if one.slug == "training")
+    browser.open(folder / "works" / "training.html")
+    browser.open_all()
+    (finding,) = work.findings
+    said = Citation.of_work(work, made.audit, f"true: {statement(finding.claim)}")
+    said = dataclasses.replace(
+        said,
+        key=f"{said.key}-trained",
+        title=f"{said.title}: the claim trained",
+        command=f"{said.command} --explain trained",
+    )
+    blocks = browser.run(
+        "return [...document.querySelectorAll('.cite pre')].map(b => b.textContent)"
+    )
+    assert blocks == [said.as_text(), said.as_bibtex()]
+    browser.command(
+        "Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"]
+    )
+    browser.click(".cite pre + p button")
+    browser.settle()
+    assert browser.find(".cite pre + p .copied").text == "copied"
+    # What the page of a hostile claim says is text, too.
+    browser.open(folder / "works" / "claims.html")
+    browser.open_all()
+    assert browser.driver.title == "claims.toml: Claims"
+    assert browser.complaints() == []
+
+
+def test_everything_is_there_without_scripts(browser, folder):
+    browser.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(folder / "works" / "training.html")
+        text = browser.find("main").text
+    finally:
+        browser.command("Emulation.setScriptExecutionDisabled", value=False)
+    for part in ("True", "claimed", "proven", "Numbers for other settings", "Noise (noise_std"):
+        assert part in text
+    assert not browser.driver.find_elements("css selector", "input")
+
+
+def test_a_page_cannot_be_made_to_run_a_script(browser, folder):
+    browser.open(folder / "works" / "claims.html")
+    ran = browser.run(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = true';"
+        "document.body.append(s); return window.ran === true"
+    )
+    assert ran is False
+    assert any("Content Security Policy" in text for text in browser.complaints())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["index", "works/training", "works/claims"])
+def test_everybody_can_use_it(browser, folder, name):
+    def prepare(browser: Browser) -> None:
+        browser.open_all()
+        browser.settle()
+
+    kept = assert_usable(
+        browser,
+        folder / f"{name}.html",
+        name=f"explorer-{name.rsplit('/', 1)[-1]}",
+        labels=".scale span, .sandwich text, .slider output",
+        prepare=prepare,
+    )
+    assert len(kept) == 6
+    assert all(picture.stat().st_size > 5000 for picture in kept)
+
+
+def test_one_size_and_scheme_of_each_page(browser, folder):
+    # The others are in the slow suite.
+    for name in ("index", "works/training"):
+        assert_usable(
+            browser,
+            folder / f"{name}.html",
+            name=f"explorer-first-{name.rsplit('/', 1)[-1]}",
+            sizes=("phone",),
+            schemes=("dark",),
+        )
+
+
+def test_a_title_is_text(browser, made, tmp_path):
+    page = next(text for name, text in pages(dataclasses.replace(made, title=HOSTILE)))
+    write_whole(tmp_path / "index.html", page)
+    browser.open(tmp_path / "index.html")
+    assert browser.find("h1").text == HOSTILE
+    assert browser.complaints() == []

@@ -1,0 +1,262 @@
+"""The explorer's pages: what is on them, that nothing hostile becomes HTML, and names that stay."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from rdpkit import Adjacency
+from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.versions import versions
+from rdpkit.verification.claims.claim import Work
+from rdpkit.verification.claims.reading import loads
+from rdpkit.verification.outputs.explorer import (
+    Audit,
+    AuditedFile,
+    Explorer,
+    check_folder,
+    grids_about,
+    pages,
+    question_about,
+    works_of,
+    write_folder,
+)
+from rdpkit.verification.outputs.explorer.citation import Citation
+from rdpkit.verification.outputs.explorer.verdicts import PlainVerdict, instead, sentence
+from rdpkit.verification.outputs.explorer.works import anchor
+from tests.verification.finding_examples import (
+    HOSTILE,
+    claim,
+    finding,
+    hostile,
+    one_of_each,
+    refuted,
+)
+from tests.verification.outputs.explorer.example import CLAIMS, explorer_of
+
+AUDIT = Audit(version="1.2", date="2026-11-22")
+
+
+class Elements(HTMLParser):
+    """Every element of a page, with its attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+
+@pytest.fixture(scope="module")
+def made():
+    return dict(pages(explorer_of(CLAIMS)))
+
+
+def file(path="folder/a b.claims.toml", **changes):
+    given = {"path": path, "name": path, "digest": "0" * 64, "audit": "rdpkit audit x"}
+    return AuditedFile(**{**given, **changes})
+
+
+def explorer(findings, **changes):
+    given = {
+        "title": "Claims",
+        "works": works_of(findings, [file(name) for name in {f.claim.origin: 0 for f in findings}]),
+        "grids": {},
+        "audit": AUDIT,
+        "versions": versions(),
+    }
+    return Explorer(**{**given, **changes})
+
+
+def test_every_claim_has_a_page_and_a_place_that_the_list_names(made):
+    assert set(made) == {"index.html", "works/claims.html", "explorer.json"}
+    listed = json.loads(made["explorer.json"])
+    assert listed["files"] == list(made)
+    assert len(listed["claims"]) == 4
+    ids = {a["id"] for _, a in Elements(made["works/claims.html"]).elements if "id" in a}
+    links = [a["href"] for _, a in Elements(made["index.html"]).elements if "href" in a]
+    for one in listed["claims"]:
+        page, _, place = one["page"].partition("#")
+        assert page in made
+        assert place in ids
+        assert one["page"] in links
+    inside = [a["href"] for _, a in Elements(made["works/claims.html"]).elements if "href" in a]
+    assert {link[1:] for link in inside if link.startswith("#")} - {"main"} <= ids
+
+
+def test_the_verdict_is_said_in_words_with_its_numbers(made):
+    text = html.unescape(re.sub(r"<[^>]+>", "", made["works/claims.html"]))
+    assert (
+        "False. The source says epsilon 0.1, and two neighbouring data sets leak at least" in text
+    )
+    assert "What is true instead: epsilon 0." in text
+    assert "at delta 1e-05 is true of the same release." in text
+    assert "True, and too cautious. The source says epsilon 3.0; epsilon 0." in text
+    assert "What the source leaves out\n\nrecord_norm" in text
+    assert "rdpkit audit claims.toml --explain wrong" in text
+
+
+def test_pages_run_no_script_but_their_own_and_load_nothing(made):
+    for name, content in made.items():
+        if not name.endswith(".html"):
+            continue
+        elements = Elements(content).elements
+        policy = next(a["content"] for tag, a in elements if a.get("http-equiv"))
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert not any("src" in attributes for _, attributes in elements)
+        assert not any(key.startswith("on") for _, a in elements for key in a)
+        assert not any("style" in attributes for _, attributes in elements)
+        for address in (a["href"] for _, a in elements if "href" in a):
+            assert re.match(r"https?://|#|data:,$|[a-z./-]+\.html(#|$)", address), address
+
+
+def test_nothing_hostile_becomes_an_element():
+    plain = dict(pages(explorer([refuted("x", notes=("n",))])))
+    bad = dict(pages(explorer(hostile())))
+    kinds = [sorted({tag for tag, _ in Elements(p["index.html"]).elements}) for p in (plain, bad)]
+    assert kinds[0] == kinds[1]
+    assert json.loads(bad.pop("explorer.json"))["claims"][0]["id"] == HOSTILE[0]
+    for content in bad.values():
+        assert "<img" not in content
+        assert "<script>alert" not in content
+        assert "\x1b" not in content
+        assert content.count("</script>") == len(re.findall("<script", content))
+
+
+def test_an_address_that_is_no_page_of_the_web_is_no_link():
+    for url in (
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "//x",
+        "https://x y",
+    ):
+        found = one_of_each()
+        work = Work(title="A work", url=url)
+        found = [
+            dataclasses.replace(f, claim=dataclasses.replace(f.claim, work=work)) for f in found
+        ]
+        (page,) = (text for name, text in pages(explorer(found)) if name.startswith("works/"))
+        assert "Source</a>" not in page
+    work = Work(title="A work", url="https://example.org/a?b=1&c=2")
+    found = [dataclasses.replace(f, claim=dataclasses.replace(f.claim, work=work)) for f in found]
+    (page,) = (text for name, text in pages(explorer(found)) if name.startswith("works/"))
+    assert 'href="https://example.org/a?b=1&amp;c=2"' in page
+
+
+def test_names_never_change_and_never_meet():
+    assert anchor("dpcda-theorem1-l128-t10000") == "claim-dpcda-theorem1-l128-t10000"
+    assert anchor("a b") != anchor("a-b") != anchor("a/b") != anchor("a b")
+    assert re.fullmatch(r"[A-Za-z0-9._-]+", anchor(HOSTILE[0]))
+    names = ["one/claims.toml", "two/claims.toml", "con.toml", "../..", "A b.claims.toml", "é.toml"]
+    found = [finding("x", origin=name) for name in names]
+    works = works_of(found, [file(name) for name in names])
+    slugs = [work.slug for work in works]
+    assert slugs[0] == "claims"
+    assert len(set(slugs)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]*", slug) for slug in slugs)
+    with pytest.raises(ValueError, match=r"Expected files to hold 'three.toml'"):
+        works_of([finding("x", origin="three.toml")], [file(names[0])])
+
+
+def test_sentences_of_every_verdict():
+    said = {PlainVerdict.of(one): sentence(one) for one in one_of_each()}
+    assert list(said) == [PlainVerdict.TRUE, PlainVerdict.FALSE, PlainVerdict.OPEN, "incomplete"]
+    assert said[PlainVerdict.OPEN] == (
+        "Open. The source says epsilon 0.995; proven is epsilon 1.000, and two neighbouring data "
+        "sets leak at least 0.9900."
+    )
+    sound, wrong, unproven, missing = one_of_each()
+    assert instead(sound) == instead(missing) == ""
+    assert instead(wrong) == "epsilon 1.0 at delta 1e-05 is true of the same release."
+    assert instead(unproven) == "epsilon 1.000 at delta 1e-05 is true of the same release."
+
+
+def test_a_citation_has_all_that_repeats_the_audit():
+    (work,) = works_of(one_of_each(), [file()])
+    cited = Citation.of_work(work, AUDIT, "4 claims_{%}")
+    for part in ("rdpkit 1.2", "2026-11-22", "0" * 64, "rdpkit audit x"):
+        assert part in cited.as_text()
+        assert part in cited.as_bibtex()
+    assert r"4 claims\_\{\%\}" in cited.as_bibtex()
+    assert cited.as_bibtex().startswith("@misc{rdpkit-a-b-")
+
+
+def test_pages_are_the_same_every_time():
+    first, second = (dict(pages(explorer(one_of_each()))) for _ in range(2))
+    assert first == second
+
+
+def test_the_folder_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "out"
+    sizes = write_folder(path, pages(explorer(one_of_each())))
+    assert {p.relative_to(path).as_posix() for p in path.rglob("*.*")} == set(sizes)
+    before = (path / "index.html").read_bytes()
+
+    def broken():
+        yield "index.html", "new"
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        write_folder(path, broken())
+    assert (path / "index.html").read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+    write_folder(path, pages(explorer(one_of_each(), title="Others")))
+    assert b"Others" in (path / "index.html").read_bytes()
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    check_folder(tmp_path)
+    check_folder(tmp_path / "new")
+    with pytest.raises(ValueError, match="in a folder that exists"):
+        check_folder(tmp_path / "no" / "new")
+    path = tmp_path / "out"
+    write_folder(path, pages(explorer(one_of_each())))
+    check_folder(path)
+    (path / "works" / "mine.txt").write_text("notes")
+    with pytest.raises(ValueError, match=r"which holds 'works/mine.txt'"):
+        write_folder(path, pages(explorer(one_of_each())))
+    assert (path / "works" / "mine.txt").read_text() == "notes"
+    other = tmp_path / "photos"
+    other.mkdir()
+    (other / "explorer.json").write_text('{"format": "else", "files": ["explorer.json"]}')
+    with pytest.raises(ValueError, match=r"which holds 'explorer.json'"):
+        check_folder(other)
+    with pytest.raises(ValueError, match="to be a folder"):
+        check_folder(other / "explorer.json")
+
+
+def test_numbers_of_sliders_are_on_the_page_without_scripts():
+    findings = list(audit([claim("g", epsilon="1.00", event=_gaussian(), adjacency=_ADD)]))
+    questions = [question_about(one) for one in findings]
+    made = explorer(findings, grids=dict(grids_about(questions)))
+    (page,) = (text for name, text in pages(made) if name.startswith("works/"))
+    (grid,) = made.grids.values()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert data["grids"]["g1"]["values"] == list(grid.values)
+    assert data["grids"]["g1"]["unit"] == "epsilon at delta 1e-05"
+    for text, value in zip(grid.sliders.sliders[0].texts(), grid.values):
+        assert f"<dt>{text}</dt><dd>{value:g}" in page or f"<dt>{text}</dt><dd>{value}" in page
+
+
+_ADD = Adjacency.ADD_OR_REMOVE_ONE
+
+
+def _gaussian():
+    from rdpkit import Gaussian
+
+    return Gaussian(noise_std=5.0, record_norm=1.0)
+
+
+def test_the_example_has_every_verdict():
+    verdicts = {PlainVerdict.of(one) for one in audit(loads(CLAIMS))}
+    assert verdicts == set(PlainVerdict) - {PlainVerdict.OPEN}

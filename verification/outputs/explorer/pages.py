@@ -1,0 +1,263 @@
+"""The pages of the explorer: each is one file of HTML that holds its styles and its script.
+
+A claims file may be hostile. As in the report, the template escapes every text, data for scripts is
+JSON in which no tag can end, and each page's content security policy runs only the script whose
+hash it lists and loads nothing from anywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from rdpkit.formats.text import as_json, printable
+from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.remedies import calibrated_unasked
+from rdpkit.verification.outputs import sandwich
+from rdpkit.verification.outputs.explorer.citation import Audit, Citation
+from rdpkit.verification.outputs.explorer.claim_page import (
+    ClaimPage,
+    claim_page,
+    grid_data,
+    grid_table,
+)
+from rdpkit.verification.outputs.explorer.grid import SliderGrid, SliderQuestion, question_about
+from rdpkit.verification.outputs.explorer.verdicts import (
+    MEANINGS,
+    PlainVerdict,
+    instead,
+    sentence,
+)
+from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
+from rdpkit.verification.outputs.html.page import embedded, hashes, shared_style
+from rdpkit.verification.outputs.news import sentences
+from rdpkit.verification.outputs.view import THEOREMS, claimed, named_sides, number, theorem_ids
+
+FORMAT = "rdpkit-explorer-1"
+"""What the list of an explorer's files says that it is."""
+
+LIST = "explorer.json"
+"""The list of an explorer's files, and of its claims for other programs."""
+
+_PACKAGE = "rdpkit.verification.outputs.explorer"
+_WEB = re.compile(r"https?://[^\s]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explorer:
+    """All that the pages are made of.
+
+    Parameters
+    ----------
+    title : str
+        The heading of the first page.
+    works : sequence of WorkFindings
+        In any order.
+    grids : mapping from SliderQuestion to SliderGrid or None
+        The numbers of sliders; a claim whose question is not there has none.
+    audit : Audit
+        What citations say.
+    versions : mapping
+        Versions of the software, by name.
+    """
+
+    title: str
+    works: Sequence[WorkFindings]
+    grids: Mapping[SliderQuestion, SliderGrid | None]
+    audit: Audit
+    versions: Mapping[str, str]
+
+
+def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
+    """Every file of the explorer, as its path and its text; the list of files comes last.
+
+    Parameters
+    ----------
+    explorer : Explorer
+        What the pages show.
+    """
+    environment = Environment(
+        loader=PackageLoader(_PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    names = []
+    for name, content in _pages(explorer, environment):
+        names.append(name)
+        yield name, content
+    claims = [_listed(work, finding) for work in explorer.works for finding in work.findings]
+    entries = {"format": FORMAT, "files": [*names, LIST], "claims": claims}
+    yield LIST, as_json(entries) + "\n"
+
+
+def _pages(explorer: Explorer, environment: Environment) -> Iterator[tuple[str, str]]:
+    yield "index.html", _rendered(environment, "index", _index(explorer), explorer)
+    for work in explorer.works:
+        yield _address(work), _rendered(environment, "work", _work(work, explorer), explorer)
+
+
+def _address(work: WorkFindings) -> str:
+    return f"works/{work.slug}.html"
+
+
+def _rendered(
+    environment: Environment, name: str, shown: dict[str, Any], explorer: Explorer
+) -> str:
+    styles, script = [shared_style("tokens.css"), _static("explorer.css")], _static(f"{name}.js")
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        f"script-src {hashes([script])}; style-src {hashes(styles)}"
+    )
+    return environment.get_template(f"{name}.html.j2").render(
+        policy=policy,
+        # These texts are the project's own files, in which no tag ends.
+        styles=[Markup(style) for style in styles],  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        audit=explorer.audit,
+        **shown,
+    )
+
+
+def _static(name: str) -> str:
+    text = (resources.files(_PACKAGE) / "static" / name).read_text(encoding="utf-8")
+    return embedded(name, text)
+
+
+def _verdicts(findings: Sequence[Finding]) -> Counter[PlainVerdict]:
+    return Counter(PlainVerdict.of(finding) for finding in findings)
+
+
+def _index(explorer: Explorer) -> dict[str, Any]:
+    findings = [finding for work in explorer.works for finding in work.findings]
+    counts = _verdicts(findings)
+    entries = [_entry(work, one) for work in explorer.works for one in work.findings]
+    order = list(PlainVerdict)
+    entries.sort(key=lambda entry: order.index(entry["verdict"]))
+    works = [_summary(work) for work in explorer.works]
+    works.sort(key=lambda work: work["worst"])
+    return {
+        "title": printable(explorer.title),
+        "headline": sentences(findings),
+        "false_ones": [one for one in entries if one["verdict"] is PlainVerdict.FALSE],
+        "kinds": sorted({entry["kind"] for entry in entries} - {""}),
+        "years": sorted({entry["year"] for entry in entries} - {""}, reverse=True),
+        "verdicts": [(verdict, counts[verdict]) for verdict in PlainVerdict],
+        "meanings": MEANINGS,
+        "works": works,
+        "claims": entries,
+        "total": len(entries),
+        "files": [work.file for work in explorer.works],
+        "versions": explorer.versions,
+    }
+
+
+def _summary(about: WorkFindings) -> dict[str, Any]:
+    counts, work = _verdicts(about.findings), about.work
+    kinds = dict.fromkeys(one.claim.kind for one in about.findings if one.claim.kind)
+    return {
+        "slug": about.slug,
+        "title": printable(work.title),
+        "authors": printable(work.authors or ""),
+        "year": "" if work.year is None else str(work.year),
+        "kinds": ", ".join(kinds),
+        "claims": len(about.findings),
+        "counts": [(verdict, counts[verdict]) for verdict in PlainVerdict],
+        "worst": min(place for place, one in enumerate(PlainVerdict) if counts[one]),
+    }
+
+
+def _entry(work: WorkFindings, finding: Finding) -> dict[str, Any]:
+    claim = finding.claim
+    upper = "" if finding.upper is None else number("upper", finding.upper.epsilon, digits=4)
+    return {
+        "slug": work.slug,
+        "address": f"{_address(work)}#{anchor(claim.id)}",
+        "id": printable(claim.id),
+        "kind": claim.kind or "",
+        "year": "" if work.work.year is None else str(work.work.year),
+        "verdict": PlainVerdict.of(finding),
+        "claimed": claimed(claim),
+        "proven": upper,
+        "source": printable(claim.source),
+        "sentence": sentence(finding),
+        "instead": instead(finding),
+    }
+
+
+def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
+    work = about.work
+    claims, shared = _claims(about, explorer)
+    grids = {name: grid_data(grid, question) for name, question, grid, _ in shared}
+    headline = sentences(about.findings)
+    citation = Citation.of_work(about, explorer.audit, " ".join(headline).rstrip("."))
+    theorems = dict.fromkeys(
+        name
+        for finding in about.findings
+        for _, side in named_sides(finding)
+        for name in theorem_ids(side)
+    )
+    return {
+        "title": f"{printable(work.title)}: {printable(explorer.title)}",
+        "work": {
+            "title": printable(work.title),
+            "authors": printable(work.authors or ""),
+            "year": work.year,
+            "kind": work.kind,
+            "read": printable(work.read or "").rstrip("."),
+        },
+        "link": work.url if work.url and _WEB.fullmatch(work.url) else None,
+        "headline": headline,
+        "citation": citation,
+        "data": {"grids": grids, "cited": dataclasses.asdict(citation)},
+        "numbers": [(kind, name, sandwich.MEANINGS[name]) for kind, name in sandwich.NAMES.items()],
+        "tables": [grid_table(*one) for one in shared],
+        "claims": claims,
+        "file": about.file,
+        "theorems": [(name, THEOREMS[name]) for name in sorted(theorems)],
+    }
+
+
+def _claims(
+    about: WorkFindings, explorer: Explorer
+) -> tuple[list[ClaimPage], list[tuple[str, SliderQuestion, SliderGrid, list[Finding]]]]:
+    """The claims of a page, worst first, and the grids that they share."""
+    order = list(PlainVerdict)
+    findings = sorted(about.findings, key=lambda one: order.index(PlainVerdict.of(one)))
+    calibrated = calibrated_unasked(findings)
+    shared: dict[SliderQuestion, tuple[str, SliderQuestion, SliderGrid, list[Finding]]] = {}
+    made = []
+    for finding in findings:
+        question = question_about(finding)
+        grid = None if question is None else explorer.grids.get(question)
+        name = ""
+        if question is not None and grid is not None:
+            name = f"g{len(shared) + 1}"
+            name, _, _, sharing = shared.setdefault(question, (name, question, grid, []))
+            sharing.append(finding)
+        noise = finding.claim.id in calibrated
+        made.append(claim_page(finding, about, grid=name, noise=noise))
+    return made, list(shared.values())
+
+
+def _listed(work: WorkFindings, finding: Finding) -> dict[str, Any]:
+    """A claim in the list of files, for other programs."""
+    return {
+        "id": finding.claim.id,
+        "page": f"{_address(work)}#{anchor(finding.claim.id)}",
+        "verdict": PlainVerdict.of(finding).value,
+        "soundness": finding.soundness.value,
+        "reproduction": finding.reproduction.value,
+    }
+
+
+__all__ = ["FORMAT", "LIST", "Explorer", "pages"]
