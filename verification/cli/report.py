@@ -24,7 +24,7 @@ from rdpkit.verification.claims.reading import load_files, shipped_files
 from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
 
 if TYPE_CHECKING:
-    from rdpkit.verification.outputs.html import Curves, Provenance, SourceFile
+    from rdpkit.verification.outputs.html import Curves, Formula, Provenance, SourceFile
 
 
 @click.command()
@@ -135,14 +135,14 @@ def _drawn(
     )
 
     asked = questions(findings, worst_first(findings), bounds=bounds, most=profiles)
-    once = list(dict.fromkeys(one for one in asked if one is not None))
-    found: list[Curves] = []
+    once = list(dict.fromkeys(one[0] for one in asked if one is not None))
+    found: list[dict[Formula, Curves]] = []
     with work_shown() as work:
         for one in supervisor.in_order(answer, once, jobs=jobs):
             found.append(one)
             work.show("drawing", len(found), len(once))
     known = dict(zip(once, found, strict=True))
-    return [None if one is None else known[one] for one in asked]
+    return [None if one is None else known[one[0]][one[1]] for one in asked]
 
 
 __all__ = ["report"]

@@ -100,10 +100,16 @@ def test_an_audit_by_renyi_divergences_is_drawn_by_them(sampled):
 
 
 def test_claims_about_one_event_share_their_curves(sampled):
-    other = dataclasses.replace(sampled, claim=dataclasses.replace(sampled.claim, delta=1e-6))
-    asked = questions([sampled, other], [0, 1])
-    assert asked[0] == asked[1]
-    assert asked[0].deltas == (1e-6, 1e-5)
+    changed = dataclasses.replace(sampled.claim, delta=1e-6, order=3.0)
+    other = dataclasses.replace(sampled, claim=changed)
+    (question, first), (again, second) = questions([sampled, other], [0, 1])
+    assert question == again
+    assert question.deltas == (1e-6, 1e-5)
+    found = answer(question)
+    assert set(found) == {first, second}
+    # Both have the same proven curves, and each its own formula.
+    assert found[first].profile[:2] == found[second].profile[:2]
+    assert found[first].profile[2] != found[second].profile[2]
     nothing = dataclasses.replace(sampled, claim=dataclasses.replace(sampled.claim, event=None))
     assert questions([nothing], [0]) == [None]
 
@@ -115,10 +121,11 @@ def test_profiles_are_drawn_for_the_worst_claims_alone(sampled):
     order = worst_first(findings)
     assert order[0] == 2
     asked = questions(findings, order, most=1)
-    routes = [one.route for one in asked]
+    routes = [question.route for question, _ in asked]
     # The third claim is about the same event as the second.
     assert routes == ["none", "losses", "losses"]
-    found = answer(asked[0])
+    question, formula = asked[0]
+    found = answer(question)[formula]
     assert found.profile == ()
     assert "worst claims only" in found.notes[0]
 
@@ -128,8 +135,7 @@ def test_what_cannot_be_computed_is_named(sampled, monkeypatch):
         raise ArithmeticError("no digits are left")
 
     monkeypatch.setattr("rdpkit.accountants.profiles.proven", fails)
-    (asked,) = questions([sampled], [0])
-    found = answer(asked)
+    found = curves(sampled)
     assert [one.kind for one in found.profile] == ["lower", "published"]
     assert found.notes == ("the upper curve is not drawn: no digits are left",)
 

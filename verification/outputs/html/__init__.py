@@ -1,11 +1,19 @@
 """The report: one page of HTML about the findings of an audit, which needs no network."""
 
-from rdpkit.verification.outputs.html.curves import Curves, Series, answer, curves, questions
+from rdpkit.verification.outputs.html.curves import (
+    Curves,
+    Formula,
+    Series,
+    answer,
+    curves,
+    questions,
+)
 from rdpkit.verification.outputs.html.page import Provenance, SourceFile, page
 from rdpkit.verification.outputs.html.words import worst_first
 
 __all__ = [
     "Curves",
+    "Formula",
     "Provenance",
     "Series",
     "SourceFile",

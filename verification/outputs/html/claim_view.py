@@ -254,6 +254,8 @@ def _truth(finding: Finding) -> str:
         return f"{text} A claim of {proven} would be true." if bounded else text
     if finding.soundness is Soundness.SOUND:
         slack = finding.slack or 0.0
+        if math.isinf(slack):
+            return f"True, and at most {proven} is proven; {said} is claimed."
         if slack >= _LOOSE:
             return f"True, and {proven} is proven: {slack:.3g} times less than claimed."
         return f"True: at most {proven} is proven, and {said} is claimed."

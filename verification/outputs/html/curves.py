@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -39,6 +40,7 @@ _FINE, _COARSE = 8, 1
 
 Route = Literal["losses", "divergences", "none"]
 Points = tuple[tuple[float, float], ...]
+_Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +82,24 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Formula:
+    """Where a published number comes from, as in a claim; None where the claim does not say."""
+
+    bound: str | None
+    conversion: str | None
+    order: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CurveQuestion:
-    """What is to be drawn: the event, the formula, and the numbers to be passed through.
+    """What is to be drawn of an event: by which formulas, and through which numbers.
 
     Parameters
     ----------
     event, adjacency
         What was released, and the neighbouring relation.
-    bound, conversion, order
-        Where the published number comes from, as in a claim.
+    formulas : tuple of Formula
+        Those of the claims about it.
     deltas : tuple of float
         The deltas of the claims.
     known : tuple of tuple
@@ -99,12 +110,13 @@ class CurveQuestion:
 
     event: Event
     adjacency: Adjacency
-    bound: str | None
-    conversion: str | None
-    order: float | None
+    formulas: tuple[Formula, ...] = ()
     deltas: tuple[float, ...] = ()
     known: tuple[tuple[str, float, float], ...] = ()
     route: Route = "losses"
+
+
+Asked = tuple[CurveQuestion, Formula]
 
 
 def questions(
@@ -113,8 +125,8 @@ def questions(
     *,
     bounds: str = Bounds.ALL,
     most: int = MOST_PROFILES,
-) -> list[CurveQuestion | None]:
-    """What is to be drawn for each finding, one and the same question for claims that share it.
+) -> list[Asked | None]:
+    """What is to be drawn for each finding; claims about the same event share a question.
 
     Parameters
     ----------
@@ -138,7 +150,10 @@ def questions(
             drawn = sum(one.route != "none" for one in found.values())
             found[key] = key if drawn < most else dataclasses.replace(key, route="none")
         found[key] = _with_numbers(found[key], findings[place])
-    return [None if key is None else found[key] for key in keys]
+    return [
+        None if key is None else (found[key], _formula(finding))
+        for key, finding in zip(keys, findings, strict=True)
+    ]
 
 
 def _key(finding: Finding, bounds: str) -> CurveQuestion | None:
@@ -148,18 +163,19 @@ def _key(finding: Finding, bounds: str) -> CurveQuestion | None:
     by_divergences = bounds == Bounds.RDP or (
         bounds == Bounds.NEEDED and finding.upper is not None and finding.lower is None
     )
-    return CurveQuestion(
-        event=claim.event,
-        adjacency=claim.adjacency,
-        bound=claim.bound,
-        conversion=claim.conversion,
-        order=claim.order,
-        route="divergences" if by_divergences else "losses",
-    )
+    route: Route = "divergences" if by_divergences else "losses"
+    return CurveQuestion(event=claim.event, adjacency=claim.adjacency, route=route)
+
+
+def _formula(finding: Finding) -> Formula:
+    claim = finding.claim
+    return Formula(bound=claim.bound, conversion=claim.conversion, order=claim.order)
 
 
 def _with_numbers(question: CurveQuestion, finding: Finding) -> CurveQuestion:
-    claim = finding.claim
+    claim, formula = finding.claim, _formula(finding)
+    if formula not in question.formulas:
+        question = dataclasses.replace(question, formulas=(*question.formulas, formula))
     if not claim.delta or claim.quantity != "epsilon":
         return question
     known = set(question.known)
@@ -173,25 +189,38 @@ def _with_numbers(question: CurveQuestion, finding: Finding) -> CurveQuestion:
     )
 
 
-def answer(question: CurveQuestion) -> Curves:
-    """The curves that a question asks for. What cannot be computed is named, and not drawn."""
-    notes: list[str] = []
-
-    def attempt(what: str, make: Callable[[CurveQuestion], list[Series]]) -> tuple[Series, ...]:
-        try:
-            return tuple(one for one in make(question) if one.points)
-        except (ValueError, ArithmeticError) as error:
-            notes.append(f"{what} is not drawn: {' '.join(str(error).split())}")
-            return ()
-
-    profile: tuple[Series, ...] = ()
+def answer(question: CurveQuestion) -> dict[Formula, Curves]:
+    """The curves of each formula of a question. What cannot be computed is named, and not drawn."""
+    shared: list[str] = []
     if question.route == "none":
-        notes.append("epsilon by delta is drawn for the worst claims only (--profiles)")
-    elif question.deltas:
-        makers = (("upper", _upper), ("lower", _lower), ("published", _published))
-        for what, make in makers:
-            profile += attempt(f"the {what} curve", make)
-    return Curves(profile=profile, rdp=attempt("the curve of orders", _rdp), notes=tuple(notes))
+        shared.append("epsilon by delta is drawn for the worst claims only (--profiles)")
+    drawn = bool(question.deltas) and question.route != "none"
+    both: tuple[Series, ...] = ()
+    if drawn:
+        both = (
+            *_attempt("the upper curve", shared, lambda: _upper(question)),
+            *_attempt("the lower curve", shared, lambda: _lower(question)),
+        )
+    divergences = _attempt("the curve of orders", shared, lambda: _rdp(question))
+    found = {}
+    for formula in question.formulas:
+        notes = list(shared)
+        profile, rdp = both, divergences
+        if drawn:
+            make = partial(_published, question, formula)
+            profile += _attempt("the published curve", notes, make)
+        rdp += _attempt("the published orders", notes, partial(_published_rdp, question, formula))
+        found[formula] = Curves(profile=profile, rdp=rdp, notes=tuple(notes))
+    return found
+
+
+def _attempt(what: str, notes: list[str], make: Callable[[], Series | None]) -> tuple[Series, ...]:
+    try:
+        found = make()
+    except (ValueError, ArithmeticError) as error:
+        notes.append(f"{what} is not drawn: {' '.join(str(error).split())}")
+        return ()
+    return () if found is None or not found.points else (found,)
 
 
 def curves(finding: Finding, *, bounds: str = Bounds.ALL) -> Curves | None:
@@ -204,8 +233,8 @@ def curves(finding: Finding, *, bounds: str = Bounds.ALL) -> Curves | None:
     bounds : {"all", "needed", "rdp"}
         Which bounds the audit computed.
     """
-    (question,) = questions([finding], [0], bounds=bounds)
-    return None if question is None else answer(question)
+    (asked,) = questions([finding], [0], bounds=bounds)
+    return None if asked is None else answer(asked[0])[asked[1]]
 
 
 def _range(question: CurveQuestion) -> tuple[float, float]:
@@ -222,11 +251,11 @@ def _deltas(question: CurveQuestion, parts: int) -> list[float]:
     return sorted(d for d in {low, high, *inner, *question.deltas} if low <= d <= high)
 
 
-def _upper(question: CurveQuestion) -> list[Series]:
+def _upper(question: CurveQuestion) -> Series:
     if question.route == "divergences":
         label = "upper: proven at the points, by Renyi divergences (certified)"
         found = [(delta, _best_rdp(question, delta)) for delta in _deltas(question, _COARSE)]
-        return [Series(kind="upper", label=label, points=_stairs(found))]
+        return Series(kind="upper", label=label, points=_stairs(found))
     low, _ = _range(question)
     profile = profiles.proven(question.event, question.adjacency, smallest=low)
     numbers = [(value, delta) for kind, delta, value in question.known if kind == "upper"]
@@ -237,7 +266,7 @@ def _upper(question: CurveQuestion) -> list[Series]:
         if (value := _epsilon_at(chords, delta, up=True)) is not None
     ]
     label = "upper: proven, no data set leaks more (certified)"
-    return [Series(kind="upper", label=label, points=tuple(points))]
+    return Series(kind="upper", label=label, points=tuple(points))
 
 
 def _best_rdp(question: CurveQuestion, delta: float) -> float:
@@ -257,9 +286,9 @@ def _stairs(points: Iterable[tuple[float, float]]) -> Points:
     return tuple(found)
 
 
-def _lower(question: CurveQuestion) -> list[Series]:
+def _lower(question: CurveQuestion) -> Series | None:
     if question.route == "divergences":
-        return []
+        return None
     low, _ = _range(question)
     attained = profiles.attained(question.event, question.adjacency, smallest=low)
     numbers = [(delta, value) for kind, delta, value in question.known if kind == "lower"]
@@ -275,9 +304,9 @@ def _lower(question: CurveQuestion) -> list[Series]:
         best = max((value for value in values if value is not None), default=0.0)
         points.append((delta, _rounded(best, up=False)))
     if not attained and not numbers:
-        return []
+        return None
     label = "lower: attained by two neighbouring data sets (certified)"
-    return [Series(kind="lower", label=label, points=tuple(points))]
+    return Series(kind="lower", label=label, points=tuple(points))
 
 
 def _descending(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -312,55 +341,62 @@ def _epsilon_at(points: Sequence[tuple[float, float]], delta: float, *, up: bool
     return None
 
 
-def _published(question: CurveQuestion) -> list[Series]:
+def _published(question: CurveQuestion, formula: Formula) -> Series | None:
     candidates = published_bounds(question.event, question.adjacency)
     # As in the audit: without a published formula, the Renyi accountant is the usual one.
-    bound = question.bound or (candidates[0] if candidates else BEST_RDP)
+    bound = formula.bound or (candidates[0] if candidates else BEST_RDP)
     if bound in (BEST, UPPER_ID, LOWER_ID):
-        return []
+        return None
     points = []
     for delta in _deltas(question, _COARSE):
-        value = _published_at(question, bound, delta, known=bound in candidates)
+        value = _published_at(question, formula, bound, delta, known=bound in candidates)
         if math.isfinite(value):
             points.append((delta, _rounded(value, up=True)))
     label = f"published: the formula {bound}, which need not be true"
     if bound not in candidates:
         label = f"published: the usual formula, {bound}"
-    return [Series(kind="published", label=label, points=tuple(points))]
+    return Series(kind="published", label=label, points=tuple(points))
 
 
-def _published_at(question: CurveQuestion, bound: str, delta: float, *, known: bool) -> float:
+def _published_at(
+    question: CurveQuestion, formula: Formula, bound: str, delta: float, *, known: bool
+) -> float:
     event, adjacency = question.event, question.adjacency
-    if question.order is None:
+    if formula.order is None:
         found = epsilon(
-            event, delta=delta, adjacency=adjacency, bound=bound, conversion=question.conversion
+            event, delta=delta, adjacency=adjacency, bound=bound, conversion=formula.conversion
         )
         return found.epsilon
     if known:
-        rdp = published_rdp(event, order=question.order, adjacency=adjacency, bound=bound)
+        rdp = published_rdp(event, order=formula.order, adjacency=adjacency, bound=bound)
     else:
-        rdp, _ = upper_rdp(event, order=question.order, adjacency=adjacency)
-    convert = EPSILON[question.conversion or "mironov2017"]
-    return float(convert(np.array([question.order]), np.array([rdp]), delta)[0])
+        rdp, _ = upper_rdp(event, order=formula.order, adjacency=adjacency)
+    convert = EPSILON[formula.conversion or "mironov2017"]
+    return float(convert(np.array([formula.order]), np.array([rdp]), delta)[0])
 
 
-def _rdp(question: CurveQuestion) -> list[Series]:
-    own = () if question.order is None else (question.order,)
-    orders = np.array(sorted({*ORDERS, *own}))
+def _orders(question: CurveQuestion) -> _Floats:
+    own = {one.order for one in question.formulas if one.order is not None}
+    return np.array(sorted({*ORDERS, *own}))
+
+
+def _rdp(question: CurveQuestion) -> Series:
+    orders = _orders(question)
     upper = UpperBounds({}).rdp(question.event, orders, question.adjacency)
     label = "upper: the smallest of the proven bounds (floating point)"
-    found = [Series(kind="upper", label=label, points=_drawn(orders, upper))]
+    return Series(kind="upper", label=label, points=_drawn(orders, upper))
+
+
+def _published_rdp(question: CurveQuestion, formula: Formula) -> Series | None:
     names = published_bounds(question.event, question.adjacency)
-    name = question.bound if question.bound in names else next(iter(names), None)
+    name = formula.bound if formula.bound in names else next(iter(names), None)
     theorem = name and find_published(question.event, question.adjacency, name)
-    if theorem:
-        values = theorem.values(question.event, orders, question.adjacency)
-        label = f"published: the formula {theorem.id}, which need not be true"
-        found.append(Series(kind="published", label=label, points=_drawn(orders, values)))
-    return found
-
-
-_Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    if not theorem:
+        return None
+    orders = _orders(question)
+    values = theorem.values(question.event, orders, question.adjacency)
+    label = f"published: the formula {theorem.id}, which need not be true"
+    return Series(kind="published", label=label, points=_drawn(orders, values))
 
 
 def _drawn(x: _Floats, values: _Floats) -> Points:
@@ -378,8 +414,10 @@ def _rounded(value: float, *, up: bool) -> float:
 __all__ = [
     "MOST_PROFILES",
     "ORDERS",
+    "Asked",
     "CurveQuestion",
     "Curves",
+    "Formula",
     "Series",
     "answer",
     "curves",
