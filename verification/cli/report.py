@@ -24,7 +24,7 @@ from rdpkit.verification.claims.reading import load_files, shipped_files
 from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
 
 if TYPE_CHECKING:
-    from rdpkit.verification.outputs.html import Curves, Formula, Provenance, SourceFile
+    from rdpkit.verification.outputs.html import Curves, Provenance, PublishedFormula, SourceFile
 
 
 @click.command()
@@ -136,7 +136,7 @@ def _drawn(
 
     asked = questions(findings, worst_first(findings), bounds=bounds, most=profiles)
     once = list(dict.fromkeys(one[0] for one in asked if one is not None))
-    found: list[dict[Formula, Curves]] = []
+    found: list[dict[PublishedFormula, Curves]] = []
     with work_shown() as work:
         for one in supervisor.in_order(answer, once, jobs=jobs):
             found.append(one)

@@ -2,7 +2,7 @@
 
 from rdpkit.verification.outputs.html.curves import (
     Curves,
-    Formula,
+    PublishedFormula,
     Series,
     answer,
     curves,
@@ -13,8 +13,8 @@ from rdpkit.verification.outputs.html.words import worst_first
 
 __all__ = [
     "Curves",
-    "Formula",
     "Provenance",
+    "PublishedFormula",
     "Series",
     "SourceFile",
     "answer",

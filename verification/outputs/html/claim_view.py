@@ -27,6 +27,7 @@ from rdpkit.verification.outputs.html.drawing import (
     rdp_figure,
 )
 from rdpkit.verification.outputs.html.region_drawing import region_drawing
+from rdpkit.verification.outputs.news import false_by_rounding
 from rdpkit.verification.outputs.view import (
     THEOREMS,
     SideView,
@@ -246,8 +247,9 @@ def _truth(finding: Finding) -> str:
         if lower is None or claim.epsilon is None or lower.epsilon <= float(claim.epsilon):
             why = finding.refutation[-1] if finding.refutation else "see its notes"
             return f"False: {why}."
+        how = "False by its last printed digit alone" if false_by_rounding(finding) else "False"
         text = (
-            f"False: {said} is claimed, and two neighbouring data sets leak at least "
+            f"{how}: {said} is claimed, and two neighbouring data sets leak at least "
             f"{number('lower', lower.epsilon)}."
         )
         bounded = upper is not None and math.isfinite(upper.epsilon)

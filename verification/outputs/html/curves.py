@@ -82,7 +82,7 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Formula:
+class PublishedFormula:
     """Where a published number comes from, as in a claim; None where the claim does not say."""
 
     bound: str | None
@@ -98,7 +98,7 @@ class CurveQuestion:
     ----------
     event, adjacency
         What was released, and the neighbouring relation.
-    formulas : tuple of Formula
+    formulas : tuple of PublishedFormula
         Those of the claims about it.
     deltas : tuple of float
         The deltas of the claims.
@@ -110,13 +110,13 @@ class CurveQuestion:
 
     event: Event
     adjacency: Adjacency
-    formulas: tuple[Formula, ...] = ()
+    formulas: tuple[PublishedFormula, ...] = ()
     deltas: tuple[float, ...] = ()
     known: tuple[tuple[str, float, float], ...] = ()
     route: Route = "losses"
 
 
-Asked = tuple[CurveQuestion, Formula]
+Asked = tuple[CurveQuestion, PublishedFormula]
 
 
 def questions(
@@ -167,9 +167,9 @@ def _key(finding: Finding, bounds: str) -> CurveQuestion | None:
     return CurveQuestion(event=claim.event, adjacency=claim.adjacency, route=route)
 
 
-def _formula(finding: Finding) -> Formula:
+def _formula(finding: Finding) -> PublishedFormula:
     claim = finding.claim
-    return Formula(bound=claim.bound, conversion=claim.conversion, order=claim.order)
+    return PublishedFormula(bound=claim.bound, conversion=claim.conversion, order=claim.order)
 
 
 def _with_numbers(question: CurveQuestion, finding: Finding) -> CurveQuestion:
@@ -189,7 +189,7 @@ def _with_numbers(question: CurveQuestion, finding: Finding) -> CurveQuestion:
     )
 
 
-def answer(question: CurveQuestion) -> dict[Formula, Curves]:
+def answer(question: CurveQuestion) -> dict[PublishedFormula, Curves]:
     """The curves of each formula of a question. What cannot be computed is named, and not drawn."""
     shared: list[str] = []
     if question.route == "none":
@@ -341,7 +341,7 @@ def _epsilon_at(points: Sequence[tuple[float, float]], delta: float, *, up: bool
     return None
 
 
-def _published(question: CurveQuestion, formula: Formula) -> Series | None:
+def _published(question: CurveQuestion, formula: PublishedFormula) -> Series | None:
     candidates = published_bounds(question.event, question.adjacency)
     # As in the audit: without a published formula, the Renyi accountant is the usual one.
     bound = formula.bound or (candidates[0] if candidates else BEST_RDP)
@@ -359,7 +359,7 @@ def _published(question: CurveQuestion, formula: Formula) -> Series | None:
 
 
 def _published_at(
-    question: CurveQuestion, formula: Formula, bound: str, delta: float, *, known: bool
+    question: CurveQuestion, formula: PublishedFormula, bound: str, delta: float, *, known: bool
 ) -> float:
     event, adjacency = question.event, question.adjacency
     if formula.order is None:
@@ -387,7 +387,7 @@ def _rdp(question: CurveQuestion) -> Series:
     return Series(kind="upper", label=label, points=_drawn(orders, upper))
 
 
-def _published_rdp(question: CurveQuestion, formula: Formula) -> Series | None:
+def _published_rdp(question: CurveQuestion, formula: PublishedFormula) -> Series | None:
     names = published_bounds(question.event, question.adjacency)
     name = formula.bound if formula.bound in names else next(iter(names), None)
     theorem = name and find_published(question.event, question.adjacency, name)
@@ -417,7 +417,7 @@ __all__ = [
     "Asked",
     "CurveQuestion",
     "Curves",
-    "Formula",
+    "PublishedFormula",
     "Series",
     "answer",
     "curves",

@@ -91,7 +91,9 @@ class FigureScale:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         stride = max(1, math.ceil((last - first) / 5))
         powers = [10.0**k for k in range(first, last + 1) if k % stride == 0]
-        others = [k * 10.0**n for k in (2, 5, 3, 7) for n in range(first, last + 1)]
+        # Over several powers of ten, these alone are labels that can be read at a glance.
+        parts = (2, 5, 3, 7) if self.high < 100.0 * self.low else ()
+        others = [k * 10.0**n for k in parts for n in range(first, last + 1)]
         slack = 1.0 + 1e-9
         return [v for v in (*powers, *others) if self.low / slack <= v <= self.high * slack]
 
