@@ -21,7 +21,7 @@ copyright = "The rdpkit authors"
 version = release = __version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "mathml",
@@ -30,7 +30,15 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_ext"]
 smartquotes = False  # p' is p prime
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "myst-nb"}
+
+# Pages with a kernel in their first lines are notebooks. They are run when the site is built, each
+# in a folder of its own, and again only if they have changed; a cell that fails is an error.
+nb_execution_mode = "cache"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
 
 html_math_renderer = "mathml"
 html_theme = "furo"
