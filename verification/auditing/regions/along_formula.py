@@ -31,7 +31,7 @@ from rdpkit.calibration.search_variable import SearchVariable
 from rdpkit.verification.auditing.regions.boundary import RegionQuestion
 from rdpkit.verification.auditing.regions.region import Band, RegionVerdict, joined
 
-CLOSE = 0.02
+CLOSE = 0.05
 """A cell whose ends are closer than this, relative to their size, is not made smaller."""
 
 # The noise that a formula asks for is known this closely.
