@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rdpkit.formats.text import as_json, printable
+from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.mechanisms.cli.experiment_options import (
     chosen_experiment,
     experiment_options,
@@ -146,7 +146,9 @@ def _one_release(
         click.echo(as_json(described))
         return
     spread = "" if std is None else f" +- {std:.4f}"
-    click.echo(printable(f"{path}: accuracy {mean:.4f}{spread} over {len(values)} seeds"))
+    click.echo(
+        printable(f"{path}: accuracy {mean:.4f}{spread} over {how_many(len(values), 'seed')}")
+    )
 
 
 def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:

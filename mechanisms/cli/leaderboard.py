@@ -9,7 +9,7 @@ import click
 
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.formats.records import did_you_mean
-from rdpkit.formats.text import as_json, printable, rounded_up
+from rdpkit.formats.text import as_json, how_many, printable, rounded_up
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.rows import Summary
@@ -64,8 +64,8 @@ def leaderboard(
         known = sorted({summary.row["dataset"] for summary in summaries})
         hint = "" if dataset is None or dataset in known else did_you_mean(dataset, known)
         raise ValueError(
-            f"Expected results that the options admit, got none of {len(summaries)} settings, on "
-            f"{', '.join(known) or 'no data set'}.{hint}"
+            f"Expected results that the options admit, got none of "
+            f"{how_many(len(summaries), 'setting')}, on {', '.join(known) or 'no data set'}.{hint}"
         )
     ranked = sorted(kept, key=_rank)
     if output_format == "json":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import NameType
-from rdpkit.formats.text import as_json, guarantee_lines, printable
+from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
 from rdpkit.mechanisms.cli.experiment_options import (
     chosen_experiment,
     experiment_options,
@@ -104,7 +104,7 @@ def synthesize(
     if output_format == "json":
         click.echo(as_json(described))
         return
-    lines = [f"{len(made.features)} records in {output}"]
+    lines = [f"{how_many(len(made.features), 'record')} in {output}"]
     lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
     lines += verdict_lines(made.manifest.private, made.manifest.checks)
     lines += [f"note       {note}" for note in made.manifest.notes]

@@ -14,7 +14,7 @@ from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, dashed
 from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option, to_file_option
 from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
-from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
+from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 from rdpkit.pairs.claim_check import soundness_of
 from rdpkit.planning import (
@@ -281,13 +281,15 @@ def _settings(event: DPSGD, found: str) -> list[str]:
     batch = f"batches of {event.logical_batch}"
     if event.accumulation_steps > 1:
         batch += f" ({event.accumulation_steps} times {event.batch_size})"
-    length = f"{event.steps} steps" if event.epochs is None else f"{event.epochs:g} epochs"
+    length = "" if event.steps is None else how_many(event.steps, "step")
+    if event.epochs is not None:
+        length = f"{event.epochs:g} {'epoch' if event.epochs == 1 else 'epochs'}"
     noise = f"noise multiplier {event.noise_multiplier!r}"
-    about = f"{event.dataset_size} examples, {batch}, {length}, {noise}"
+    about = f"{how_many(event.dataset_size, 'example')}, {batch}, {length}, {noise}"
     lines = _entry("DP-SGD", f"{about}, sampling {event.sampling}")
     lines += _entry(
         "",
-        f"{event.updates} noisy updates; an example is in one with probability "
+        f"{how_many(event.updates, 'noisy update')}; an example is in one with probability "
         f"{event.sampling_probability:.4g}; "
         f"{event.updates * event.sampling_probability:.4g} epochs",
     )

@@ -29,7 +29,7 @@ from rdpkit.events import MECHANISMS, Event
 from rdpkit.formats import columns as files
 from rdpkit.formats.journal import Journal
 from rdpkit.formats.records import as_plain
-from rdpkit.formats.text import as_json, printable, rounded_up
+from rdpkit.formats.text import as_json, how_many, printable, rounded_up
 
 _SHOWN_ROWS = 40
 
@@ -143,7 +143,8 @@ def _run(
     failed = [i for i, answer in enumerate(answers) if answer.error is not None]
     if failed:
         first = answers[failed[0]].error or ""
-        text = f"{len(failed)} of {height} rows were skipped; row {failed[0] + 1}: {first}"
+        skipped = "row was" if height == 1 else "rows were"
+        text = f"{len(failed)} of {height} {skipped} skipped; row {failed[0] + 1}: {first}"
         click.echo(printable(text), err=True)
         sys.exit(1)
 
@@ -174,7 +175,7 @@ def _print(result: Columns, output: Path | None, output_format: str) -> None:
     elif output_format == "csv":
         click.echo(files.as_csv(result), nl=False)
     elif output is not None:
-        click.echo(f"{len(result['epsilon'])} rows in {printable(str(output))}")
+        click.echo(f"{how_many(len(result['epsilon']), 'row')} in {printable(str(output))}")
     else:
         _print_text(result)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.adjacency import Adjacency
+from rdpkit.formats.numbers import how_many
 
 Array = NDArray[np.float64]
 
@@ -40,8 +41,7 @@ class RecordGroup:
         """The group in words."""
         if self.label == SPECIAL.label:
             return "the special record, which contributes nothing"
-        plural = "s" if self.count > 1 else ""
-        return f"{self.count} record{plural} of class {self.label} at {self.position:+.6g} u"
+        return f"{how_many(self.count, 'record')} of class {self.label} at {self.position:+.6g} u"
 
 
 SPECIAL = RecordGroup(count=1, position=0.0, label=-1)

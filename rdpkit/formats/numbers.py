@@ -57,7 +57,7 @@ def how_many(count: int, noun: str, plural: str | None = None) -> str:
     plural : str, optional
         Several of them; by default the noun with an s.
     """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
 def formatted(value: float, specification: str, *, up: bool) -> str | None:

@@ -19,7 +19,7 @@ from rdpkit.events import DPSGD, Event, PoissonSampledGaussian, Repeated
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.training.dpsgd import SAMPLINGS, Sampling
 from rdpkit.formats.records import as_plain
-from rdpkit.formats.text import rounded_up
+from rdpkit.formats.text import how_many, rounded_up
 from rdpkit.guarantee import Enclosure, Guarantee
 from rdpkit.pairs.claim_check import soundness_of
 from rdpkit.tradeoffs import GaussianDP, tradeoff
@@ -341,7 +341,8 @@ def _opacus(event: DPSGD, delta: float, adjacency: Adjacency) -> dict[str, str]:
         )
         found = analysis.epsilon(exactly, delta=delta, adjacency=adjacency)
         lines.append(
-            f"# {event.passes} epochs of this loader are {steps} steps at probability 1/{batches}: "
+            f"# {how_many(event.passes, 'epoch')} of this loader: "
+            f"{how_many(steps, 'step')} at probability 1/{batches}: "
             f"epsilon <= {rounded_up(found.epsilon)}"
         )
     return {"opacus": "\n".join(lines)}

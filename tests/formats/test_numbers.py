@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rdpkit.formats.numbers import formatted
+from rdpkit.formats.numbers import formatted, how_many
 
 values = st.floats(0, 1e300, allow_subnormal=False)
 
@@ -47,3 +47,12 @@ def test_width_sign_and_fill_are_those_of_floats():
 @pytest.mark.parametrize("specification", ["", ">20", "s", "d", ".3", "x<5", "f.3"])
 def test_other_specifications_are_not_of_numbers(specification):
     assert formatted(1.0, specification, up=True) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "0 claims"), (1, "1 claim"), (2, "2 claims"), (1000, "1000 claims")]
+)
+def test_one_thing_is_one_thing(count, words):
+    assert how_many(count, "claim") == words
+    assert how_many(1, "guess", "guesses") == "1 guess"
+    assert how_many(3, "guess", "guesses") == "3 guesses"

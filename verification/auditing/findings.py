@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from rdpkit.formats import html
-from rdpkit.formats.numbers import formatted, printable
+from rdpkit.formats.numbers import formatted, how_many, printable
 from rdpkit.formats.records import as_plain
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.regions.region import Region
@@ -164,8 +164,7 @@ class Findings(tuple[Finding, ...]):
     def __str__(self) -> str:
         counts = Counter(one.soundness.value for one in self)
         summary = ", ".join(f"{counts[one.value]} {one.value}" for one in Soundness)
-        word = "claim" if len(self) == 1 else "claims"
-        return "\n".join([*map(str, self), f"{len(self)} {word}: {summary}"])
+        return "\n".join([*map(str, self), f"{how_many(len(self), 'claim')}: {summary}"])
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a row for each claim."""

@@ -17,6 +17,7 @@ from rdpkit.events import (
     PoissonSampledGaussian,
 )
 from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.formats.numbers import how_many
 from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
 from rdpkit.verification.blackbox.adversarial_pairs import (
     OFF_GRID,
@@ -342,7 +343,8 @@ def of_pair(pair: NeighbouringPair, *, dimension: int, records: int = 0) -> Neig
         features, other_features = np.vstack([rest, features]), np.vstack([rest, other_features])
         same = np.zeros(missing, dtype=np.int64)
         labels, other_labels = np.append(same, labels), np.append(same, other_labels)
-    filled = (f"both filled up with {missing} records at the origin",) if missing > 0 else ()
+    added = f"both filled up with {how_many(missing, 'record')} at the origin"
+    filled = (added,) if missing > 0 else ()
     return Neighbours(
         first=LabelledData(features=features, labels=labels),
         second=LabelledData(features=other_features, labels=other_labels),

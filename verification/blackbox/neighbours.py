@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency, ordinary
+from rdpkit.formats.numbers import how_many
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -178,7 +179,7 @@ class Neighbours:
 
     def describe(self) -> tuple[str, ...]:
         """The pair in words."""
-        sizes = f"D has {len(self.first)} records, D' has {len(self.second)}"
+        sizes = f"D has {how_many(len(self.first), 'record')}, D' has {len(self.second)}"
         return (
             f"{sizes}, of {self.first.dimension} features; {self.adjacency.value}",
             *self.description,

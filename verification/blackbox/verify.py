@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rdpkit import _validate
+from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.betting.detectable import (
     DetectableViolation,
     detectable_violation,
@@ -357,8 +358,8 @@ def _left_out(errors: list[MechanismError]) -> list[str]:
     if not errors:
         return []
     return [
-        f"{len(errors)} pairs of data sets were left out, because the code raised an error on "
-        f"them; the first error: {errors[0]} An error on one of two neighbours is an output that "
+        f"{how_many(len(errors), 'pair')} of data sets left out, because the code raised an error "
+        f"there; the first error: {errors[0]} An error on one of two neighbours is an output that "
         "tells them apart."
     ]
 
@@ -368,8 +369,8 @@ def _unexpected(runner: MechanismRunner) -> list[str]:
     if not runner.unexpected:
         return []
     return [
-        f"{runner.unexpected} releases had another structure than the first ones, such as another "
-        "shape or another key; they count as values far outside of all others"
+        f"{how_many(runner.unexpected, 'release')} had another structure than the first ones, such "
+        "as another shape or another key; that counts as a value far outside of all others"
     ]
 
 

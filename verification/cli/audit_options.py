@@ -11,7 +11,7 @@ import click
 
 from rdpkit.cli.option_types import NameType
 from rdpkit.cli.progress import threads_option, work_shown
-from rdpkit.formats.text import printable
+from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import Bounds, Finding
 from rdpkit.verification.auditing.selection import VERDICTS, Selection, Years
 from rdpkit.verification.claims.claim import Claim
@@ -167,7 +167,7 @@ def audited(
     with work_shown() as work:
 
         def on_step(claim: Claim, step: VerificationStep) -> None:
-            note = f"{claim.id}: {step.stage}, {step.runs} runs of the code"
+            note = f"{claim.id}: {step.stage}, {how_many(step.runs, 'run')} of the code"
             work.show("auditing", len(findings), len(claims), note)
 
         for finding in findings_about(

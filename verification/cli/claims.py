@@ -20,7 +20,7 @@ from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.printed_precision import agrees
 from rdpkit.formats.records import as_plain, did_you_mean
-from rdpkit.formats.text import as_json, printable, rounded_up
+from rdpkit.formats.text import as_json, how_many, printable, rounded_up
 from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.reading import load_files, loads
 from rdpkit.verification.claims.schema import schema_text
@@ -153,8 +153,7 @@ def check(*, files: tuple[Path, ...], output_format: str) -> None:
         ]
         click.echo(as_json({"format": FORMAT, "claims": entries}))
         return
-    word = "claim" if len(found) == 1 else "claims"
-    click.echo(f"{len(found)} {word} in {len(files)} file{'s' if len(files) > 1 else ''}: fine")
+    click.echo(f"{how_many(len(found), 'claim')} in {how_many(len(files), 'file')}: fine")
 
 
 @claims.command()

@@ -17,7 +17,7 @@ from rdpkit import supervisor
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
-from rdpkit.formats.text import as_json, printable
+from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import load_files, shipped_files
@@ -106,7 +106,9 @@ def report(
     if output_format == "json":
         click.echo(as_json({"output": str(output), "claims": len(findings), "bytes": size}))
     else:
-        click.echo(f"{printable(str(output))}: {len(findings)} claims, {size / 1e6:.1f} MB")
+        click.echo(
+            f"{printable(str(output))}: {how_many(len(findings), 'claim')}, {size / 1e6:.1f} MB"
+        )
 
 
 def _provenance(title: str, bounds: str, files: list[SourceFile]) -> Provenance:

@@ -19,7 +19,7 @@ from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.files import write_whole
-from rdpkit.formats.text import as_json, printable
+from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.blackbox.options import (
     MODELS,
     OPTIONS,
@@ -272,7 +272,7 @@ def _verify_targets(asked: _Asked, output_format: str) -> list[CodeView]:
     elif several:
         rate = sum(request.options.false_alarm_rate for request in asked.requests)
         of_all = f" (false-alarm rate {rate:g} for all together)"
-        counts = f"{len(asked.requests)} targets: {counted_verdicts(views)}"
+        counts = f"{how_many(len(asked.requests), 'target')}: {counted_verdicts(views)}"
         click.echo(counts + (of_all if asked.evidence is None else ""))
     return views
 

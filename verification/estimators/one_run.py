@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, expit
 
 from rdpkit import _validate
+from rdpkit.formats.numbers import how_many
 from rdpkit.verification.estimators.base import (
     Diagnostic,
     DiagnosticKind,
@@ -221,7 +222,8 @@ def one_run_audit(
         diagnostics = (
             Diagnostic(
                 kind=DiagnosticKind.TOO_FEW_SAMPLES,
-                message=f"With {ins + outs} guesses about {s.size} canaries no epsilon above 0 "
+                message=f"With {how_many(ins + outs, 'guess', 'guesses')} about "
+                f"{how_many(s.size, 'canary', 'canaries')} no epsilon above 0 "
                 f"can be shown at delta {delta:g}, even if all guesses are right.",
                 advice="Use more canaries, guess more of them, or take a smaller delta.",
             ),

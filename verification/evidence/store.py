@@ -29,6 +29,7 @@ from typing import IO, Any
 
 from rdpkit.formats import records
 from rdpkit.formats.files import locked_file
+from rdpkit.formats.numbers import how_many
 from rdpkit.formats.records import Key, read_table
 from rdpkit.verification.evidence.error_control import (
     ErrorControl,
@@ -133,10 +134,10 @@ class Position:
 
     def describe(self) -> str:
         """The evidence in words."""
-        tests = "test" if self.tests == 1 else "tests"
         return (
-            f"{self.log_e_value:+.3f} nats in {self.tests} {tests} of this code; rejecting takes "
-            f"{self.needed:.3f} (claim {self.claim}, version {self.version} of its code)"
+            f"{self.log_e_value:+.3f} nats in {how_many(self.tests, 'test')} of this code; "
+            f"rejecting takes {self.needed:.3f} (claim {self.claim}, "
+            f"version {self.version} of its code)"
         )
 
     def as_dict(self) -> _Table:

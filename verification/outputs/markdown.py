@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdpkit.formats.text import escaped_markdown
+from rdpkit.formats.text import escaped_markdown, how_many
 from rdpkit.verification.auditing.baseline import BaselineComparison
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.remedies import calibrated_unasked
@@ -12,6 +12,7 @@ from rdpkit.verification.outputs.view import (
     claimed,
     counted,
     headline,
+    how_many_fail,
     number,
     slack_words,
     what_to_change,
@@ -39,9 +40,17 @@ def summary(result: AuditResult) -> str:
     findings, fail_on, comparison = result.findings, result.fail_on, result.comparison
     failing = [finding for finding in findings if failures(finding, fail_on)]
     verdicts = counted(findings, "soundness")
-    lines = ["## Privacy claims", "", f"{len(findings)} claims: {verdicts or 'none'}.", ""]
+    lines = [
+        "## Privacy claims",
+        "",
+        f"{how_many(len(findings), 'claim')}: {verdicts or 'none'}.",
+        "",
+    ]
     if comparison is None:
-        lines += [f"**{len(failing)} of {len(findings)} fail.**" if failing else "All pass.", ""]
+        lines += [
+            f"**{how_many_fail(len(failing), len(findings))}**" if failing else "All pass.",
+            "",
+        ]
     else:
         lines += [*_comparison(comparison), ""]
     rest = [finding for finding in findings if not failures(finding, fail_on)]
@@ -64,7 +73,8 @@ def summary(result: AuditResult) -> str:
         told = what_to_change(finding, noise=finding.claim.id in calibrated)
         lines += [f"- what to change: {escaped_markdown(text)}" for text in told]
     if len(failing) > _DETAILS:
-        lines += ["", f"And {len(failing) - _DETAILS} more that fail."]
+        more = len(failing) - _DETAILS
+        lines += ["", f"And {how_many(more, 'more that fails', 'more that fail')}."]
     return "\n".join(lines) + "\n"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rdpkit.formats.numbers import how_many
 from rdpkit.formats.printed_precision import agrees_rounded
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.rules import slack
@@ -143,12 +144,12 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
     }
     works = f"of {sources} papers" if sources > 1 else "of 1 paper"
     if not false:
-        number = _counted(len(tested), "theorem")
+        number = how_many(len(tested), "theorem")
         return f"{number} {works} {_were(len(tested))} tested, and none is refuted."
     refuted = sum(VerdictCounts.of(group).refuted for group in false.values())
     settings = sum(len(group) for group in false.values())
     return (
-        f"{_counted(len(false), 'theorem')} {works} {_is(len(false))} false as printed: "
+        f"{how_many(len(false), 'theorem')} {works} {_is(len(false))} false as printed: "
         f"{refuted} of the {settings} settings at which {'it' if len(false) == 1 else 'they'} "
         f"{_were(len(false))} tested {'leaks' if refuted == 1 else 'leak'} more than "
         f"{'it says' if len(false) == 1 else 'they say'}."
@@ -188,10 +189,6 @@ def _about_one(counts: VerdictCounts, noun: str) -> str:
 
 def _joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _is(count: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from rdpkit.formats.text import printable
+from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.auditing.rules import Rule
@@ -272,7 +272,6 @@ def _summary(
     findings: Sequence[Finding], worst: Sequence[Finding], *, every: bool, command: str
 ) -> list[str]:
     """One line of counts, what the words mean, and how to see more."""
-    word = "claim" if len(findings) == 1 else "claims"
     lines = []
     if worst:
         lines += [f"{name}: {meaning}." for name, meaning in MEANINGS.items()]
@@ -280,7 +279,7 @@ def _summary(
         lines.append(f"Every claim: {command} --all; one of them: {command} --explain ID.")
     verdicts = counted(findings, "soundness")
     reproductions = counted(findings, "reproduction")
-    lines.append(f"{len(findings)} {word}: {verdicts} ({reproductions}).")
+    lines.append(f"{how_many(len(findings), 'claim')}: {verdicts} ({reproductions}).")
     return lines
 
 

@@ -16,6 +16,7 @@ from rdpkit.verification.blackbox.zoo import FIXED
 from rdpkit.verification.evidence.outcomes import TargetOutcome
 from rdpkit.verification.outputs.junit import JUnitCase, JUnitProblem, junit_document
 from rdpkit.verification.outputs.sarif import SarifResult, SarifRule, sarif_log
+from rdpkit.verification.outputs.view import how_many_fail
 
 REJECTED = "code-rejected"
 ERROR = "code-error"
@@ -234,7 +235,7 @@ def summary_of_tests(views: Sequence[CodeView]) -> str:
     """Tests of code as a page of Markdown: a table, then what is wrong."""
     failing = [view for view in views if view.rule]
     lines = ["## Tests of code", ""]
-    lines += [f"**{len(failing)} of {len(views)} fail.**" if failing else "All pass.", ""]
+    lines += [f"**{how_many_fail(len(failing), len(views))}**" if failing else "All pass.", ""]
     lines += ["| | target | verdict |", "| --- | --- | --- |"]
     rest = [view for view in views if not view.rule]
     lines += [_row(view) for view in (*failing, *rest)]

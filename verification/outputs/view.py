@@ -164,6 +164,11 @@ def slack_words(finding: Finding) -> str:
     return "" if finding.slack is None else f"{finding.slack:.3g}"
 
 
+def how_many_fail(failing: int, every: int) -> str:
+    """A sentence: "1 of 3 fails.", "2 of 3 fail."."""
+    return f"{failing} of {every} {'fails' if failing == 1 else 'fail'}."
+
+
 def counted(findings: Iterable[Finding], axis: str) -> str:
     """How many findings have each verdict, of "reproduction" or of "soundness"."""
     counts = Counter(getattr(finding, axis).value for finding in findings)
@@ -361,6 +366,7 @@ __all__ = [
     "claimed",
     "counted",
     "headline",
+    "how_many_fail",
     "in_short",
     "named_sides",
     "number",

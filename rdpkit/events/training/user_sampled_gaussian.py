@@ -13,6 +13,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter, number
 from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
 from rdpkit.events.pairs import GaussianMixturePair
+from rdpkit.formats.numbers import how_many
 
 _MOST_RECORDS = 1000
 # Covers the roundings of the probabilities, which are products of up to a thousand factors.
@@ -147,6 +148,6 @@ class UserSampledGaussian(Event):
     def assumptions(self) -> tuple[str, ...]:
         """Whose privacy it is."""
         return (
-            f"neighbours differ by a user with at most {self.records_per_user} records, each of "
-            "which is sampled independently",
+            "neighbours differ by a user with at most "
+            f"{how_many(self.records_per_user, 'record')}, each of which is sampled independently",
         )

@@ -18,6 +18,7 @@ from rdpkit.accountants.event_tree import check_adjacency
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Event
 from rdpkit.events.composition import composed_of
+from rdpkit.formats.numbers import how_many
 from rdpkit.formats.tables import event_from_table, event_to_table
 from rdpkit.planning.budgets.ledger import Ledger
 from rdpkit.planning.budgets.order_mixture import (
@@ -404,7 +405,7 @@ class PrivacyFilter:
             "Nothing was spent.",
         ]
         if fewer:
-            words.append(f"It could be spent {fewer} times.")
+            words.append(f"It could be spent {how_many(fewer, 'time')}.")
         if left.noise_multiplier is not None and math.isfinite(left.noise_multiplier):
             words.append(
                 "One Gaussian release fits if its noise is at least "
@@ -533,7 +534,7 @@ class PrivacyFilter:
         return (
             f"PrivacyFilter(epsilon={self.epsilon!r}, delta={self.delta!r}, "
             f"adjacency={self.adjacency.value!r}, composition={self.composition!r}; "
-            f"{len(self._spendings)} charges, {self.used:.6g} of epsilon used)"
+            f"{how_many(len(self._spendings), 'charge')}, {self.used:.6g} of epsilon used)"
         )
 
 

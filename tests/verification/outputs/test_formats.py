@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from xml.etree import ElementTree as Xml
 
 import pytest
 from click.testing import CliRunner
 
 from rdpkit.verification.cli.audit import audit
+from rdpkit.verification.cli.report import report
 from tests.verification.claim_files import PARAMETERS, text
 
 RIGHT = text(epsilon="0.80")
@@ -37,7 +39,7 @@ def test_every_file_that_is_asked_for_is_written(run, tmp_path):
     assert Xml.parse(tmp_path / "j.xml").getroot().get("failures") == "1"
     (log,) = json.loads((tmp_path / "s.sarif").read_text())["runs"]
     assert [result["ruleId"] for result in log["results"]] == ["claim-refuted", "claim-differs"]
-    assert "**1 of 1 fail.**" in (tmp_path / "s.md").read_text()
+    assert "**1 of 1 fails.**" in (tmp_path / "s.md").read_text()
     assert (tmp_path / "b.svg").read_text().startswith("<svg")
     assert json.loads((tmp_path / "b.json").read_text())["color"] == "red"
     assert json.loads((tmp_path / "base.json").read_text())["claims"]["a"]["claimed"] == 0.5
@@ -134,3 +136,21 @@ def test_bounds_and_the_cache(run, tmp_path):
     done = run(RIGHT, "--cache", "c")
     assert (done.exit_code, done.stdout) == (0, first)
     assert done.stderr.startswith("Warning: c, line 1")
+
+
+def test_one_claim_is_never_called_claims(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.toml").write_text(text(epsilon="0.5"))
+    run = CliRunner()
+    outputs = ["--summary", "s.md", "--badge", "b.svg", "--junit", "j.xml", "--sarif", "s.sarif"]
+    done = [
+        run.invoke(audit, ["a.toml", *outputs]),
+        run.invoke(report, ["a.toml", "--no-curves", "-o", "r.html"]),
+    ]
+    texts = [one.output for one in done]
+    texts += [(tmp_path / name).read_text() for name in ("s.md", "b.svg", "r.html")]
+    for one in texts:
+        assert one
+        assert not re.search(
+            r"(?<! of )\b1 (claims|theorems|files|tests|records) |\b1 of 1 fail\b", one
+        )

@@ -24,7 +24,7 @@ def rows(text):
 
 def test_a_row_a_claim_those_that_fail_first():
     text = summary(one_of_each(), DEFAULT)
-    assert "**1 of 4 fail.**" in text
+    assert "**1 of 4 fails.**" in text
     found = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows(text)]
     assert [(row[0], row[1]) for row in found] == [
         (":x:", "r"),

@@ -100,7 +100,7 @@ def test_a_target_that_is_rejected(module, tmp_path):
     rule = log["tool"]["driver"]["rules"][result["ruleIndex"]]
     assert (rule["id"], rule["name"]) == ("code-rejected", "CodeRejected")
     assert result["properties"]["seed"] == 1
-    assert "**1 of 1 fail.**" in page
+    assert "**1 of 1 fails.**" in page
 
 
 def test_a_finding_keeps_its_fingerprint_when_numbers_move(module, tmp_path):
@@ -130,7 +130,7 @@ def test_several_targets_share_one_rate(module, tmp_path):
     root, log, page = files(tmp_path)
     assert (root.get("tests"), root.get("failures")) == ("2", "1")
     assert len(log["results"]) == 1
-    assert "**1 of 2 fail.**" in page
+    assert "**1 of 2 fails.**" in page
 
 
 def test_each_of_several_targets_can_be_repeated_by_itself(module):

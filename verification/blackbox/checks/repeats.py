@@ -114,7 +114,8 @@ class RepeatBets:
     def describe(self) -> str:
         """What was seen, in words."""
         if self.pairs < 2:
-            return f"{self.pairs} releases of new processes were made on each data set."
+            made = "1 release was" if self.pairs == 1 else f"{self.pairs} releases were"
+            return f"{made} made in new processes on each data set."
         event = max(self._events, key=lambda event: event.log_capital)
         side, other = ("D", "D'") if event.side == 0 else ("D'", "D")
         what = "a part of the first release" if event.place else "the first release"
