@@ -171,7 +171,7 @@ def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
         parts.append(f"{counts.open} can be neither proven nor refuted")
     if counts.missing:
         parts.append(f"{counts.missing} cannot be recomputed from what is given")
-    parts.append(f"{counts.sound} {_is(counts.sound)} proven")
+    parts.append(f"{counts.sound or 'none'} {_is(counts.sound or 1)} proven")
     if counts.halved:
         parts[-1] += f", of which {counts.halved} could be halved"
     return [f"Of {counts.claims} {noun}s {_joined(parts)}."]
