@@ -15,16 +15,22 @@ from sphinx.util import logging
 
 _LOGGER = logging.getLogger(__name__)
 
-_NAMES = "log|exp|min|max|sup|inf|det|tr|erf|erfc|Pr"
+_NAMES = "log|ln|exp|min|max|sup|inf|sin|sinh|tanh|erf|erfc"
 _CLOSES = "[)\\]|}!]|&#x000(?:29|5D|7C|7D|21);"
 
 # What the converter leaves to the browser, and a browser cannot know.
 _SPACES = [
     # The number of an equation stands apart.
     (re.compile(r"(<mtext>\(\d+\)</mtext>)"), r'<mspace width="2em"/>\1'),
-    # Browsers align the columns of a table by style alone.
-    (re.compile(r'columnalign="right"'), 'style="text-align:right;padding-right:0"'),
-    (re.compile(r'columnalign="left"'), 'style="text-align:left"'),
+    # Chromium aligns the columns of a table by its own values of a style alone.
+    (
+        re.compile(r'columnalign="right"'),
+        'columnalign="right" style="text-align:right;text-align:-webkit-right;padding-right:0"',
+    ),
+    (
+        re.compile(r'columnalign="left"'),
+        'columnalign="left" style="text-align:left;text-align:-webkit-left"',
+    ),
     # Braces of a given size.
     (re.compile(r">\\([{}])</mo>"), r">\1</mo>"),
     # A minus behind a sign or a bracket that opens is that of a number.
@@ -75,10 +81,25 @@ def mathml(tex: str, *, block: bool) -> str:
     found = latex2mathml.converter.convert(tex, display="block" if block else "inline")
     for pattern, put in _SPACES:
         found = pattern.sub(put, found)
+    if block:
+        found = _limits_below(found)
     # A command that is not known is shown as it is written.
     if "\\" in found or "&#x0005C;" in found or "<mi>&</mi>" in found:
         raise ValueError(f"Expected TeX that can be typeset, got {tex!r}.")
     return found
+
+
+def _limits_below(text: str) -> str:
+    """Where a formula stands by itself, what a maximum is over stands below it."""
+    parts = re.split(r"(</?msub>)", text)
+    opened: list[bool] = []
+    for i, part in enumerate(parts):
+        if part == "<msub>":
+            opened.append(bool(re.match(r"<m[io]>(?:max|min|sup|inf)<", parts[i + 1])))
+            parts[i] = "<munder>" if opened[-1] else part
+        elif part == "</msub>" and opened.pop():
+            parts[i] = "</munder>"
+    return "".join(parts)
 
 
 def _visit(translator: Any, node: nodes.Element, *, block: bool) -> None:

@@ -47,3 +47,10 @@ def test_the_minus_of_a_number_takes_no_space(mathml, tex):
 @pytest.mark.parametrize("tex", ["a-x", "(a)-x", "[a]-x", "|a|-x", "k!-1"])
 def test_the_minus_of_a_difference_keeps_its_space(mathml, tex):
     assert 'form="prefix"' not in mathml(tex, block=False)
+
+
+def test_what_a_maximum_is_over_stands_below_it(mathml):
+    found = mathml(r"\max_{x_i \in A} y_i", block=True)
+    assert found.count("<munder>") == found.count("</munder>") == 1
+    assert found.count("<msub>") == found.count("</msub>") == 2
+    assert "<munder>" not in mathml(r"\max_{x_i \in A} y_i", block=False)
