@@ -100,8 +100,15 @@ _SELECTION = (
 
 
 def selection_options(command: Command) -> Command:
-    """Give a command the options that choose the register, and some of the claims."""
+    """Give a command the options that choose the register, some of its claims, and findings."""
     for option in reversed(_SELECTION):
+        command = option(command)
+    return command
+
+
+def claim_options(command: Command) -> Command:
+    """Give a command the options that choose the register, and some of the claims."""
+    for option in reversed(_SELECTION[:-1]):
         command = option(command)
     return command
 
@@ -115,7 +122,8 @@ def _years(words: Sequence[str]) -> tuple[Years, ...]:
 
 def read_selection(options: dict[str, Any]) -> Selection:
     """What the options of a selection say; they are taken out of the others."""
-    return Selection(**{name: tuple(options.pop(name)) for name in ("kinds", "years", "verdicts")})
+    names = ("kinds", "years", "verdicts")
+    return Selection(**{name: tuple(options.pop(name, ())) for name in names})
 
 
 def files_to_audit(files: Sequence[Path], *, register: bool) -> list[Path]:
@@ -188,6 +196,7 @@ def audited(
 __all__ = [
     "audit_options",
     "audited",
+    "claim_options",
     "file_type",
     "files_to_audit",
     "read_selection",

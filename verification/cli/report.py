@@ -20,8 +20,15 @@ from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.versions import versions
-from rdpkit.verification.claims.reading import load_files, shipped_files
-from rdpkit.verification.cli.audit_options import audit_options, audited, file_type
+from rdpkit.verification.claims.reading import load_files
+from rdpkit.verification.cli.audit_options import (
+    audit_options,
+    audited,
+    claim_options,
+    file_type,
+    files_to_audit,
+    read_selection,
+)
 
 if TYPE_CHECKING:
     from rdpkit.verification.outputs.html import Curves, Provenance, PublishedFormula, SourceFile
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @audit_options
+@claim_options
 @click.option(
     "-o",
     "--output",
@@ -58,6 +66,7 @@ if TYPE_CHECKING:
 def report(
     *,
     files: tuple[Path, ...],
+    register: bool,
     output: Path,
     title: str,
     bounds: str,
@@ -72,8 +81,8 @@ def report(
     """Audit claims, and write one page of HTML about them that needs no network.
 
     FILES are claims in TOML, or manifests of releases in JSON; with none, the claims of the papers,
-    which are shipped. The exit status is 0 whatever the verdicts are; rdpkit audit is the
-    command that fails where a claim does.
+    which are shipped; with --register, those of the wider literature. The exit status is 0 whatever
+    the verdicts are; rdpkit audit is the command that fails where a claim does.
 
     Exit status: 0 fine, 2 bad usage or bad input.
     """
@@ -84,8 +93,9 @@ def report(
     # Imported here because the page is made with a library that not everybody has.
     from rdpkit.verification.outputs.html import SourceFile, page  # noqa: PLC0415
 
-    read = list(files or shipped_files())
-    claims = load_files(read)
+    read = files_to_audit(files, register=register)
+    claims = read_selection(others).claims(load_files(read))
+    chosen = {claim.origin for claim in claims}
     sources = [
         # The folder of a shipped file depends on the installation, so it is left out.
         SourceFile(
@@ -93,6 +103,7 @@ def report(
             digest=hashlib.sha256(path.read_bytes()).hexdigest(),
         )
         for path in read
+        if str(path) in chosen
     ]
     findings = audited(
         claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code, **others

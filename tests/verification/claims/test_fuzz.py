@@ -23,7 +23,7 @@ SCALARS = (
 NAMES = (
     "id source mechanism adjacency epsilon delta order bound conversion missing notes scenario"
     " parameters events event count orders values class_sizes group_size noise_std x"
-    " release code"
+    " release code kind unread work"
 )
 scalars = st.sampled_from(SCALARS.split()) | st.integers(-(10**30), 10**30).map(str)
 values = scalars | st.sampled_from(

@@ -200,6 +200,17 @@ def test_the_command_writes_a_page_and_the_same_one_again(tmp_path, monkeypatch)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.toml", "c.jsonl", "r.html"]
 
 
+def test_the_command_can_be_about_some_of_the_register(tmp_path):
+    path = tmp_path / "r.html"
+    options = ["--register", "--year", "2016", "--no-curves", "--jobs", "1", "-o", str(path)]
+    done = CliRunner().invoke(report, options)
+    assert done.exit_code == 0, done.output
+    written = path.read_text()
+    assert "abadi2016-moments-e100" in written
+    assert "tfp-mnist" not in written
+    assert "tf-privacy-tutorials.toml" not in written
+
+
 def test_the_command_says_what_is_wrong_in_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.toml").write_text(text())
