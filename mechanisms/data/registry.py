@@ -73,7 +73,8 @@ def _folder(name: str, directory: str | Path | None) -> Path:
     given = directory if directory is not None else os.environ.get(DIRECTORY_VARIABLE)
     if not given:
         raise ValueError(
-            f"Expected a data directory for {name!r}: give one, or set {DIRECTORY_VARIABLE}."
+            f"Expected a data directory for {name!r}: give one, or set {DIRECTORY_VARIABLE} (or "
+            f"--data-dir) to a folder that has a folder {name!r} with the files of the data set."
         )
     return Path(given) / name
 

@@ -87,17 +87,17 @@ def new(
     rdpkit audit proves the claim in it, unless you claim less than can be proven.
     """
     if mechanism is None:
-        mechanism = click.prompt("Mechanism", type=MECHANISM)
+        mechanism = _asked("Mechanism", MECHANISM, "MECHANISM, the name of one")
         assert mechanism is not None
     path = output or Path(f"{mechanism}.claims.toml")
     if path.exists() and not force:
         raise ValueError(f"{path} is there already; --force writes over it.")
     if adjacency is None:
-        adjacency = click.prompt("Adjacency", type=ADJACENCY)
+        adjacency = _asked("Adjacency", ADJACENCY, "--adjacency")
         assert adjacency is not None
     values = _values(mechanism, given, adjacency)
     if delta is None:
-        delta = click.prompt("delta", type=float)
+        delta = _asked("delta", click.FLOAT, "--delta")
     event = repeated(event_from_parameters(mechanism, values), count)
     best = rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
     if epsilon is None:
@@ -206,8 +206,17 @@ def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str,
             values.setdefault(name, adjacency)
         elif parameter.required and name not in values:
             question = f"{name} ({parameter.describe()})"
-            values[name] = click.prompt(question, type=options[name].type)
+            values[name] = _asked(question, options[name].type, f"--set {name}=VALUE")
     return {name: values[name] for name in parameters if name in values}
+
+
+def _asked(question: str, kind: click.ParamType, option: str) -> Any:
+    """What is typed on the terminal; where nobody can answer, an error that names the option."""
+    try:
+        return click.prompt(question, type=kind)
+    except click.Abort:
+        click.echo()
+        raise ValueError(f"{question} was asked for, and nobody answered: say {option}.") from None
 
 
 def _file(

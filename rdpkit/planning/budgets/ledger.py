@@ -58,8 +58,8 @@ class Ledger:
         with ledger.locked():
             if path.exists():
                 raise FileExistsError(
-                    f"{path} is there already; load it with PrivacyFilter.load, or choose another "
-                    "name."
+                    f"{path} is there already: 'rdpkit budget show' and PrivacyFilter.load read "
+                    "it. A new budget needs another name."
                 )
             content = b"".join(as_line(n, entry) for n, entry in enumerate(entries))
             write_whole(path, content)

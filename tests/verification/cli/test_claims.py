@@ -41,6 +41,22 @@ def test_a_new_claim_is_one_that_can_be_proven(run):
     assert finding.reproduction is Reproduction.EXACT
 
 
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ([], "Mechanism was asked for, and nobody answered: say MECHANISM, the name of one."),
+        (GAUSSIAN, "Adjacency was asked for, and nobody answered: say --adjacency."),
+        (GAUSSIAN + ABOUT[:2], "delta was asked for, and nobody answered: say --delta."),
+        (GAUSSIAN[:3] + ABOUT, "nobody answered: say --set record_norm=VALUE."),
+    ],
+)
+def test_where_nobody_answers_the_option_is_named(run, given, named):
+    done = run("new", *given, answers="")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.endswith(f"{named}\n")
+
+
 def test_what_is_not_given_is_asked_for(run):
     done = run("new", answers="gaussian\nadd_or_remove_one\n5\n1\n1e-5\n")
     assert done.exit_code == 0, done.output
