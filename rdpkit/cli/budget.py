@@ -19,6 +19,7 @@ from rdpkit.cli.output import (
     one_line_errors,
     to_file_option,
 )
+from rdpkit.events import EpsilonDelta, Event
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.tables import event_to_table, read_event
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
@@ -127,6 +128,11 @@ def _spend_options() -> list[click.Option]:
     ]
 
 
+def _spend_example(event_type: type[Event]) -> list[str]:
+    """The file, and for an event that has a delta one that covers it."""
+    return [*(["--own-delta 1e-7"] if event_type is EpsilonDelta else []), "--budget budget.jsonl"]
+
+
 budget.add_command(
     EventCommands(
         name="spend",
@@ -136,7 +142,7 @@ budget.add_command(
         shared_options=_spend_options,
         run=_spend,
         refusal=made_of_events,
-        example=lambda _: ["--budget budget.jsonl"],
+        example=_spend_example,
         help="Charge a release before it is made; exit status 1 if it exceeds the budget, and "
         "nothing is spent. EVENT is a mechanism, or a TOML file that describes one.",
     )

@@ -11,11 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from rdpkit.cli import main
+from rdpkit.events import MECHANISMS
 
 QUICK = "delta"
-BUDGET = ["--epsilon", "1e6", "--delta", "1e-5", "--adjacency", "add-or-remove-one"]
-# Events that are described under replace-one alone, with a budget of their own.
-SWAPPED = {"randomized-response", "custom-rdp"}
+BUDGET = ["--epsilon", "1e6", "--delta", "1e-5", "--delta-for-events", "1e-6"]
 
 
 def commands(command: click.Command, names: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -54,8 +53,10 @@ def examples(names):
 )
 def test_the_examples_of_a_help_run(names, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    adjacency = ["--adjacency", "replace-one"] if names[-1] in SWAPPED else []
-    assert run(["budget", "new", "budget.jsonl", *BUDGET, *adjacency]).exit_code == 0
+    event = MECHANISMS.get(names[-1].replace("-", "_"))
+    adjacency = event.adjacencies[0].value if event is not None else "replace_one"
+    begun = run(["budget", "new", "budget.jsonl", *BUDGET, "--adjacency", adjacency])
+    assert begun.exit_code == 0
     for words in examples(names):
         assert tuple(words[: len(names)]) == names
         done = run(words)

@@ -210,7 +210,7 @@ def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str,
     return {name: values[name] for name in parameters if name in values}
 
 
-def _asked(question: str, kind: click.ParamType, option: str) -> Any:
+def _asked(question: str, kind: click.ParamType[Any], option: str) -> Any:
     """What is typed on the terminal; where nobody can answer, an error that names the option."""
     try:
         return click.prompt(question, type=kind)
