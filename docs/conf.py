@@ -41,6 +41,12 @@ nb_execution_timeout = 300
 nb_merge_streams = True
 
 html_math_renderer = "mathml"
+# The site has the claims explorer if scripts/site-explorer has written it; that takes minutes.
+_extra = Path(__file__).parent / "_extra"
+html_extra_path = ["_extra"] if _extra.is_dir() else []
+if (_extra / "explorer").is_dir():
+    tags.add("explorer")  # noqa: F821 - Sphinx gives it to this file
+
 html_theme = "furo"
 html_title = "rdpkit"
 html_static_path = ["_static"]

@@ -156,7 +156,7 @@ def sliders_of(event: Event, *, coarse: bool = False) -> Sliders | None:
     event : Event
         What was released.
     coarse : bool
-        Whether each slider has a few values only, because each number takes long.
+        Whether several sliders have a few values only, because each number takes long.
     """
     found = _by_role(event)
     inner = event.expand()
@@ -165,7 +165,8 @@ def sliders_of(event: Event, *, coarse: bool = False) -> Sliders | None:
         if "batch" in expanded:
             event, found = inner, expanded
     chosen = [role for role in ROLES if role in found][:MOST_SLIDERS]
-    steps = _COARSE if coarse else _FINE if len(chosen) < MOST_SLIDERS else _USUAL
+    by_many = (_FINE, _FINE, _USUAL) if not coarse else (_FINE, _USUAL, _COARSE)
+    steps = by_many[max(len(chosen), 1) - 1]
     made = [_slider(role, found[role], steps[role]) for role in chosen]
     sliders = tuple(one for one in made if one is not None)
     return Sliders(event=event, sliders=sliders) if sliders else None
