@@ -7,7 +7,7 @@ changes and nothing else.
 
 from __future__ import annotations
 
-import copy
+import dataclasses
 import difflib
 import re
 import tomllib
@@ -66,17 +66,11 @@ class ClaimsText:
         self._mark = text[: len(text) - len(text.removeprefix(_MARK))]
         text = text.removeprefix(_MARK)
         self.text = text
-        self._document = _parsed(text)
-        tables = self._document.get("claim")
+        tables = _parsed(text).get("claim")
         if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
             raise ValueError("Expected at least one [[claim]].")
         self._ids = [table.get("id") for table in tables]
         self._starts = claim_lines(text, len(tables))
-
-    @property
-    def whole(self) -> str:
-        """The text as it was given, with the mark of its encoding if it has one."""
-        return self._mark + self.text
 
     def edited(self, identifier: str, changes: Iterable[Change]) -> str:
         """The text with changes in one claim.
@@ -93,24 +87,47 @@ class ClaimsText:
         ValueError
             If there is no such claim or key, or the text would not keep its layout.
         """
-        wanted = list(changes)
+        lines = self.text.split("\n")
+        first, last, _, new = self._changed_block(identifier, list(changes))
+        return self._mark + "\n".join([*lines[:first], new, *lines[last:]])
+
+    def replacements(self, identifier: str, changes: Iterable[Change]) -> list[Replacement]:
+        """The pieces of the text that differ after changes in one claim.
+
+        Parameters
+        ----------
+        identifier, changes
+            As for :meth:`edited`.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`edited`.
+        """
+        first, _, old, new = self._changed_block(identifier, list(changes))
+        return [
+            dataclasses.replace(one, line=one.line + first, end_line=one.end_line + first)
+            for one in replacements(f"{old}\n", f"{new}\n")
+        ]
+
+    def _changed_block(self, identifier: str, wanted: list[Change]) -> tuple[int, int, str, str]:
+        """The lines of a claim: where they begin and end, as they are, and as they are to be."""
         if self._ids.count(identifier) != 1:
             raise ValueError(f"Expected one claim with the id {identifier!r} in the file.")
         place = self._ids.index(identifier)
         lines = self.text.split("\n")
         first, last, inside = self._block(place, len(lines))
-        block = "\n".join(lines[first:last])
-        changed = _changed(f"{block}\n", inside, wanted).removesuffix("\n")
-        new = "\n".join([*lines[:first], changed, *lines[last:]])
-        expected = copy.deepcopy(self._document)
+        block = "\n".join([*lines[first:last], ""])
+        changed = _changed(block, inside, wanted)
+        expected = _parsed(block)
         for key, _, value in wanted:
-            _set(expected["claim"][place], key, _parsed(f"x = {value}")["x"] if value else None)
-        if _parsed(new) != expected:
+            _set(expected["claim"][inside], key, _parsed(f"x = {value}")["x"] if value else None)
+        if _parsed(changed) != expected:
             raise ValueError("The claim cannot be changed without changing more than it.")
-        moved = _moved(_lines(self.text), _lines(new))
+        moved = _moved(_lines(block), _lines(changed))
         if sum(max(b - a, d - c) for a, b, c, d in moved) > len(wanted):
             raise ValueError("The claim cannot be changed without changing its layout.")
-        return self._mark + new
+        return first, last, block.removesuffix("\n"), changed.removesuffix("\n")
 
     def _block(self, place: int, count: int) -> tuple[int, int, int]:
         """The lines of a claim, and its place inside of them; all lines if it has no header."""

@@ -15,7 +15,7 @@ import rdpkit
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.remedies import calibrated_unasked, remedies
 from rdpkit.verification.auditing.rules import MEANING, Rule, broken_rules, failures
-from rdpkit.verification.claims.editing import ClaimsText, Replacement, replacements
+from rdpkit.verification.claims.editing import ClaimsText, Replacement
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.view import advice, headline, sandwich
 
@@ -244,12 +244,10 @@ def _repairs(finding: Finding, files: _Files, *, noise: bool) -> Iterator[SarifR
         return
     for remedy in found:
         try:
-            edited = text.edited(finding.claim.id, remedy.edits)
+            pieces = text.replacements(finding.claim.id, remedy.edits)
         except ValueError:  # a claim that rdpkit fix cannot change either
             continue
-        yield SarifRepair(
-            description=remedy.sentence, replacements=tuple(replacements(text.whole, edited))
-        )
+        yield SarifRepair(description=remedy.sentence, replacements=tuple(pieces))
 
 
 def _as_table(result: SarifResult, index: int, base: Path) -> dict[str, Any]:

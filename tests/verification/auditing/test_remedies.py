@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from decimal import Decimal
 
 import pytest
 
+import rdpkit
+from rdpkit import Adjacency
 from rdpkit.calibration.parameters import value_at, with_value
+from rdpkit.events import MECHANISMS, event_from_parameters, parameters_of
 from rdpkit.verification.auditing import remedies as module
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness, refuted_by
@@ -18,6 +22,7 @@ from rdpkit.verification.auditing.remedies import (
     remedies,
 )
 from rdpkit.verification.claims.reading import load_files, loads, shipped_files
+from tests.cli.commands import EVENTS
 from tests.verification.finding_examples import finding, one_of_each, unproven
 
 GAUSSIAN = """
@@ -210,3 +215,36 @@ def test_every_kind_of_finding_has_an_answer():
         for remedy in remedies(one):
             assert remedy.as_dict()["edits"][0].keys() == {"key", "old", "new"}
         assert remedies(one) or obstacles(one) or one.soundness is Soundness.SOUND
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", sorted(EVENTS))
+def test_a_false_claim_about_any_mechanism_is_mended_by_what_is_said(mechanism):
+    parameters = dict(EVENTS[mechanism])
+    if "adjacency" in {one.name for one in parameters_of(MECHANISMS[mechanism])}:
+        parameters["adjacency"] = "replace_one"
+    event = event_from_parameters(mechanism, parameters)
+    for adjacency in Adjacency:
+        try:
+            best = rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency).epsilon
+        except ValueError:
+            continue
+        if not 0.0 < best < math.inf:
+            continue
+        claim = dataclasses.replace(
+            finding().claim,
+            mechanism=mechanism,
+            event=event,
+            delta=1e-6,
+            adjacency=adjacency,
+            epsilon=Decimal(f"{0.6 * best:.2g}"),
+        )
+        (found,) = audit([claim])
+        assert found.soundness is not Soundness.SOUND
+        every = remedies(found)
+        assert every[0].kind == "claim"
+        assert len(every) == 2 or obstacles(found)
+        for remedy in every:
+            again = mended(found, remedy)
+            assert again.soundness is Soundness.SOUND, remedy
+            assert again.reproduction is not Reproduction.DIFFERS, remedy

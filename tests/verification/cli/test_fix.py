@@ -113,3 +113,25 @@ def test_a_link_stays_a_link_and_the_mode_stays(run, tmp_path):
     assert Path("a.claims.toml").is_symlink()
     assert (folder / "real.toml").stat().st_mode & 0o777 == 0o640
     assert "0.7256" in (folder / "real.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "count = 10\n[claim.parameters.event]\nmechanism = 'gaussian'\nnoise_std = 5.0 # here\n"
+        "record_norm = 1\n",
+        "events = [\n  {mechanism = 'gaussian', noise_std = 5.0, record_norm = 1}, # one\n"
+        "  {mechanism = 'laplace', noise_scale = 9, record_norm = 1},\n]\n",
+    ],
+)
+def test_noise_inside_of_other_events_is_found_in_the_file(run, parameters):
+    mechanism = '"repeated"' if parameters.startswith("count") else '"composed"'
+    content = text(mechanism=mechanism, epsilon="0.3", parameters=None)
+    content += f"[claim.parameters]\n{parameters}"
+    done = run("--yes", "--by", "noise", content=content)
+    assert done.exit_code == 0, done.output
+    after = Path("a.claims.toml").read_text()
+    assert len(after.split("\n")) == len(content.split("\n"))
+    (found,) = audit_files("a.claims.toml")
+    assert (found.soundness.value, str(found.claim.epsilon)) == ("sound", "0.3")
+    assert found.slack < 1.01
