@@ -188,6 +188,9 @@ def bands_along(
     if left == high and ends[0] is not RegionVerdict.OPEN:
         return (Band(verdict=ends[0], low=low, high=high),)
     right = high if ends[1] is RegionVerdict.OPEN else search.reached(high, left, ends[1])
+    if right == high and ends[0] is ends[1]:
+        # The end alone is no band: what lies before it is open.
+        ends = ends[0], RegionVerdict.OPEN
     step = 1.0 if variable.whole else 0.0
     found = []
     if ends[0] is not RegionVerdict.OPEN:
