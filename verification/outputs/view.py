@@ -317,8 +317,7 @@ def region_reasons(finding: Finding) -> list[str]:
     region = finding.region
     if region is None or not region.rows:
         return []
-    notes = dict.fromkeys(note for row in region.rows for note in row.notes)
-    return [printable(text) for text in (*how(region), *(f"Assumes that {one}." for one in notes))]
+    return [printable(text) for text in how(region)]
 
 
 def sandwich(finding: Finding) -> list[tuple[str, str]]:

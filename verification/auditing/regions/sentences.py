@@ -129,11 +129,27 @@ def how(region: Region) -> list[str]:
         )
     if region.monotone:
         found.append(f"Why values beyond a boundary need not be tried: {region.monotone}.")
+    return [*found, *_assumptions(region)]
+
+
+def _assumptions(region: Region) -> list[str]:
+    """What the bounds assume; what is not assumed of all rows, with the rows."""
+    shared = common(region)
+    found = []
+    for note in dict.fromkeys(note for row in region.rows for note in row.notes):
+        rows = [row for row in region.rows if note in row.notes]
+        if len(rows) == len(region.rows):
+            found.append(f"Assumes that {note}.")
+            continue
+        own = [pair for pair in rows[0].values if pair not in shared]
+        of_all = tuple(pair for pair in own if all(pair in row.values for row in rows))
+        found.append(f"{given(of_all) or 'In some of them'}, assumes that {note}.")
     return found
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    begun = f"{text[:1].upper()}{text[1:]}"
+    return begun if begun.endswith((".", "!", "?")) else f"{begun}."
 
 
 __all__ = [

@@ -95,7 +95,22 @@ def test_values_that_are_the_same_in_all_rows_are_said_once():
         "At order of mixture = 4: true for every number of steps.",
         "At order of mixture = 64: true for every number of steps.",
     )
-    assert how(found) == ["as elsewhere.", "Everywhere delta = 1e-05."]
+    assert how(found) == ["As elsewhere.", "Everywhere delta = 1e-05."]
+
+
+def test_what_some_rows_assume_is_said_of_them():
+    bands = [("true", 1, 1e15)]
+    found = region(
+        ((("delta", 1e-5), ("kind", "a")), bands), ((("delta", 1e-5), ("kind", "b")), bands)
+    )
+    rows = [
+        dataclasses.replace(row, notes=("noise is secret", *more))
+        for row, more in zip(found.rows, ((), ("b is public",)), strict=True)
+    ]
+    assert how(dataclasses.replace(found, rows=tuple(rows)))[1:] == [
+        "Assumes that noise is secret.",
+        "At kind = b, assumes that b is public.",
+    ]
 
 
 def test_values_in_words():
