@@ -129,8 +129,19 @@ const open = (rule, node) => {
   const element = document.querySelector(node.target.join(' '));
   const key = (node.any[0]?.data ?? {}).messageKey;
   const style = element && getComputedStyle(element);
-  const text = element instanceof SVGElement ? style.fill : style?.color;
+  const drawn = element instanceof SVGElement;
+  const text = drawn ? style.fill : style?.color;
+  if (drawn && key === 'bgOverlap') return [said(rule, node), text, below(element)];
   return [said(rule, node), PLAIN.includes(key) ? text : '', element ? behind(element) : ''];
+};
+// The colour of the rectangle on which a label of a drawing stands.
+const below = element => {
+  const {x, y, width, height} = element.getBoundingClientRect();
+  const holds = box => box.left <= x && x + width <= box.right
+    && box.top <= y + height / 2 && y + height / 2 <= box.bottom;
+  const shapes = [...element.ownerSVGElement.querySelectorAll('rect')]
+    .filter(shape => holds(shape.getBoundingClientRect()));
+  return shapes.length ? getComputedStyle(shapes.at(-1)).fill : 'rgb(127, 127, 127)';
 };
 axe.run(document, {
   runOnly: {type: 'tag', values: arguments[0]}, preload: false,

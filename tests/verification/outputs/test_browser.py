@@ -7,7 +7,8 @@ import json
 import pytest
 
 from rdpkit.verification.auditing.audit import audit
-from rdpkit.verification.claims.reading import loads
+from rdpkit.verification.auditing.driver import findings_about
+from rdpkit.verification.claims.reading import load_files, loads, shipped_files
 from rdpkit.verification.outputs.html import curves, page
 from tests.browser import IN_BROWSER, SIZES, assert_usable
 from tests.verification.claim_files import text
@@ -32,17 +33,15 @@ ENDS = "\n".join(
 )
 
 
-def written(claims, folder, **changes):
-    findings = list(audit(loads(claims)))
-    path = folder / "report.html"
-    drawn = [curves(finding) for finding in findings]
-    path.write_text(page(findings, drawn, provenance(**changes)))
-    return path
-
-
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    return written(ENDS, tmp_path_factory.mktemp("report"))
+    # The last one leaves something out, and has a region.
+    (unknown,) = [one for one in load_files(shipped_files()) if one.id == "dphp-fmnist"]
+    findings = [*audit(loads(ENDS)), *findings_about([unknown])]
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    drawn = [curves(finding) for finding in findings]
+    path.write_text(page(findings, drawn, provenance()))
+    return path
 
 
 def names(browser):
@@ -68,7 +67,7 @@ def reset(browser):
     """The page takes up a reset once the browser has carried it out."""
     browser.click("button[type=reset]")
     browser.settle()
-    assert len(names(browser)) == 6
+    assert len(names(browser)) == 7
 
 
 def test_everybody_can_use_it_on_a_phone_in_the_dark(browser, address):
@@ -96,6 +95,8 @@ def test_labels_never_touch_and_the_legend_is_seen_at_every_size(browser, addres
             ".filter(e => e.checkVisibility()).map(e => e.textContent)"
         )
         assert seen == ["lower", "upper", "published", "claimed"], size
+        assert browser.find("#claim-dphp-fmnist").is_displayed()
+        assert browser.find("#claim-7 .region").is_displayed()
         browser.screenshot(f"report-{size}-open", whole=True)
 
 
@@ -104,18 +105,18 @@ def test_pills_filter_and_say_how_many(browser, address):
     assert names(browser)[:2] == ["wrong", "open"]
     assert headings(browser) == [
         "Refuted (1)",
-        "Something is missing (1)",
+        "Something is missing (2)",
         "Sound (4)",
     ]
     browser.click(pill("refuted"))
     assert names(browser) == ["wrong"]
     assert headings(browser) == ["Refuted (1)"]
     assert browser.find(pill("refuted")).get_attribute("aria-pressed") == "true"
-    assert browser.find("#shown").text == "1 of 6 claims shown"
+    assert browser.find("#shown").text == "1 of 7 claims shown"
     browser.click(pill("unproven"))
-    assert names(browser) == ["wrong", "open"]
+    assert names(browser) == ["wrong", "open", "dphp-fmnist"]
     browser.click(pill("underspecified"))
-    assert names(browser) == ["open"]
+    assert names(browser) == ["open", "dphp-fmnist"]
     reset(browser)
     assert browser.find(pill("refuted")).get_attribute("aria-pressed") == "false"
     browser.find("#text").send_keys("LOOSE")
