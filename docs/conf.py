@@ -91,18 +91,21 @@ def _formulas_as_literals(*event: Any) -> None:
     lines[:] = found
 
 
+_ACCESSIBLE = {
+    # What is wider than the page can be scrolled with the keyboard.
+    '<div class="highlight"><pre>': '<div class="highlight"><pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    'role="heading"': 'role="heading" aria-level="2"',
+}
+
+
 def _accessible(*event: Any) -> None:
-    """Wide code can be scrolled with the keyboard, and captions say which headings they are."""
+    """What the theme leaves out for those who use a keyboard or hear the page."""
     context: dict[str, Any] = event[3]
     for name in ("body", "furo_navigation_tree"):
-        if name in context:
-            context[name] = (
-                context[name]
-                .replace(
-                    '<div class="highlight"><pre>', '<div class="highlight"><pre tabindex="0">'
-                )
-                .replace('role="heading"', 'role="heading" aria-level="2"')
-            )
+        for old, new in _ACCESSIBLE.items():
+            if name in context:
+                context[name] = context[name].replace(old, new)
 
 
 def setup(app: Any) -> None:
