@@ -7,6 +7,7 @@ from enum import StrEnum
 from rdpkit import Adjacency
 from rdpkit.formats.text import printable, rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Reproduction, Soundness
+from rdpkit.verification.outputs.news import false_by_rounding
 from rdpkit.verification.outputs.view import claimed, statable
 
 # A claim that exceeds what is proven by less than this is called tight.
@@ -56,9 +57,10 @@ def sentence(finding: Finding) -> str:
         case PlainVerdict.FALSE:
             number = finding.claim.epsilon
             if lower is not None and number is not None and lower.epsilon > float(number):
-                low = rounded_down(lower.epsilon, digits=4)
+                low = _above(lower.epsilon, float(number))
+                how = "False by its last digit alone" if false_by_rounding(finding) else "False"
                 return (
-                    f"False. The source says {name} {said}, and two neighbouring data sets leak "
+                    f"{how}. The source says {name} {said}, and two neighbouring data sets leak "
                     f"at least {low}."
                 )
             why = finding.refutation[-1] if finding.refutation else "see the notes below"
@@ -84,6 +86,15 @@ def sentence(finding: Finding) -> str:
         return "Cannot be recomputed. The source does not give all that the number depends on."
     why = failed[0] if failed else "the library has no event for the mechanism"
     return f"Cannot be recomputed: {printable(why)}."
+
+
+def _above(value: float, claimed: float) -> str:
+    """A lower bound, rounded down to as many digits as show that it exceeds a claim."""
+    for digits in range(4, 17):
+        text = rounded_down(value, digits=digits)
+        if float(text) > claimed:
+            return text
+    return repr(value)
 
 
 def instead(finding: Finding) -> str:

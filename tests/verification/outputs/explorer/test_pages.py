@@ -12,6 +12,7 @@ import pytest
 
 from rdpkit import Adjacency
 from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.findings import Side
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.claims.reading import loads
@@ -178,6 +179,18 @@ def test_sentences_of_every_verdict():
     assert instead(sound) == instead(missing) == ""
     assert instead(wrong) == "epsilon 1.0 at delta 1e-05 is true of the same release."
     assert instead(unproven) == "epsilon 1.000 at delta 1e-05 is true of the same release."
+
+
+def test_what_is_attained_has_as_many_digits_as_show_that_the_claim_is_false():
+    wrong = refuted(
+        claim=claim(epsilon="12.595"),
+        lower=Side(bound="pair-lower", epsilon=12.5952),
+        upper=Side(bound="pld-upper", epsilon=12.5953),
+    )
+    assert sentence(wrong) == (
+        "False by its last digit alone. The source says epsilon 12.595, and two neighbouring data "
+        "sets leak at least 12.5952."
+    )
 
 
 def test_a_citation_has_all_that_repeats_the_audit():
