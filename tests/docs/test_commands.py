@@ -30,9 +30,11 @@ LONG = {
     "continuous.md",
     "dpsgd.md",
     "experiments.md",
+    "explorer.md",
     "mechanisms.md",
     "plots.md",
     "quickstart.md",
+    "register.md",
     "verify.md",
     "zoo.md",
 }
