@@ -40,6 +40,7 @@ EVENTS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", [ADD, REPLACE])
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_the_upper_end_is_the_number_and_the_floats_are_inside(event, adjacency):

@@ -73,6 +73,7 @@ def answer(event, delta):
     return found.epsilon
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("delta", [1e-8, 1e-3])
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_no_order_of_the_grid_is_better(event, delta):
@@ -80,6 +81,7 @@ def test_no_order_of_the_grid_is_better(event, delta):
     assert answer(event, delta) <= least(event, delta) * (1.0 + 1e-9) + 1e-12
 
 
+@pytest.mark.thorough
 @settings(max_examples=8, deadline=None)
 @given(
     log_uniform(0.4, 30.0),

@@ -125,6 +125,7 @@ def check(event, adjacency, delta, *, certify):
     return True
 
 
+@pytest.mark.thorough
 @settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.builds(

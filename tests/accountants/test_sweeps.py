@@ -89,6 +89,7 @@ def test_never_below_the_exact_value_at_its_order():
         assert found.epsilon[row] <= exact * (1.0 + 1e-8) + 1e-9
 
 
+@pytest.mark.thorough
 @given(
     z=st.floats(0.02, 1e4),
     q=st.one_of(st.floats(0.0, 1.0), st.floats(-250.0, 0.0).map(math.exp)),

@@ -46,6 +46,7 @@ def rows(tmp_path_factory):
     return {row["test"].rpartition("::test_")[2]: row for row in found}
 
 
+@pytest.mark.thorough
 def test_every_test_is_counted_with_its_reason(rows):
     outcomes = {name: row["outcome"] for name, row in rows.items()}
     assert outcomes == {

@@ -49,6 +49,7 @@ class TestClosedForms:
         assert found.misses == {"count": 16}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "target", [{"target_advantage": 0.1}, {"target_tpr": 0.03, "at_fpr": 0.01}, {"target_mu": 0.3}]
 )
@@ -103,6 +104,7 @@ class TestErrors:
         with pytest.raises(ValueError, match=words):
             rdpkit.calibrate_attack(GAUSSIAN, adjacency=ADD, parameter="noise_std", **given)
 
+    @pytest.mark.thorough
     def test_out_of_reach(self):
         event = rdpkit.Composed(
             events=[

@@ -255,6 +255,7 @@ def test_every_mechanism_has_parameters_or_is_known_to_have_none():
     assert set(MECHANISMS) - covered == {"custom_rdp", "custom_profile", "parallel"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "path"), PARAMETERS)
 def test_every_parameter_meets_its_target_and_hardly_more(name, path):
     """The target is what the event has: calibration must find a value no worse than its own.
@@ -314,6 +315,7 @@ NOISES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", [1.0, 10.0])
 @pytest.mark.parametrize(("name", "path"), NOISES)
 def test_asking_again_gives_no_more_than_the_target(name, path, target):
@@ -335,6 +337,7 @@ def test_asking_again_gives_no_more_than_the_target(name, path, target):
     assert target * (1.0 - 1e-5) <= again.epsilon <= target
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("bound", "target"), [("best", 0.3), ("best", 1.0), ("best", 10.0), ("pld-upper", 1.0)]
 )

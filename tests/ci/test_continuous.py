@@ -111,6 +111,7 @@ def arguments(repository):
     return (repository.parent / "arguments").read_text().splitlines()
 
 
+@pytest.mark.thorough
 def test_a_right_claim_is_green_and_a_wrong_one_red(repository):
     path = repository / "claims dir" / "mine.claims.toml"
     path.parent.mkdir()

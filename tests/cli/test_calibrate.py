@@ -34,6 +34,7 @@ def first_parameter(name):
     return known[0] if known else None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in EVENTS if first_parameter(name)])
 def test_what_is_calibrated_may_be_left_out(name):
     parameter = first_parameter(name)
@@ -51,6 +52,7 @@ def test_what_is_calibrated_may_be_left_out(name):
         assert found["values"] == given["values"]
 
 
+@pytest.mark.thorough
 def test_what_it_prints_is_what_the_library_finds():
     training = rdpkit.Repeated(
         event=rdpkit.PoissonSampledGaussian(
@@ -78,6 +80,7 @@ def test_what_it_prints_is_what_the_library_finds():
     assert "target          1, of which" in text.output
 
 
+@pytest.mark.thorough
 def test_how_often():
     arguments = [*POISSON, "--noise-std", "1", "--parameter", "count", *TARGET, *ADD]
     found = answer("calibrate", *arguments)

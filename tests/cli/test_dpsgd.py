@@ -35,6 +35,7 @@ def test_one_line_answers_and_says_what_was_assumed():
     assert len(found.output.splitlines()) < 30
 
 
+@pytest.mark.thorough
 def test_what_is_given_is_not_assumed():
     given = ["--delta", "1e-6", "--adjacency", "replace", "--sampling", "fixed-size"]
     table = as_json(*BASIC, *NOISE, *given)
@@ -43,6 +44,7 @@ def test_what_is_given_is_not_assumed():
     assert table["upper"]["adjacency"] == "replace_one"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "name"),
     [
@@ -70,6 +72,7 @@ def test_too_little_or_too_much_is_one_helpful_line():
         assert message in found.output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("claim", "verdict", "status"), [("1.0", "sound", 0), ("0.5", "refuted", 1)]
 )
@@ -79,6 +82,7 @@ def test_a_claim_gets_a_verdict(claim, verdict, status):
     assert f"is {verdict}" in " ".join(found.output.split())
 
 
+@pytest.mark.thorough
 def test_a_claim_for_poisson_samples_is_refuted_if_batches_are_shuffled():
     found = run(*BASIC, *NOISE, "--sampling", "shuffle", "--claimed-epsilon", "0.9")
     assert found.exit_code == 1
@@ -94,6 +98,7 @@ def test_a_target_out_of_reach_is_a_failed_check():
     assert found.exit_code == 1
 
 
+@pytest.mark.thorough
 def test_every_way_of_making_batches_is_compared_on_request():
     words = ["--batch-size", "50", "--dataset-size", "1050", "--epochs", "10", *NOISE]
     found = run(*words, "--compare-sampling")

@@ -46,6 +46,7 @@ def test_every_mechanism_has_a_command_or_is_made_of_others():
     assert all(name.replace("_", "-") in listed for name in EVENTS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_options_and_files_say_the_same(tmp_path, name, question):
@@ -64,6 +65,7 @@ def test_options_and_files_say_the_same(tmp_path, name, question):
         assert assumption in text.output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVENTS)
 def test_compare_begins_with_what_is_published_and_has_the_best_bound(name):
     question = [*options(name), "--delta", "1e-5", *under(name)]
@@ -174,6 +176,7 @@ def test_help_comes_from_the_docstring():
         assert text in shown
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["epsilon", "delta", "compare", "calibrate", "sweep", "plan"])
 @pytest.mark.parametrize("name", EVENTS)
 def test_the_example_in_the_help_is_a_command_that_is_understood(command, name):

@@ -79,6 +79,7 @@ def test_soft_labels(tmp_path):
     assert best["noise"] == pytest.approx(done["best"]["noise"], rel=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["class_wise_dpmix", "ldpdc", "ndpdc"])
 def test_other_mechanisms(name):
     words = [name]

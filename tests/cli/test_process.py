@@ -44,6 +44,7 @@ def claims(tmp_path):
     return path
 
 
+@pytest.mark.thorough
 def test_the_module_is_the_command():
     done = rdpkit(*QUESTION, "--adjacency", "add_or_remove_one", "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -69,6 +70,7 @@ def test_a_pipe_gets_no_progress_and_no_colour(claims, options):
     assert "auditing" not in done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [80, 120])
 def test_whoever_sets_columns_decides_how_wide_a_pipe_is(claims, columns):
     wide = rdpkit("audit", claims).stdout
@@ -78,6 +80,7 @@ def test_whoever_sets_columns_decides_how_wide_a_pipe_is(claims, columns):
     assert narrow.split()[-6:] == wide.split()[-6:]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", ["", "0", "wide", "-1"])
 def test_columns_that_are_no_width_change_nothing(claims, columns):
     assert rdpkit("audit", claims, COLUMNS=columns).stdout == rdpkit("audit", claims).stdout

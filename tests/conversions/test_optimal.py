@@ -58,6 +58,7 @@ def divergence(order, p, q):
     return np.maximum(forward, backward) / (order - 1.0)
 
 
+@pytest.mark.thorough
 @settings(max_examples=120)
 @given(
     log_uniform(0.01, 300.0).map(lambda gap: 1.0 + gap),

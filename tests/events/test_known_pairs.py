@@ -186,6 +186,7 @@ def of_peer(event, adjacency):
     return None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVENTS)
 @settings(max_examples=4, deadline=None)
 @given(data=st.data())
@@ -201,6 +202,7 @@ def test_lower_peer_upper_a_thousand_times(name, data):
     check(name, data)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in EVENTS if name != "group"])
 @settings(max_examples=2, deadline=None)
 @given(data=st.data())
@@ -220,6 +222,7 @@ def test_calibration_never_exceeds_its_target(name, data):
     assert found.guarantee.epsilon <= target
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVENTS)
 def test_far_past_the_range_of_use(name):
     """A billion releases at delta = 1e-100: an answer from above, and none below it."""

@@ -282,6 +282,7 @@ NESTED = {
 ALL = {**SIMPLE, **PER_CLASS, **NESTED}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 @settings(max_examples=50)
 @given(data=st.data())

@@ -31,6 +31,7 @@ def test_its_spellings(spelling):
     assert Adjacency(spelling) is ZERO
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "event",
     [
@@ -124,6 +125,7 @@ def test_fixed_size_is_a_bound_of_its_own():
     assert rdpkit.epsilon(whole, delta=1e-5, adjacency=ZERO).epsilon == pytest.approx(exact)
 
 
+@pytest.mark.thorough
 @given(
     st.floats(0.2, 5.0), st.floats(0.1, 2.0), st.integers(1, 60), st.integers(1, 10**6),
     st.floats(1e-100, 0.1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ numbers = st.floats(0, 1e6, allow_subnormal=False)
 points = st.lists(st.tuples(numbers, st.floats(0, 1), st.none() | st.floats(0, 1)), max_size=8)
 
 
+@pytest.mark.thorough
 @given(st.text())
 def test_no_text_is_markup(text):
     shown = html.escaped(text)

@@ -467,6 +467,7 @@ class TestMeaningOfEvents:
 class TestAgainstTheirNumbers:
     """Both right: their RDP uses 156 fixed orders and Balle's conversion, their PLD a 1e-4 grid."""
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize(
         "dp_event",
         [
@@ -486,6 +487,7 @@ class TestAgainstTheirNumbers:
         assert_allclose(ours, by_rdp, rtol=0.01)
         assert_allclose(epsilon(event, bound="pld-upper"), by_pld, rtol=1e-3)
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize(
         "dp_event",
         [

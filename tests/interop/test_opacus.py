@@ -138,6 +138,7 @@ class TestTraining:
         with pytest.raises(ArithmeticError, match="without noise"):
             engine.accountant.guarantee(DELTA)
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("target", [1.0, 8.0])
     def test_noise_for_a_target(self, target):
         engine = opacus.PrivacyEngine(accountant="rdpkit")
@@ -152,6 +153,7 @@ class TestTraining:
         # Opacus stops within 0.01 below the target.
         assert target - 0.02 <= engine.get_epsilon(DELTA) <= target
 
+    @pytest.mark.thorough
     @pytest.mark.filterwarnings("ignore:Optimal order is the")
     def test_less_noise_than_with_their_rdp_accountant(self):
         question = {"target_epsilon": 3.0, "target_delta": DELTA, "sample_rate": 0.01}
@@ -161,6 +163,7 @@ class TestTraining:
         }
         assert noise["rdpkit"] < 0.99 * noise["rdp"]
 
+    @pytest.mark.thorough
     def test_defect_an_epoch_may_lack_a_step(self):
         """int(3 / (1/75)) is 224: Opacus finds the noise for one step fewer than are taken."""
         assert int(3 / (1 / 75)) == 224

@@ -162,6 +162,7 @@ def test_every_mechanism_is_tried():
     assert own == set(OPTIONS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "pair", "counts"), list(_cases()))
 def test_neighbours_are_not_told_apart_by_what_is_no_noise(monkeypatch, name, pair, counts):
     one, other = neighbours(monkeypatch, name, pair, counts)
@@ -181,6 +182,7 @@ def test_neighbours_are_not_told_apart_by_what_is_no_noise(monkeypatch, name, pa
 WILD = {"outside of the limits": 7.0, "overflowing": 1.7e308, "below them": -1e200, "zero": 0.0}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wild", WILD)
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name not in NEVER])
 def test_no_record_makes_a_release_be_refused(monkeypatch, name, wild):

@@ -79,6 +79,7 @@ def rows(data):
     return Counter((tuple(np.round(x, 9)), int(label)) for x, label in zip(features, labels))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", [ADD, REPLACE])
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_they_are_neighbours(event, adjacency):
@@ -98,6 +99,7 @@ def test_they_are_neighbours(event, adjacency):
         assert only_first.total() == only_second.total() == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", [ADD, REPLACE])
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_records_lie_where_the_mechanism_takes_them(event, adjacency):
@@ -143,6 +145,7 @@ def test_the_distance_is_the_largest_there_is():
         assert found == pytest.approx(distance, rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_describe_prints_both(event):
     pair = pair_of(event, REPLACE)

@@ -72,6 +72,7 @@ PLANNED = [(name, "best-rdp") for name in EVENTS] + [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "bound"), PLANNED)
 def test_the_best_is_the_best_and_meets_the_target(name, bound):
     asking = {"delta": 1e-5, "adjacency": ADD, "bound": bound}
@@ -89,6 +90,7 @@ def test_the_best_is_the_best_and_meets_the_target(name, bound):
     assert asked.epsilon <= 1.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_objectives_are_what_they_say(name, objective):
@@ -128,6 +130,7 @@ def test_the_search_ends_at_a_choice_that_its_neighbours_do_not_beat(bound):
     assert near.best.order_of_mixture == best
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_less_averaging_is_not_always_better(bound):
     """The answer to the open question is in the interior, and moves down with more releases."""

@@ -17,6 +17,7 @@ def test_the_usual_delta_is_a_power_of_ten_below_one_over_the_size(size, delta):
     assert usual_delta(size) < 1 / size or size == 1
 
 
+@pytest.mark.thorough
 def test_the_numbers_are_those_of_the_questions():
     event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, epochs=5)
     asked = {"delta": 1e-5, "adjacency": "add_or_remove_one"}
@@ -55,6 +56,7 @@ def test_the_lines_for_opacus_say_what_that_loader_does():
     assert found <= printed <= found * 1.001
 
 
+@pytest.mark.thorough
 def test_no_line_is_given_where_a_library_trains_differently():
     settings = {"noise_multiplier": 1.0, "dataset_size": 1000, "batch_size": 50, "epochs": 1}
     asked = {"delta": 1e-5, "adjacency": "replace_one"}
@@ -64,6 +66,7 @@ def test_no_line_is_given_where_a_library_trains_differently():
     assert not averaged.lines
 
 
+@pytest.mark.thorough
 def test_one_way_of_making_batches_does_not_stand_for_another():
     event = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=1050, batch_size=50, epochs=10)
     rows = rdpkit.compare_sampling(event, delta=1e-5, adjacency="zero_out")
@@ -78,6 +81,7 @@ def test_one_way_of_making_batches_does_not_stand_for_another():
     assert [row.upper.epsilon for row in again] == [row.upper.epsilon for row in rows]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sampling", ["shuffle", "random-allocation"])
 def test_gaussians_that_only_bound_are_not_said_to_be_attained(sampling):
     event = rdpkit.DPSGD(

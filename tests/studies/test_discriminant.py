@@ -38,6 +38,7 @@ def mixtures(rng, rows, classes, *, order, noise, releases):
     return np.array(found), labels
 
 
+@pytest.mark.thorough
 def test_mixing_and_noise_are_taken_out():
     """20,000 mixtures: sampling errors of the variances are about 2 %, of the noise as much."""
     rng = np.random.default_rng(3)

@@ -52,6 +52,7 @@ def released(features, labels, how, *, seed=1):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", [1, 20, 900])
 def test_means_come_back(order):
     """Within five standard errors, which the delta method gives for 20,000 releases.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 from reach import main, nearest_mean
 
@@ -15,6 +16,7 @@ def test_the_nearest_mean():
     assert found.tolist() == [0, 1]
 
 
+@pytest.mark.thorough
 def test_a_row_for_each_epsilon_with_the_epsilon_that_holds():
     """At a hundred nats little is hidden of the digits."""
     options = ["--dataset", "digits", "--seeds", "2", "--releases", "200"]

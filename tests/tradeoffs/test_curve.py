@@ -59,6 +59,7 @@ class TestAgainstClosedForms:
             assert curve.fnr(rate).lower == pytest.approx(fnr, rel=1e-9, abs=1e-12)
             assert curve.fnr(rate).lower <= fnr * (1 + 1e-12)
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize(("q", "z"), [(0.01, 1.0), (0.3, 0.5), (0.9, 3.0)])
     def test_one_sampled_gaussian(self, q, z):
         """The tests "x > c" and "x < c" of the mixture against the Gaussian, in both orders."""
@@ -117,6 +118,7 @@ class TestShape:
         assert curve.tpr(0.0).upper == pytest.approx(0.01)
         assert curve.tpr(0.1).upper == pytest.approx(0.01 + math.e * 0.1)
 
+    @pytest.mark.thorough
     def test_without_a_pair_guessing_is_what_is_attained(self):
         event = rdpkit.CustomRdp(orders=[2.0, 8.0], values=[0.1, 0.4], adjacency="replace_one")
         curve = rdpkit.tradeoff(event, adjacency="replace_one")
@@ -162,6 +164,7 @@ def chord(profile: Profile, epsilon: float) -> float:
     return points[-1][1]
 
 
+@pytest.mark.thorough
 @settings(max_examples=12)
 @given(
     q=st.floats(1e-4, 1.0),
@@ -204,6 +207,7 @@ class TestExtremes:
             curve.advantage.lower < 2 * norm.cdf(0.0316228 / 2) - 1 < curve.advantage.upper * 1.001
         )
 
+    @pytest.mark.thorough
     def test_much_and_little_noise(self):
         tiny = rdpkit.Gaussian(noise_std=1e90, record_norm=1.0)
         assert rdpkit.tradeoff(tiny, adjacency="replace_one").advantage.upper < 1e-50
@@ -212,6 +216,7 @@ class TestExtremes:
 
 
 class TestPlot:
+    @pytest.mark.thorough
     @pytest.mark.parametrize("logarithmic", [False, True])
     def test_lines(self, logarithmic):
         with mpl.rc_context({"backend": "agg"}):

@@ -49,6 +49,7 @@ class TestGaussians:
 
 
 class TestSampled:
+    @pytest.mark.thorough
     @pytest.mark.parametrize(
         ("q", "z", "steps"), [(0.01, 1.0, 1000), (0.04, 1.5, 2249), (256 / 60000, 1.0, 10_000)]
     )

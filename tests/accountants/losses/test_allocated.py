@@ -58,6 +58,7 @@ def of_two(kind, noise, epsilon):
     return value if kind == "removed" else math.exp(epsilon) * (value - 1.0 + level / 2.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["removed", "added"])
 @pytest.mark.parametrize("noise", [0.5, 0.7, 1.0, 3.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
@@ -95,6 +96,7 @@ def test_simulation_agrees(noise, batches, epsilon):
         assert low <= values.mean() + error
 
 
+@pytest.mark.thorough
 @settings(max_examples=5)
 @given(
     st.floats(0.4, 10),
@@ -133,6 +135,7 @@ def test_tails_of_the_statistic_fall_and_enclose():
     assert (found.first[1] >= found.second[0]).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("noise", "batches", "epochs", "delta"),
     [(1.0, 234, 60, 1e-5), (0.6, 50, 3, 1e-6), (5.0, 10, 200, 1e-10), (1.0, 1000, 1, 1e-8)],
@@ -172,6 +175,7 @@ def test_noise_that_is_too_small_is_an_error_that_says_so():
     assert found.bound == "allocation-known"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("noise", "epochs", "delta"), [(1.1, 60, 1e-30), (50.0, 10**5, 1e-12), (0.2, 1, 1e-5)]
 )

@@ -49,6 +49,7 @@ def test_laplace(distance, loss):
     check(pairs.LaplacePair(distance=distance), loss, oracle.laplace(loss, distance=distance))
 
 
+@pytest.mark.thorough
 @settings(max_examples=8)
 @given(log_uniform(0.05, 5.0), PROBABILITIES, LOSSES)
 def test_opposed_laplace(distance, q, loss):
@@ -133,6 +134,7 @@ def test_bounded_range(epsilon, part):
     assert float(found.lower()) <= exact + 5.0 * (epsilon / 800.0) ** 2 + 1e-13
 
 
+@pytest.mark.thorough
 @settings(max_examples=3, deadline=None)
 @given(
     st.sampled_from(["removed", "added"]),
@@ -244,6 +246,7 @@ def test_tails_are_probabilities_of_events_that_shrink(step):
             assert all(not one > top for one in events)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", ATTAINED, ids=repr)
 @pytest.mark.parametrize(("count", "delta"), [(1, 1e-3), (2, 1e-5), (100, 1e-6), (10**4, 1e-9)])
 def test_lower_is_close_to_upper(step, count, delta):
@@ -273,6 +276,7 @@ def test_sums_against_all_combinations(name, count):
         assert above <= exact * 1.05 + 1e-12
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "step",
     [

@@ -53,6 +53,7 @@ def rows():
         yield pytest.param(row, id="-".join(str(v) for v in row.values()), marks=marks)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", list(rows()))
 def test_lower_oracle_upper(row):
     """1e-8 is what the oracle knows; single releases and Gaussians are closed forms here, too."""
@@ -75,6 +76,7 @@ def test_the_oracle_gives_the_stored_digits(row):
     assert oracle.entry(*setting) == row
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("epsilon", "row"),
     [(0.97, 7), (1.05, 8), (0.9, 12), (0.99, 16)],
@@ -116,6 +118,7 @@ def test_the_peer_agrees(z, q, count):
     assert below <= min(ours, exact * (1.0 + 1e-9))
 
 
+@pytest.mark.thorough
 def test_heterogeneous_compositions_beside_the_peer():
     parts = [("removed", 1.0, 0.01, 300), ("removed", 3.0, 0.2, 40), ("gaussian", 6.0, 1.0, 2)]
     theirs = None
@@ -140,6 +143,7 @@ def test_heterogeneous_compositions_beside_the_peer():
 PAIRS = st.sampled_from(["removed", "added", "opposed", "gaussian"])
 
 
+@pytest.mark.thorough
 @settings(max_examples=9, deadline=None)
 @given(
     st.lists(
@@ -300,6 +304,7 @@ def step_event(q):
     return rdpkit.PoissonSampledGaussian(noise_std=2.0, record_norm=1.0, sampling_probability=q)
 
 
+@pytest.mark.thorough
 def test_a_million_classes_are_counted_once():
     event = rdpkit.Parallel(events=(step_event(0.1),) * 1_000_000)
     found = rdpkit.epsilon(event, delta=1e-6, adjacency=ADD)
@@ -318,6 +323,7 @@ def test_a_finer_grid_is_tighter_from_both_sides(kind):
     assert 0.0 < gaps[1] < gaps[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [300, 10**6])
 def test_delta_far_from_where_the_losses_are(count):
     """Below the window nothing is claimed but 1, beyond it no less than at its end."""

@@ -30,6 +30,7 @@ def sampled(rho, q, xi=0.0):
     return rdpkit.PoissonSampled(event=inner, sampling_probability=q)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100)
 @given(CHANCES, CHANCES, FRACTIONS, log_uniform(0.01, 60.0))
 def test_exact_laws_stay_below_in_both_directions(one, two, q, gap):
@@ -108,6 +109,7 @@ def test_nothing_is_known_where_a_record_is_replaced():
     assert found.epsilon == math.inf
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("delta", [1e-5, 1e-100])
 @pytest.mark.parametrize("count", [1, 10**9])
 def test_far_past_the_range_of_use(delta, count):

@@ -58,6 +58,7 @@ def curve_of(p, q):
     return rdpkit.CustomRdp(orders=GIVEN, values=tuple(values), adjacency=ADD)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=25)
 @given(CHANCES, CHANCES, log_uniform(1.0, 300.0))
@@ -191,6 +192,7 @@ def test_bad_parameters(change, message):
         rdpkit.RepeatAndSelect(**{**good, **change})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("probability", [0.0, 1e-3, 1.0])
 def test_runs_of_many_steps(shape, probability):

@@ -392,6 +392,7 @@ def ratio(common, x, other, order):
     return 0.0 if math.isinf(bound) else both_ways(order, one, neighbour) / bound
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("order", [1.05, 1.8, 3.0])

@@ -92,6 +92,7 @@ SCHEMES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme["sampling"])
 @pytest.mark.parametrize("adjacency", list(rdpkit.Adjacency))
 def test_every_way_of_making_batches_has_both_bounds(scheme, adjacency):
@@ -163,6 +164,7 @@ def test_the_lower_bound_is_below_the_upper_one(sampling, adjacency, **rest):
     assert lower <= upper < math.inf
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("parameter", ["noise_multiplier", "steps", "batch_size"])
 def test_every_setting_can_be_calibrated(parameter):
     event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, steps=1000)

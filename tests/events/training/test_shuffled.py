@@ -67,6 +67,7 @@ def test_no_small_data_set_leaks_more(rest, record, other, noise, epsilon):
             assert divergence(*pair, noise, epsilon) <= bound + 2e-3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 @pytest.mark.parametrize("noise", [0.5, 1.0, 2.0])
 def test_the_lower_bound_is_attained_by_its_data_sets(adjacency, noise):

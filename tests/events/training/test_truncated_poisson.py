@@ -74,6 +74,7 @@ def test_no_small_data_set_leaks_more(rest, changed, sampling, noise, epsilon):
             assert divergence(*pair, noise, epsilon) <= bound + 1e-5
 
 
+@pytest.mark.thorough
 @settings(max_examples=6)
 @given(
     st.floats(0.3, 5),

@@ -66,6 +66,7 @@ def test_it_lies_between_one_record_and_all_of_them_together():
     assert epsilon(event_of(records=1)) < epsilon(event_of()) < epsilon(together)
 
 
+@pytest.mark.thorough
 @settings(max_examples=6)
 @given(st.floats(0.5, 10), st.floats(1e-4, 0.5), st.integers(2, 60), st.integers(1, 300))
 def test_the_bounds_from_both_sides_fit(noise, q, records, count):

@@ -80,6 +80,7 @@ def test_inner_products_converge_to_mehlers_kernel():
     torch.testing.assert_close(found @ found.T, kernel, rtol=0, atol=1e-12)
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(st.floats(-1e3, 1e3), min_size=9, max_size=9),

@@ -238,6 +238,7 @@ def test_the_data_are_seen_through_noisy_gradients_only(monkeypatch):
     assert one.manifest.arrays == two.manifest.arrays
 
 
+@pytest.mark.thorough
 def test_images_follow_the_records():
     labels = np.arange(40) % 2
     features = np.where(labels == 0, -0.7, 0.7)[:, None, None, None] * np.ones((40, *SHAPE))

@@ -39,6 +39,7 @@ def made(**changes):
     return synthesize(dpcda, features, labels, **given_all)
 
 
+@pytest.mark.thorough
 def test_the_guarantee_is_that_of_the_event():
     one = made()
     event = rdpkit.DPCDA(

@@ -25,6 +25,7 @@ NAMES = [name for name in mechanism_names() if name not in WITHOUT_NOISE]
 OF_IMAGES = ("ndpdc", "dp-merf", "dp-hp", "dp-sinkhorn")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [*NAMES, LISTING])
 def test_a_target_is_found_by_its_name_and_runs(name):
     named = target(name)
@@ -66,6 +67,7 @@ def test_an_event_made_of_events_is_a_file_too():
     assert rdpkit.event_from_parameters(table.pop("mechanism"), table) == event
 
 
+@pytest.mark.thorough
 def test_a_mechanism_passes():
     """Seeded; a true claim is rejected with probability 0.05 with another seed."""
     found = verify(

@@ -133,6 +133,7 @@ ENCODED = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -108,6 +108,7 @@ def test_a_bad_file_is_one_error_with_file_key_and_what_is_accepted(digits, chan
     assert str(path) in str(error.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", shipped.names())
 def test_every_experiment_of_the_package_is_accepted(name):
     found = shipped.find_experiment(name)
@@ -125,6 +126,7 @@ def test_what_noisy_counts_may_cost_is_a_share_of_the_target(digits):
     assert load_experiment(said).cells[0].privacy.counts_policy() == NoisyCounts(epsilon=0.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", shipped.names())
 def test_experiments_of_the_package_take_the_sizes_of_public_data_as_public(name):
     """So that their numbers are those that were published before counts could be noisy."""

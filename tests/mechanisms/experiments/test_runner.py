@@ -90,6 +90,7 @@ def test_models_that_share_a_release_of_hours_make_it_once(long, tmp_path):
     assert first.key(0) != second.key(0)
 
 
+@pytest.mark.thorough
 def test_rows_say_what_was_promised_and_what_came_of_it(digits, tmp_path):
     path = digits(
         ("[5.0, 50.0]", "[50.0]"),
@@ -201,6 +202,7 @@ def test_noise_is_calibrated_by_noisy_counts_and_never_by_the_exact_ones(digits,
     assert made[0].guarantee == made[1].guarantee
 
 
+@pytest.mark.thorough
 def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, tmp_path):
     import rdpkit
 

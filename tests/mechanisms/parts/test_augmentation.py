@@ -52,6 +52,7 @@ def test_real_and_synthetic_batches_are_changed_alike(operation):
     torch.testing.assert_close(augmentation(images), augmentation(images), rtol=0, atol=0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_gradients_reach_the_pixels(operation):
     images = _images().double().requires_grad_()

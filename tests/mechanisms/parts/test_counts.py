@@ -213,6 +213,7 @@ def test_a_lower_bound_is_too_large_with_the_stated_probability_at_most(scale, f
 # -- that it is true -------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_counts_are_not_refuted_and_with_too_little_noise_they_are():
     """`verify` on the histogram; a correct one is refuted with probability 0.01 at most."""
 
@@ -293,6 +294,7 @@ def excess(others: int, *, forward: bool, less: int = LESS, paid: float = 1.0) -
     return total
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("others", [0, 1, 2, 3, 6, 13])
 @pytest.mark.parametrize("forward", [True, False])
 def test_the_stated_epsilon_holds_whatever_the_true_count_is(others, forward):

@@ -17,6 +17,7 @@ def law(scale, reach):
     return (1.0 - p) / (1.0 + p) * p ** np.abs(np.arange(-reach, reach + 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [1, 2, 7])
 def test_the_law_is_that_of_the_formula(scale):
     """Seeded; with another seed one of the three fails in 3 of 10,000 cases."""

@@ -39,6 +39,7 @@ def naive(data, indices):
 SHIFTED = public_scaling(factor=2 / 255, shift=-1.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [1, 3, 257, 258, 600])
 @pytest.mark.parametrize(

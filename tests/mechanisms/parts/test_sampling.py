@@ -29,6 +29,7 @@ def test_subsets_have_no_record_twice(data):
     assert (np.diff(found, axis=1) > 0).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("population", "size"), [(6, 1), (6, 2), (6, 3), (6, 4), (6, 5), (8, 4)])
 def test_every_subset_is_equally_likely(population, size):
     """Seeded; with another seed one fails in 6 of 10,000 cases."""

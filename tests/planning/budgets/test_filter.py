@@ -60,6 +60,7 @@ def test_all_of_several_or_none():
     assert found.affordable(QUERY) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("composition", ADAPTIVE)
 @settings(max_examples=5)
 @given(

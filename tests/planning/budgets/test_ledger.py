@@ -153,6 +153,7 @@ def test_a_kill_loses_no_charge(tmp_path, charges):
     found.spend(TINY)
 
 
+@pytest.mark.thorough
 def test_two_writers_share_one_budget(tmp_path):
     path = tmp_path / "budget"
     whole = budget().save(path)

@@ -78,6 +78,7 @@ def assert_mended(found, kinds):
     return every
 
 
+@pytest.mark.thorough
 def test_the_false_claim_of_a_paper_is_mended_by_the_lines_that_are_named():
     wanted = "dpcda-theorem1-l128-t10000"
     claims = [claim for claim in load_files(shipped_files()) if claim.id == wanted]

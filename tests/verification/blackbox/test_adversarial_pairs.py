@@ -64,6 +64,7 @@ def test_pairs_of_any_domain(domain, adjacency, count, seed):
         assert not any(same(pair, other) for other in found[:index])
 
 
+@pytest.mark.thorough
 @given(domains(), st.sampled_from([ADD, REPLACE]), st.integers(1, 12), st.integers(0, 2**40))
 def test_a_shorter_list_is_the_beginning_of_a_longer_one(domain, adjacency, count, seed):
     few = adversarial_neighbours(domain, adjacency=adjacency, count=count, seed=seed)
@@ -168,6 +169,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", [ADD, REPLACE])
 @pytest.mark.parametrize("dimension", [2, 3, 4, 5, 20, 100])
 @pytest.mark.parametrize("name", BROKEN)

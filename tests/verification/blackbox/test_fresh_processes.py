@@ -89,6 +89,7 @@ def evidence(tmp_path, monkeypatch):
     return make
 
 
+@pytest.mark.thorough
 def test_a_generator_that_is_seeded_at_import(evidence):
     found = evidence("seeded_at_import")
     assert found.log_e_value > np.log(200.0)
@@ -98,6 +99,7 @@ def test_a_generator_that_is_seeded_at_import(evidence):
     assert "seeded when a module is imported" in found.advice
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["correct", "old_generators", "constant"])
 def test_code_that_is_correct(evidence, name):
     found = evidence(name)
@@ -107,16 +109,19 @@ def test_code_that_is_correct(evidence, name):
     assert found.runs <= 16
 
 
+@pytest.mark.thorough
 def test_a_library_that_is_imported_beforehand_has_a_state_for_each_process(evidence):
     pytest.importorskip("torch")
     assert evidence("of_torch").log_e_value <= 0.0
 
 
+@pytest.mark.thorough
 def test_it_repeats_exactly(evidence):
     one, other = (evidence("seeded_at_import", count=4) for _ in range(2))
     assert one == other
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -161,6 +166,7 @@ def test_the_deadline_comes_before_the_second_process(evidence):
     assert evidence("correct", seconds=0.0) is None
 
 
+@pytest.mark.thorough
 def test_without_fork_every_release_has_a_process_of_its_own(monkeypatch, tmp_path, evidence):
     monkeypatch.setattr(fresh_processes, "can_fork", lambda: False)
     # The new processes import this before anything else.

@@ -74,6 +74,7 @@ class Sum:
         return total + rng.normal(0.0, self.scale, (count, dataset.dimension))
 
 
+@pytest.mark.thorough
 def test_a_quiet_coordinate_is_what_a_test_looks_at():
     """Elsewhere the noise is more than the claim needs: 2.2 for (1, 0.01)."""
     scale = np.full(20, 4.0)

@@ -70,6 +70,7 @@ def test_its_own_pair():
         assert pair.adjacency is ADD
 
 
+@pytest.mark.thorough
 def test_nothing_else_is_needed():
     assert (
         verify(Sum(), options=VerificationOptions(samples=10_000, seed=1)).verdict == "not rejected"

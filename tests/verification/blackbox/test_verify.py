@@ -66,6 +66,7 @@ def test_one_run_at_a_time():
     assert run(gaussian(0.5), samples=4000).rejected
 
 
+@pytest.mark.thorough
 def test_a_true_claim_passes():
     result = run(Vectorised(2.0))
     assert not result.failed
@@ -95,6 +96,7 @@ def test_a_seed_is_drawn_and_kept():
     assert run(Vectorised(0.7), seed=None).seed != found.seed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("std", [0.7, 1.2, 40.0])
 def test_asking_for_the_runs_that_were_made_replays_it(std):
     first = run(Vectorised(std), samples=60_000)
@@ -109,6 +111,7 @@ def test_a_time_budget_makes_fewer_runs():
     assert again.as_dict() == result.as_dict()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pays_for", [60, 500, 1500])
 def test_a_time_budget_that_ends_earlier_than_expected_can_be_replayed(monkeypatch, pays_for):
     # A busy machine: what seems affordable shrinks while the runs are made.
@@ -127,6 +130,7 @@ def test_a_time_budget_that_pays_for_nothing():
         run(gaussian(2.0), time_budget=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("epsilon", "delta", "rejected"), [(0.1, 0.01, True), (1.5, 0.01, False)])
 def test_an_epsilon_and_a_delta(epsilon, delta, rejected):
     # N(0, 2^2) and distance 1: delta(0.1) is 0.155, and epsilon at 0.01 is 0.975.
@@ -245,6 +249,7 @@ def test_a_constant_mechanism_is_private():
     assert DiagnosticKind.NO_SEPARATION in {one.kind for one in result.outcome.diagnostics}
 
 
+@pytest.mark.thorough
 def test_data_sets_that_nobody_hands_in():
     """They are those of ``rdpkit verify``: adversarial ones here, which show a missing clip."""
     result = run(Vectorised(2.0), neighbours=None)
@@ -253,6 +258,7 @@ def test_data_sets_that_nobody_hands_in():
     assert not run(Vectorised(2.0), neighbours=None, record_norm=1.0).rejected
 
 
+@pytest.mark.thorough
 def test_of_equally_clear_pairs_one_within_the_norm_is_preferred():
     """A clipped sum with too little noise: a record beyond the norm shows nothing more."""
 
@@ -334,6 +340,7 @@ def test_bad_targets(what, message):
         run(what)
 
 
+@pytest.mark.thorough
 def test_progress_is_reported():
     steps = []
     result = run(Vectorised(2.0), progress=steps.append, neighbours=[PAIR, PAIR.scaled(0.5)])

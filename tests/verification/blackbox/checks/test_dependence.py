@@ -45,6 +45,7 @@ def every_third(rng):
     return values[3:] + values[:-3]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "make",
     [
@@ -108,6 +109,7 @@ MARGINALS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("marginal", MARGINALS)
 def test_independent_runs(marginal):
     rng = np.random.default_rng(1)

@@ -175,6 +175,7 @@ def test_a_bit_written_into_the_last_one(width):
     assert best(make, 2000, families=("last-bits",)) == 1.0
 
 
+@pytest.mark.thorough
 def test_poisson_and_fixed_batches():
     def make(rng, runs, on):
         """Noisy gradients of a batch in rows, and zeros where a batch is smaller than 60."""

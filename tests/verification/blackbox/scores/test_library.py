@@ -128,6 +128,7 @@ ODD = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("runs", [2, 5, 120])
 @pytest.mark.parametrize("kind", ODD)
 def test_scores_are_finite_for_any_outputs(kind, runs):
@@ -151,6 +152,7 @@ def test_scores_are_finite_for_any_outputs(kind, runs):
                 assert np.isfinite(one.of(outputs)).all(), one.name
 
 
+@pytest.mark.thorough
 def test_very_wide_releases():
     # A shift of a few columns and a larger variance of others, in 40,000 columns.
     p, q, p_test, q_test = (noise(seed, 100, 40_000) for seed in range(4))
@@ -203,6 +205,7 @@ def test_what_only_one_family_sees_is_explained():
     assert kinds == {MistakeKind.COVARIANCE_OF_THE_DATA}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
 @pytest.mark.parametrize("sums", [(0.0, 1.0), (0.1, 1.1), (-1.0, 1.0), (1e4, 1e4 + 1.0)])
 def test_the_rounding_of_sums_is_no_leak_of_the_last_bits(scale, sums):

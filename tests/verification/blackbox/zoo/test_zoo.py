@@ -52,6 +52,7 @@ def test_one_release_is_one_of_many(name):
     assert not np.array_equal(data.features.flags.writeable, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_the_broken_one_is_caught(name):
     result = verify(name, options=VerificationOptions(seed=11))
