@@ -127,6 +127,7 @@ def test_output_of_an_audit(package, tmp_path):
     assert written.read_text() == "toy: sound\n"
 
 
+@pytest.mark.thorough
 def test_mechanism(package, tmp_path):
     experiment, made = tmp_path / "toy.toml", tmp_path / "made.npz"
     experiment.write_text(EXPERIMENT)

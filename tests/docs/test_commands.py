@@ -91,6 +91,7 @@ def environment(tmp_path):
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="pages are written for bash")
 @pytest.mark.parametrize("path", PAGES)
 def test_the_commands_of_a_page_run_in_order(path, tmp_path, environment):

@@ -82,6 +82,7 @@ def test_what_is_unknown_at_large_orders_has_no_rho(event):
     assert found.as_dict()["rho"] == "inf"
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(
     epsilon=st.floats(0.01, 5.0),

@@ -77,6 +77,7 @@ class TestAgainstClosedForms:
             assert inside.upper >= forward * (1 - 1e-12)
             assert inside.upper - inside.lower <= 0.01 * inside.upper
 
+    @pytest.mark.thorough
     def test_advantage_is_delta_at_zero(self):
         event = poisson(0.01, 1.0, 1000)
         curve = rdpkit.tradeoff(event, adjacency="add_or_remove_one")
@@ -191,6 +192,7 @@ def test_the_profile_agrees_with_single_questions(q, z, steps, share, adjacency)
 
 
 class TestExtremes:
+    @pytest.mark.thorough
     def test_a_delta_of_1e_100(self):
         event = poisson(0.01, 1.0, 1000)
         curve = rdpkit.tradeoff(event, adjacency="add_or_remove_one", smallest_delta=1e-100)

@@ -73,6 +73,7 @@ class TestSampled:
         attained = rdpkit.lower_bound(event, delta=1e-5, adjacency="add_or_remove_one")[0]
         assert attained.epsilon > 6.766
 
+    @pytest.mark.thorough
     def test_a_wider_range_of_deltas_needs_a_larger_mu(self):
         event = poisson(0.01, 1.0, 100)
         mus = [

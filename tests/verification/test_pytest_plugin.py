@@ -206,6 +206,7 @@ def test_starting_without_claims_imports_nothing_of_this_project():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["option", "setting"])
 def test_evidence_adds_up_over_runs(run, pytester, monkeypatch, way):
     monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)

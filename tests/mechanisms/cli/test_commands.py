@@ -23,6 +23,7 @@ def run(command, *arguments, status=0):
     return result.output
 
 
+@pytest.mark.thorough
 def test_evaluate_runs_resumes_and_writes(digits, tmp_path):
     path = digits(*NOISELESS)
     common = (path, "--results", tmp_path / "r", "--device", "cpu")
@@ -105,6 +106,7 @@ def test_synthesize_saves_a_release_that_can_be_checked_and_evaluated(digits, tm
     assert 0.0 <= judged["mean_accuracy"] <= 1.0
 
 
+@pytest.mark.thorough
 def test_synthesize_takes_counts_from_the_command_line(digits, tmp_path):
     path = digits(("[5.0, 50.0]", "[50.0]"))
     verdicts = {}

@@ -258,7 +258,7 @@ def test_far_past_the_range_of_use(composition, delta):
 def test_it_shows_itself():
     found = budget()
     found.spend(QUERY, count=2)
-    assert "1 charges, 0." in repr(found)
+    assert "1 charge, 0." in repr(found)
     assert "of epsilon used" in repr(found)
 
 

@@ -145,6 +145,7 @@ def ended(pid):
     return False
 
 
+@pytest.mark.thorough
 def test_no_process_outlives_the_test(evidence, tmp_path):
     written = tmp_path / "waiting.txt"
     with NewProcesses(reference("waits", tmp_path), PAIR, seed=3, deadline=np.inf) as processes:

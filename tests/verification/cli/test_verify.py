@@ -136,6 +136,7 @@ def test_text_for_people():
     assert "a claim that is not rejected is not proven" in passed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", ["subset-once", "noise-reused", "float32-noise-fixed"])
 def test_the_replay_gives_the_identical_result(target):
     first = invoke(target, "--samples", "30000", "--jobs", "1", "--format", "json")
@@ -148,6 +149,7 @@ def test_the_replay_gives_the_identical_result(target):
     assert again.exit_code == first.exit_code
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_process")
 @pytest.mark.parametrize("mechanism", ["weak", "good", "Holder.inner"])
 def test_the_replay_of_ones_own_mechanism(folder, mechanism):
@@ -160,6 +162,7 @@ def test_the_replay_of_ones_own_mechanism(folder, mechanism):
     assert json.loads(again.stdout) == found
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_process")
 @pytest.mark.parametrize("mechanism", ["weak", "good", "Holder.inner"])
 def test_the_verdict_on_ones_own_mechanism(folder, mechanism):
@@ -279,6 +282,7 @@ def test_strict_counts_diagnostics(folder):
     assert invoke(f"{folder}:good", *options, "--strict").exit_code == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_process")
 def test_an_event_with_a_delta(folder):
     found, _ = as_json(f"{folder}:good", *WORST, "--delta", "0.01", *QUICK)
@@ -364,6 +368,7 @@ def test_the_list():
         assert f"{name}, {name}-fixed" in text.stdout
 
 
+@pytest.mark.thorough
 def test_the_zoo(monkeypatch):
     few = ("half-sensitivity", "half-sensitivity-fixed", "noise-reused")
     monkeypatch.setattr(zoo, "names", lambda: few)
@@ -402,6 +407,7 @@ def test_help_loads_no_library_for_numbers(command):
     assert "--help" in done.stdout
 
 
+@pytest.mark.thorough
 def test_an_event_that_is_released_several_times(folder):
     quick = [*WORST, "--delta", "1e-3", "--samples", "2000", "--seed", "1", "--format", "json"]
     done = invoke(f"{folder}:good", *quick, "--count", "4")

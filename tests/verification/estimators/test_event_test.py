@@ -45,6 +45,7 @@ def test_rdp_claim_is_tested_at_the_pairs_that_it_implies():
     assert not event_test(claim, *_scores(3, 5000, 5000, 0.5), false_alarm_rate=0.01).rejected
 
 
+@pytest.mark.thorough
 def test_bound_and_verdict_agree_and_the_bound_is_below_the_truth():
     """Epsilon of randomised response with 3 to 1 odds is log 3 at delta 0."""
     rng = np.random.default_rng(4)

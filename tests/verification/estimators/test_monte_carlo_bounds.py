@@ -621,6 +621,7 @@ def test_every_upper_bound_has_a_scenario():
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("event_type", "adjacency"),
     CASES,

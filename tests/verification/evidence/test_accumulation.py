@@ -79,6 +79,7 @@ def as_json(*arguments):
     return json.loads(done.stdout), done.exit_code
 
 
+@pytest.mark.thorough
 def test_tests_of_the_same_code_add_up(module):
     total = 0.0
     for number in (1, 2, 3):
@@ -89,6 +90,7 @@ def test_tests_of_the_same_code_add_up(module):
         assert on_record["log_e_value"] == pytest.approx(total, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_short_tests_reject_together_what_none_rejects_alone(module):
     """Seeded: the exit status is that of all the evidence."""
     verdicts, totals = [], []
@@ -116,6 +118,7 @@ def test_changed_code_begins_again(module, tmp_path, monkeypatch):
     assert (back["evidence"]["version"], back["evidence"]["tests"]) == (1, 2)
 
 
+@pytest.mark.thorough
 def test_what_is_rejected_is_not_run_again_unless_asked(module, runs):
     _, status = as_json(f"{module}:weak", "--samples", "9000")
     assert (status, len(runs)) == (1, 1)
@@ -143,6 +146,7 @@ def test_unchanged_code_may_be_left_out(module, runs, tmp_path):
     assert len(runs) == 2
 
 
+@pytest.mark.thorough
 def test_a_replay_adds_nothing_and_gives_the_identical_result(module):
     as_json(f"{module}:good", *SHORT)
     first, _ = as_json(f"{module}:good", *SHORT)
@@ -157,6 +161,7 @@ def test_a_replay_adds_nothing_and_gives_the_identical_result(module):
     assert Path(FILE).read_bytes() == content
 
 
+@pytest.mark.thorough
 def test_the_rate_is_that_of_the_file(module):
     found, _ = as_json(f"{module}:good", *SHORT, "--alpha", "0.01", "--error-control", "fdr")
     evidence = found["evidence"]
@@ -176,6 +181,7 @@ def test_several_targets_use_one_file(module):
     assert [one["evidence"]["claim"] for one in found] == [1, 2]
 
 
+@pytest.mark.thorough
 def test_what_is_claimed_decides_and_how_it_is_tested_does_not(module):
     as_json(f"{module}:good", *SHORT)
     other = [f"{module}:good", *SHORT, "--score", "logistic", "--records", "3"]

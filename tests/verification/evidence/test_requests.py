@@ -95,6 +95,7 @@ def repeated(line, results):
     assert first == second
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "code"),
     [
@@ -128,6 +129,7 @@ def test_the_line_of_an_audit_repeats_the_test(module, tmp_path, results, name, 
     repeated(audited(path), results)
 
 
+@pytest.mark.thorough
 def test_a_test_that_new_processes_decided(tmp_path, monkeypatch, results):
     name = f"seeded_for_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(
@@ -167,6 +169,7 @@ def test_the_line_is_whole_on_a_narrow_screen(module, tmp_path, results, monkeyp
     repeated(line.partition("to repeat it: ")[2], results)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options",
     [

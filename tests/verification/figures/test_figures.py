@@ -105,6 +105,7 @@ def test_dpcda_has_no_lower_bound_where_the_upper_one_promises_nothing():
     assert last.lower is not None
 
 
+@pytest.mark.thorough
 def test_ndpdc_has_the_budgets_that_the_paper_prints():
     figure = NDPDC.compute(points=2)
     # Table 8 at sigma = 2 (2.16, 1.93, 2.36) and Table 1 at the defaults (6.12, 5.45, 6.72), both
@@ -208,6 +209,7 @@ def test_a_drawing_is_the_same_every_time(divergences, file_format, start):
     assert b"<dc:date>" not in first
 
 
+@pytest.mark.thorough
 def test_a_figure_with_nothing_finite_or_many_panels_is_drawn_all_the_same():
     nothing = Point(x=1.0, published=None, upper=math.inf, lower=None)
     zero = Point(x=2.0, published=0.0, upper=0.0, lower=0.0)

@@ -70,6 +70,7 @@ def reset(browser):
     assert len(names(browser)) == 7
 
 
+@pytest.mark.thorough
 def test_everybody_can_use_it_on_a_phone_in_the_dark(browser, address):
     assert_usable(browser, address, name="report", sizes=("phone",), schemes=("dark",))
 
@@ -84,6 +85,7 @@ def test_everybody_can_use_it_at_every_size(browser, address):
     print("screenshots:", closed[0].parent)
 
 
+@pytest.mark.thorough
 def test_labels_never_touch_and_the_legend_is_seen_at_every_size(browser, address):
     for size in SIZES:
         browser.open(address, size=size)

@@ -121,6 +121,7 @@ def test_doubts_are_a_broken_rule_for_a_strict_reader(module, tmp_path):
     assert root.get("failures") == "1"
 
 
+@pytest.mark.thorough
 def test_several_targets_share_one_rate(module, tmp_path):
     done = invoke(f"{module}:good", f"{module}:weak", *FILES, "--alpha", "0.02")
     assert done.exit_code == 1
@@ -133,6 +134,7 @@ def test_several_targets_share_one_rate(module, tmp_path):
     assert "**1 of 2 fails.**" in page
 
 
+@pytest.mark.thorough
 def test_each_of_several_targets_can_be_repeated_by_itself(module):
     done = invoke(f"{module}:good", f"{module}:weak", "--format", "json")
     for found in json.loads(done.stdout)["targets"]:
@@ -166,6 +168,7 @@ def test_one_target_that_cannot_be_tested_is_written_down_too(module, tmp_path):
     assert root.find("testsuite").get("errors") == "1"
 
 
+@pytest.mark.thorough
 def test_the_zoo_is_written_down(module, tmp_path, monkeypatch):
     monkeypatch.setattr(zoo, "names", lambda: ("subset-once", "half-sensitivity"))
     options = ["--zoo", "--repeats", "2", "--seed", "1", "--samples", "20000", "--jobs", "1"]

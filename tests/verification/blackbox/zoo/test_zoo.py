@@ -62,6 +62,7 @@ def test_the_broken_one_is_caught(name):
     assert not result.outcome.diagnostics
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_the_fixed_one_passes(name):
     result = verify(name + zoo.FIXED, options=VerificationOptions(seed=11, samples=12_000))

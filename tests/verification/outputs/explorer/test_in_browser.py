@@ -197,6 +197,7 @@ def test_everybody_can_use_it(browser, folder, name):
     assert all(picture.stat().st_size > 5000 for picture in kept)
 
 
+@pytest.mark.thorough
 def test_one_size_and_scheme_of_each_page(browser, folder):
     # The others are in the slow suite.
     for name in ("index", "works/training"):
