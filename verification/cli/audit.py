@@ -104,7 +104,7 @@ def _ids(ctx: click.Context) -> list[str]:
 @click.option(
     "--notes/--no-notes",
     default=None,
-    help="Print the notes about claims. By default they are below a table of all claims.",
+    help="Print the notes about claims. By default they are printed for up to twenty claims.",
 )
 @format_option
 @to_file_option

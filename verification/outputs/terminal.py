@@ -72,7 +72,7 @@ def print_news(
     every : bool
         Whether to show the table of all claims however many there are.
     notes : bool or None
-        Whether to print the notes; None for where all claims are shown.
+        Whether to print the notes; None for where there are few claims.
     command : str
         The command line of this audit, to which a reader may add options.
     """
@@ -93,7 +93,7 @@ def print_news(
     elif len(by_source(findings)) > 1:
         console.print()
         _print_sources(console, findings, width)
-    if notes if notes is not None else every or len(findings) <= _FEW:
+    if notes if notes is not None else len(findings) <= _FEW:
         _print_notes(console, findings)
     console.print()
     for line in _summary(findings, worst, every=every, command=command):
@@ -187,7 +187,9 @@ def _console() -> Console:
 
 
 def _glyphs() -> Glyphs:
-    """Letters that the output can show."""
+    """Letters that the output can show; plain ones in a pipe, where some programs count bytes."""
+    if not sys.stdout.isatty():
+        return ASCII
     try:
         "".join((UNICODE.line, UNICODE.claimed, UNICODE.published, UNICODE.truth)).encode(
             sys.stdout.encoding or "ascii"
@@ -209,9 +211,14 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
     if finding.soundness is Soundness.SOUND:
         verdict = finding.reproduction
     name = printable(claim.id)
-    console.print(Text.assemble((verdict.value.upper(), _STYLE[verdict]), f" {name}"))
-    said = f"says {statement(claim, relation=relation_in_words(claim))}"
-    for line in (said, printable(claim.source)):
+    said = statement(claim, relation=relation_in_words(claim))
+    number, _, relation = said.partition(", for ")
+    about = [f"for {relation}; {printable(claim.source)}"]
+    heading = f" {name}: {number}"
+    if len(verdict.value) + len(heading) > width:
+        heading, about = f" {name}", [number, *about]
+    console.print(Text.assemble((verdict.value.upper(), _STYLE[verdict]), heading))
+    for line in about:
         console.print(Text(f"  {_shortened(line, width - 2)}"))
     for line in drawing(finding, width=min(width, _WIDEST) - 2, glyphs=_glyphs()):
         console.print(Text(f"  {line}".rstrip()))
@@ -219,10 +226,9 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
         for line in finding.refutation:
             for part in textwrap.wrap(printable(line), width - 2, subsequent_indent="  "):
                 console.print(Text(f"  {part}"))
-    for place, remedy in enumerate(what_to_change(finding)):
-        begin = "true instead: " if place == 0 else "  "
-        for line in textwrap.wrap(begin + remedy, width - 2, subsequent_indent="    "):
-            console.print(Text(f"  {line}"))
+    remedy = f"true instead: {', '.join(what_to_change(finding))}"
+    for line in textwrap.wrap(remedy, width - 2, subsequent_indent="  "):
+        console.print(Text(f"  {line}"))
     console.print(Text(f"  why: {command} --explain {name}"))
 
 

@@ -342,7 +342,7 @@ def test_code_is_held_against_its_claim(module, tmp_path, name, status):
     if name == "good":
         assert "which proves nothing" in done.stdout
     elif name == "weak":
-        assert "REFUTED a\n" in done.stdout
+        assert "REFUTED a: epsilon" in done.stdout
         assert f"code {module}:weak: rejected" in done.stdout
     else:
         assert done.stderr.startswith(f"Error: {path}: claim 'a': ")

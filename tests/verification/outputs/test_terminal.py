@@ -45,6 +45,17 @@ def test_a_false_claim_is_drawn_with_what_is_true_and_where_to_read_on(printed):
     assert "why: rdpkit audit --explain first-of-the-false" in text
 
 
+def test_two_false_claims_are_both_named_in_the_first_15_lines(printed):
+    remedy = "r" * 70
+    lines = printed([*MANY, refuted("second-of-the-false", notes=(remedy,))])
+    assert any("second-of-the-false" in line for line in lines[:15])
+
+
+def test_a_pipe_gets_letters_of_one_byte(printed):
+    assert "".join(printed(MANY)).isascii()
+    assert not "".join(printed(MANY, terminal_is_there=True)).isascii()
+
+
 def test_claims_that_are_not_drawn_are_named(printed):
     lines = printed([refuted(f"r{i}") for i in range(30)])
     assert any(line.startswith("Also refuted: r3, r4") for line in lines)
@@ -93,6 +104,9 @@ def test_nothing_that_a_file_says_steers_the_terminal(printed):
 def test_a_terminal_without_drawing_letters_gets_ascii(monkeypatch):
     class Output:
         encoding = "ascii"
+
+        def isatty(self):
+            return True
 
     monkeypatch.setattr("sys.stdout", Output())
     assert terminal._glyphs() is terminal.ASCII
