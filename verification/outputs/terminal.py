@@ -182,8 +182,8 @@ def _columns() -> int:
 
 
 def _console() -> Console:
-    # Lines are broken here, and not by the console.
-    return Console(highlight=False, soft_wrap=True)
+    # Lines are broken here, and not by the console, which would show nothing in a width of 0.
+    return Console(width=_WIDTH, highlight=False, soft_wrap=True)
 
 
 def _glyphs() -> Glyphs:
