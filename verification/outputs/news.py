@@ -159,7 +159,7 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
 def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
     """How many claims are refuted, cannot be recomputed, are open, or could be better."""
     if counts.claims == 0:
-        return ["There are no claims."]
+        return ["There are no such claims."]
     if counts.claims == 1:
         return [_about_one(counts, noun)]
     parts = [f"{counts.refuted or 'none'} {_is(counts.refuted or 1)} refuted"]

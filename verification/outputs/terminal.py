@@ -80,6 +80,8 @@ def print_news(
     console = _console()
     for sentence in _wrapped(sentences(findings), width):
         console.print(Text(sentence, style="bold"))
+    if not findings:
+        return
     worst = worst_first(findings)
     for finding in worst[:_DRAWN]:
         console.print()

@@ -56,7 +56,7 @@ def test_counts_hold_every_claim_once():
             "Of 4 claims 1 is refuted, 1 differs from its own formula, 1 can be neither proven "
             "nor refuted, 1 cannot be recomputed from what is given, and 1 is proven.",
         ),
-        ([], "There are no claims."),
+        ([], "There are no such claims."),
     ],
 )
 def test_sentences_about_claims(findings, expected):

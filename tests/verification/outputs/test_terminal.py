@@ -92,6 +92,10 @@ def test_ids_never_fold_on_a_terminal(printed, width):
     assert len(row) <= max(width, 60)
 
 
+def test_where_nothing_was_chosen_it_says_so_and_no_more(printed):
+    assert printed([]) == ["There are no such claims."]
+
+
 def test_one_claim_is_not_several(printed):
     assert printed([finding()])[-1] == "1 claim: 1 sound (1 exact)."
 
