@@ -130,7 +130,8 @@ def test_every_figure_is_drawn_with_its_defaults(tmp_path, entry):
     done = plot(entry.id, "--data", "data.csv")
     assert done.exit_code == 0, done.output
     assert (tmp_path / f"{entry.id}.svg").read_bytes().startswith(b"<?xml")
-    rows = list(csv.DictReader((tmp_path / "data.csv").open()))
+    with (tmp_path / "data.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
     assert len(rows) in (entry.points, 2 * entry.points)
     assert all(row["published"] or row["upper"] for row in rows)
 
