@@ -130,6 +130,10 @@ class Mechanism:
         takes the rows and the options that :meth:`check` returns, and prepares test records, too.
     verify : VerifyTarget, optional
         The mechanism with small parameters, for ``rdpkit verify``.
+    reader : callable, optional
+        Predicts labels from a release alone, without training a network: ``reader(release, rows)``.
+        The rows, shape (n, d), are scaled as ``features`` says, and the result has shape (n,).
+        Experiments use it with ``model.name = "reader"``.
     """
 
     name: str
@@ -147,6 +151,7 @@ class Mechanism:
     planned: str | None = None
     prepare: Callable[[NDArray[np.float64], Mapping[str, Any]], NDArray[np.float64]] | None = None
     verify: VerifyTarget | None = None
+    reader: Callable[[Release, NDArray[np.float32]], NDArray[np.int64]] | None = None
 
     def __post_init__(self) -> None:
         if self.sample_size is None:

@@ -41,6 +41,8 @@ POSTPROCESSING = ("none", "zero-negatives", "spread")
 _BOUNDS = ("best-rdp", "best")
 _MOST_CELLS = 10_000
 TABLE = "table"
+READER = "reader"
+"""The model of an experiment that trains none: the mechanism's own reader predicts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +110,14 @@ class Cell:
     privacy : PrivacyTarget
         The guarantee that is asked for.
     model : str
-        One of :data:`rdpkit.mechanisms.models.MODELS`.
+        One of :data:`rdpkit.mechanisms.models.MODELS`, or :data:`READER`.
     inputs : {"as-released", "standardised"}
         "standardised": every record, released or of the test, is centred and divided by its own
         standard deviation before the model sees it.
     postprocessing : {"none", "zero-negatives", "spread"}
         What happens to released records before training; it costs no privacy.
     training : mapping
-        Arguments of :class:`rdpkit.mechanisms.evaluation.training.Training`.
+        Arguments of :class:`rdpkit.mechanisms.evaluation.training.Training`; none for a reader.
     varied : mapping
         The keys that tell this cell from others of its experiment.
     """
@@ -352,8 +354,8 @@ _TOP = {
     **{name: Key(table()) for name in ("dataset", "mechanism", "privacy", "model", "training")},
 }
 _CELL = {
-    name: Key(table(), needed=True)
-    for name in ("dataset", "mechanism", "privacy", "model", "training")
+    **{name: Key(table(), needed=True) for name in ("dataset", "mechanism", "privacy", "model")},
+    "training": Key(table(), default={}),
 }
 _DATASET = {
     "name": Key(choice((*DATASETS, TABLE)), needed=True),
@@ -376,7 +378,7 @@ _PRIVACY = {
     "counts_epsilon": Key(number("to be a finite number > 0", above=0.0)),
 }
 _MODEL = {
-    "name": Key(choice(MODELS), needed=True),
+    "name": Key(choice((*MODELS, READER)), needed=True),
     "inputs": Key(choice(INPUTS), default=INPUTS[0]),
     "postprocessing": Key(choice(POSTPROCESSING), default=POSTPROCESSING[0]),
 }
@@ -425,10 +427,16 @@ def _cell(where: str, values: Mapping[str, Any], varied: Mapping[str, Any]) -> C
     privacy = PrivacyTarget(**_read(f"{where}: [privacy]", tables["privacy"], _PRIVACY))
     name, options = _mechanism(f"{where}: [mechanism]", tables["mechanism"], privacy)
     model = _read(f"{where}: [model]", tables["model"], _MODEL)
-    try:
-        _training(tables["training"])
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{where}: [training]: {error}") from None
+    if model["name"] == READER:
+        _check_reader(where, name, model)
+        tables["training"] = {}
+    elif "training" not in values:
+        raise ValueError(f"{where}: expected the key training, which is missing.")
+    else:
+        try:
+            _training(tables["training"])
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{where}: [training]: {error}") from None
     return Cell(
         dataset=_dataset(f"{where}: [dataset]", tables["dataset"]),
         mechanism=name,
@@ -440,6 +448,18 @@ def _cell(where: str, values: Mapping[str, Any], varied: Mapping[str, Any]) -> C
         training=tables["training"],
         varied=varied,
     )
+
+
+def _check_reader(where: str, mechanism: str, model: Mapping[str, Any]) -> None:
+    if find_mechanism(mechanism).reader is None:
+        raise ValueError(
+            f"{where}: [model]: expected a mechanism with a reader of its own for name = "
+            f"{READER!r}, got {mechanism!r}; name a model that is trained on its releases."
+        )
+    # A reader takes releases as they are, and nothing is trained.
+    for name, only in (("inputs", INPUTS[0]), ("postprocessing", POSTPROCESSING[0])):
+        if model[name] != only:
+            raise ValueError(f"{where}: [model]: {refused(name, f'to be {only!r}', model[name])}")
 
 
 def _dataset(where: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING
 from rdpkit.mechanisms.data.dataset import Dataset
 from rdpkit.mechanisms.evaluation.training import Augment, accuracy, seeded, train
-from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
+from rdpkit.mechanisms.experiments.experiment import READER, Cell, Experiment
 from rdpkit.mechanisms.experiments.preparation import (
     Scaled,
     as_inputs,
@@ -264,6 +264,11 @@ class Runner:
         """Train the cell's model on a release, and measure its accuracy on real test records."""
         scaled = self.data(cell)
         data = scaled.data
+        if cell.model == READER:
+            reader = find_mechanism(cell.mechanism).reader
+            assert reader is not None
+            predicted = reader(release, tested_records(cell, scaled))
+            return {"accuracy": float(np.mean(predicted == data.test_labels))}
         settings = cell.settings()
         images = as_inputs(cell, data, training_records(cell, release))
         tested = as_inputs(cell, data, tested_records(cell, scaled))

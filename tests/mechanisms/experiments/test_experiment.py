@@ -59,6 +59,7 @@ def test_tables_of_keys_vary_together(digits):
         (('name = "dpcda"', 'name = "dpcd"'), r"\[mechanism\]: Expected mechanism to be one of"),
         (("clip_norm = 1.0", "clipnorm = 1.0"), r"unknown option 'clipnorm' of 'dpcda'; accepted:"),
         (("clip_norm = 1.0", ""), "Expected the option clip_norm of 'dpcda': missing"),
+        (('name = "mlp"', 'name = "reader"'), r"expected a mechanism with a reader .* 'dpcda'"),
         (("delta = 1e-5", "delta = 1.5"), r"\[privacy\]: expected delta in \(0, 1\), got 1\.5"),
         (("delta = 1e-5", ""), r"\[privacy\]: expected the key delta, which is missing"),
         (('adjacency = "replace_one"', ""), "expected the key adjacency, which is missing"),

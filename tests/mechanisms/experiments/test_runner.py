@@ -4,8 +4,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rdpkit.mechanisms.algorithms import mechanism_names
-from rdpkit.mechanisms.experiments import rows
+from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
+from rdpkit.mechanisms.experiments import experiment as experiment_module
+from rdpkit.mechanisms.experiments import preparation, rows
+from rdpkit.mechanisms.experiments import runner as runner_module
 from rdpkit.mechanisms.experiments.experiment import load_experiment
 from rdpkit.mechanisms.experiments.runner import Runner
 from rdpkit.mechanisms.parts import counts
@@ -326,3 +328,21 @@ def test_test_records_are_prepared_as_released_ones(digits):
     norms = np.linalg.norm(records, axis=1)
     assert norms.max() <= 0.5 + 1e-6  # float32
     assert scaled.test.max() == 1.0
+
+
+def test_a_reader_of_a_mechanism_predicts_and_nothing_is_trained(digits, tmp_path, monkeypatch):
+    mechanism = replace(
+        find_mechanism("noiseless-mixing"),
+        reader=lambda release, rows: np.full(len(rows), int(release.labels[0])),
+    )
+    for module in (experiment_module, runner_module, preparation):
+        monkeypatch.setattr(module, "find_mechanism", lambda name: mechanism)
+    path = digits(*NOISELESS, ('name = "mlp"', 'name = "reader"'), ('inputs = "standardised"', ""))
+    experiment = load_experiment(path)
+    assert all(cell.training == {} for cell in experiment.cells)
+    row = Runner().run(experiment, tmp_path / "results").rows[0]
+    test_labels = Runner().data(experiment.cells[0]).data.test_labels
+    assert row["accuracy"] == np.mean(test_labels == 0)
+    assert "epochs" not in row
+    with pytest.raises(ValueError, match=r"\[model\]: expected inputs to be 'as-released'"):
+        load_experiment(digits(*NOISELESS, ('name = "mlp"', 'name = "reader"')))
