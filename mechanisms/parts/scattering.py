@@ -71,13 +71,13 @@ def scattering(
     Raises
     ------
     ValueError
-        If the images are not of this shape, or are smaller than 2^(J + 1) pixels.
+        If the images are not of this shape, or have no more than 2^J pixels a side.
     """
     _validate.integer("scales", scales)
     _validate.integer("angles", angles)
-    condition = f"to be grey images, shape (n, height, width), of {2 << scales} pixels or more"
+    condition = f"to be images of shape (n, height, width), with sides above {1 << scales} pixels"
     array = np.asarray(images)
-    if array.ndim != 3 or min(array.shape[1:]) < 2 << scales or array.dtype.kind not in "fiub":
+    if array.ndim != 3 or min(array.shape[1:]) <= 1 << scales or array.dtype.kind not in "fiub":
         raise _validate.fail("images", condition, (array.shape, array.dtype))
     plan = _plan(array.shape[1], array.shape[2], scales, angles)
     found = np.empty((len(array), *plan.shape), dtype=np.float32)

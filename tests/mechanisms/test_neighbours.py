@@ -47,6 +47,8 @@ OPTIONS = {
     "dp-hp": {"noise_std": 4.0, "iterations": 1, "samples_per_class": 1, "products": 1},
     "dp-sinkhorn": {"batch_size": 2.5, "iterations": 1, "noise_std": 4.0, "clip_norm": 0.5,
                     "generated": 4, "samples_per_class": 1},
+    "scattering-dpsgd": {"steps": 2, "batch_size": 3, "noise_multiplier": 4.0, "scales": 1,
+                         "angles": 1, "group_channels": 1},
 }  # fmt: skip
 
 BASELINES = ("original", "noiseless-mixing", "distribution-matching")

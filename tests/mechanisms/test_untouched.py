@@ -26,6 +26,7 @@ from rdpkit.mechanisms.algorithms import (
     ndpdc,
     noiseless_mixing,
     random_projection,
+    scattering_dpsgd,
 )
 from rdpkit.mechanisms.algorithms.dp_hp import HermiteFeatures, HermiteKernel
 from rdpkit.mechanisms.algorithms.dp_merf import RandomFourierFeatures
@@ -358,6 +359,23 @@ def test_gradients_of_samples_without_the_record_keep_every_bit(change):
         assert np.array_equal(*found) is same
 
 
+@pytest.mark.parametrize("change", CHANGES)
+def test_gradients_of_a_classifier_without_the_record_keep_every_bit(change):
+    """DP-SGD on scattering: the classifier depends on all samples, each sum on one."""
+    options = scattering_dpsgd.ScatteringDPSGDOptions(
+        steps=1, batch_size=20, noise_multiplier=1.0, scales=1, angles=2, group_channels=1
+    )
+    found = []
+    for data in images(change):
+        rows = scattering_dpsgd.scattering_rows(data.images, options)
+        gradients = scattering_dpsgd.Gradients(rows, data.labels, clip_norm=1.0)
+        weights = torch.linspace(-1.0, 1.0, CLASSES * (rows.shape[1] + 1)).double()
+        found.append((gradients, weights.reshape(CLASSES, -1)))
+    for sample, same in ((np.arange(20), True), (np.arange(20, 40), False)):
+        sums = [gradients.clipped_sum(sample, weights).numpy() for gradients, weights in found]
+        assert np.array_equal(*sums) is same
+
+
 def test_every_mechanism_is_compared():
     """A new mechanism needs a comparison above, or a reason here."""
     compared = {
@@ -371,6 +389,7 @@ def test_every_mechanism_is_compared():
         "dp-hp",
         "ndpdc",
         "dp-sinkhorn",
+        "scattering-dpsgd",
     }
     # The records themselves, and a baseline without noise that matches exact means.
     without_privacy = {"original", "distribution-matching"}

@@ -22,7 +22,7 @@ WITHOUT_NOISE = ("original", "noiseless-mixing", "distribution-matching")
 LISTING = "rdpkit.mechanisms.algorithms.class_wise_dpmix:as_listed"
 NAMES = [name for name in mechanism_names() if name not in WITHOUT_NOISE]
 # A test of what these release is a matter of seconds, of the others of minutes.
-OF_IMAGES = ("ndpdc", "dp-merf", "dp-hp", "dp-sinkhorn")
+OF_IMAGES = ("ndpdc", "dp-merf", "dp-hp", "dp-sinkhorn", "scattering-dpsgd")
 
 
 @pytest.mark.thorough
@@ -123,7 +123,7 @@ def test_a_claim_of_two_and_a_half_times_the_noise_is_rejected(name):
     Mean-and-covariance synthesis has no noise to claim: it claims ten times the records.
     """
     one = find_mechanism(name).verify
-    parts = ("feature_noise", "label_noise", "noise_std")
+    parts = ("feature_noise", "label_noise", "noise_std", "noise_multiplier")
     changes = {part: 2.5 * getattr(one.event, part) for part in parts if hasattr(one.event, part)}
     if name == "gaussian-synthesis":
         changes = {"records": 10 * one.event.records}

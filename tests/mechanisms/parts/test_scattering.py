@@ -64,7 +64,15 @@ def test_integers_and_no_images():
     assert (scattering(whole.astype(np.uint8)) == scattering(whole.astype(np.float64))).all()
 
 
-@pytest.mark.parametrize("shape", [(28, 28), (1, 7, 28), (1, 28, 7), (1, 1, 28, 28)])
+@pytest.mark.parametrize(("side", "scales"), [(5, 2), (3, 1), (9, 3), (7, 2)])
+def test_the_smallest_images(side, scales):
+    found = scattering(np.ones((1, side, side + 1)), scales=scales, angles=2)
+    assert found.shape[2:] == (side >> scales, (side + 1) >> scales)
+    # The narrowest smoothing adds up to 1 but for 1.3e-5, because pixels are coarse for it.
+    np.testing.assert_allclose(found[0, 0], 1.0, rtol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(28, 28), (1, 4, 28), (1, 28, 4), (1, 1, 28, 28)])
 def test_shapes_that_are_refused(shape):
     with pytest.raises(ValueError, match="images"):
         scattering(np.zeros(shape))

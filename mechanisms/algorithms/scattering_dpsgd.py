@@ -1,0 +1,445 @@
+"""DP-SGD of a linear classifier on scattering features: what private training gives.
+
+Nothing synthetic is made. The release is the classifier, and its accuracy is a ceiling to compare
+synthetic records with: they can be used for more than one task, and pay for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from rdpkit import DPSGD, Adjacency, _validate
+from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.verify_target import (
+    DataPair,
+    LabelledRecords,
+    VerifyTarget,
+    on_one_thread,
+)
+from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
+from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.sampling import poisson_sample
+from rdpkit.mechanisms.parts.scattering import scattering, scattering_channels
+from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.streaming import Batch
+
+_MARGIN = 1e-6
+"""Share of the clip norm that is kept free for rounding.
+
+Gradients are computed in double precision, and one record more may change the last digits of all
+others: by 1e-12 of the norm together, for a million records.
+"""
+
+# Records that are multiplied at once: their doubles fit into the cache of a core.
+_BLOCK = 128
+# Records whose features are normalised at once.
+_PIECE = 1024
+# What is added to a standard deviation before features are divided by it.
+_LEAST_DEVIATION = 1e-5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScatteringDPSGDOptions:
+    """Options of DP-SGD on scattering features.
+
+    Parameters
+    ----------
+    steps : int
+        Noisy gradients, and steps of the classifier.
+    batch_size : int
+        Expected number of records in a batch.
+    noise_multiplier : float
+        Standard deviation of the noise on the sum of clipped gradients, over the clipping norm.
+    clip_norm : float
+        Largest L2 norm of one record's gradient.
+    learning_rate, momentum : float
+        Of gradient descent.
+    scales, angles : int
+        Widths and directions of the wavelets.
+    group_channels : int
+        A record's features are centred and divided by their standard deviation in groups of so many
+        channels; it divides the number of channels, which is 81 for 2 scales and 8 angles.
+    """
+
+    steps: int
+    batch_size: int
+    noise_multiplier: float
+    clip_norm: float = 0.1
+    learning_rate: float = 8.0
+    momentum: float = 0.9
+    scales: int = 2
+    angles: int = 8
+    group_channels: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "scales", "angles", "group_channels"):
+            _validate.integer(name, getattr(self, name))
+        for name in ("clip_norm", "learning_rate"):
+            _validate.positive(name, getattr(self, name))
+        if not 0.0 <= _validate.non_negative("momentum", self.momentum) < 1.0:
+            raise _validate.fail("momentum", "in [0, 1)", self.momentum)
+        channels = scattering_channels(scales=self.scales, angles=self.angles)
+        if channels % self.group_channels:
+            raise _validate.fail(
+                "group_channels", f"to divide the number of channels, {channels}",
+                self.group_channels,
+            )  # fmt: skip
+
+    def event(self, records: int) -> DPSGD:
+        """What is released of a data set of ``records`` records."""
+        return DPSGD(
+            noise_multiplier=self.noise_multiplier,
+            dataset_size=records,
+            batch_size=self.batch_size,
+            steps=self.steps,
+        )
+
+
+def _event(options: ScatteringDPSGDOptions, class_sizes: Sizes, dimension: int) -> DPSGD:
+    return options.event(sum(class_sizes))
+
+
+def scattering_rows(images: Floats, options: ScatteringDPSGDOptions) -> Floats:
+    """Scattering features of each image, normalised within the image: nothing else is looked at.
+
+    Parameters
+    ----------
+    images : float32 array of shape (n, channels, height, width)
+        Each colour is scattered on its own.
+    options : ScatteringDPSGDOptions
+        Wavelets, and the groups of channels that are normalised together.
+
+    Returns
+    -------
+    float32 array of shape (n, d)
+        3969 features of a grey image of 28 x 28 pixels.
+    """
+    n, colours, height, width = images.shape
+    found = scattering(
+        images.reshape(n * colours, height, width), scales=options.scales, angles=options.angles
+    )
+    groups = colours * found.shape[1] // options.group_channels
+    rows = found.reshape(n, groups, options.group_channels * found.shape[2] * found.shape[3])
+    for start in range(0, n, _PIECE):
+        part = rows[start : start + _PIECE]
+        part -= part.mean(axis=2, keepdims=True)
+        part /= np.sqrt(np.square(part).mean(axis=2, keepdims=True)) + _LEAST_DEVIATION
+    return rows.reshape(n, groups * rows.shape[2])
+
+
+class _Kept:
+    """Features of the last arrays of images, because the runs of an experiment share the images.
+
+    Scattering takes as long as the training. Features are found again by a hash of the images.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._found: OrderedDict[tuple[Any, ...], Floats] = OrderedDict()
+
+    def rows(self, images: Floats, options: ScatteringDPSGDOptions) -> Floats:
+        """:func:`scattering_rows`, computed once; not to be changed in place."""
+        digest = hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()
+        key = (images.shape, digest, options.scales, options.angles, options.group_channels)
+        if key not in self._found:
+            while len(self._found) >= self._most:
+                self._found.popitem(last=False)
+            self._found[key] = scattering_rows(images, options)
+        self._found.move_to_end(key)
+        return self._found[key]
+
+
+# Those of the training records and of the test records.
+_KEPT = _Kept(2)
+
+
+class Gradients:
+    """Sums of clipped gradients of a linear classifier: of the cross-entropy, by its weights.
+
+    The gradient of a record x with label y is (p - e_y) (x, 1)', where p are the probabilities that
+    the classifier gives to the classes. So its norm is |p - e_y| times |(x, 1)|, and no gradient
+    of a single record has to be written down.
+
+    Parameters
+    ----------
+    rows : float32 array of shape (n, d)
+        Features.
+    labels : int64 array of shape (n,)
+        Classes.
+    clip_norm : float
+        Largest L2 norm of one record's gradient.
+    """
+
+    def __init__(self, rows: Floats, labels: NDArray[np.int64], *, clip_norm: float) -> None:
+        self._rows = torch.from_numpy(rows)
+        self._labels = torch.from_numpy(labels)
+        self._bound = clip_norm * (1.0 - _MARGIN)
+        self._norms = torch.empty(len(rows), dtype=torch.float64)
+        for start in range(0, len(rows), _PIECE):
+            part = self._rows[start : start + _PIECE].double()
+            self._norms[start : start + _PIECE] = (part.square().sum(dim=1) + 1.0).sqrt()
+
+    def clipped_sum(self, chosen: NDArray[np.int64], weights: torch.Tensor) -> torch.Tensor:
+        """The sum over some records: one record more or less moves it by the clip norm at most.
+
+        Parameters
+        ----------
+        chosen : int64 array
+            Numbers of the records.
+        weights : float64 tensor of shape (classes, d + 1)
+            The classifier; the last column is what is added to a class's score.
+        """
+        total = torch.zeros_like(weights)
+        for start in range(0, len(chosen), _BLOCK):
+            some = torch.from_numpy(chosen[start : start + _BLOCK])
+            rows = self._rows.index_select(0, some).double()
+            scores = weights[:, :-1] @ rows.T + weights[:, -1:]
+            wrong = torch.softmax(scores, dim=0)
+            wrong[self._labels[some], torch.arange(len(some))] -= 1.0
+            # Scores that overflow give no numbers, and no gradient.
+            wrong.nan_to_num_(nan=0.0)
+            norms = wrong.square().sum(dim=0).sqrt() * self._norms[some]
+            wrong *= self._bound / norms.clamp(min=self._bound)
+            total[:, :-1].addmm_(wrong, rows)
+            total[:, -1] += wrong.sum(dim=1)
+        return total
+
+
+def noisy_gradient(
+    gradients: Gradients,
+    weights: torch.Tensor,
+    *,
+    event: DPSGD,
+    records: int,
+    clip_norm: float,
+    noise: NoiseSource,
+) -> torch.Tensor:
+    """One step's release: a noisy sum of clipped gradients over a Poisson sample.
+
+    Parameters
+    ----------
+    gradients : Gradients
+        Of all private records.
+    weights : float64 tensor of shape (classes, d + 1)
+        The classifier before the step.
+    event : DPSGD
+        Its sampling probability and noise multiplier are used.
+    records : int
+        How many private records there are, each of which joins with the event's probability.
+    clip_norm : float
+        As for ``gradients``.
+    noise : NoiseSource
+        Of the sample and of the noise.
+    """
+    chosen = poisson_sample(records, event.sampling_probability, noise=noise)
+    total = gradients.clipped_sum(chosen, weights).numpy()
+    noise.add_normal(total, std=event.noise_multiplier * clip_norm)
+    return torch.from_numpy(total)
+
+
+def synthesize(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    classes: int,
+    options: ScatteringDPSGDOptions,
+    privacy: Privacy,
+    image_shape: tuple[int, int, int] | None = None,
+    computation: Computation = ON_PROCESSOR,
+) -> Release:
+    """Train a linear classifier on scattering features by DP-SGD, and release its weights.
+
+    Guarantee
+    ---------
+    That of :class:`rdpkit.DPSGD` with Poisson sampling: each step sees the data through one noisy
+    sum over a Poisson sample alone, whose terms have norms of at most ``clip_norm``. Features of a
+    record depend on that record and on public constants. Steps, momentum and the reader are
+    post-processing.
+
+    Assumes
+    -------
+    The number of records from which the sampling probability is computed is a public number, or a
+    noisy one that the guarantee pays for; it need not be right. Rounding moves no sum by more than
+    1e-6 of ``clip_norm``, the margin that is kept free for it.
+
+    Parameters
+    ----------
+    features, labels, classes, privacy, image_shape
+        As for :func:`rdpkit.mechanisms.algorithms.ndpdc.synthesize`. Images have more than
+        2^scales pixels a side.
+    options : ScatteringDPSGDOptions
+        Steps, batches, noise and features.
+    computation : Computation
+        Type of the weights, and progress after each step. The features of the last images are
+        kept in memory: a gigabyte for MNIST.
+
+    Returns
+    -------
+    Release
+        A classifier, not synthetic records: features of shape (classes, d + 1) are its weights,
+        one row a class with the constant last, and labels name the class of each row.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the arrays do not fit together.
+    ArithmeticError
+        If a weight is not finite, because the learning rate is far too large.
+
+    Source
+    ------
+    Tramer and Boneh 2021, Differentially private learning needs better features (arXiv
+    2011.11660v3), with group normalisation.
+    """
+    data = labelled_images(features, labels, classes=classes, image_shape=image_shape)
+    known = privacy.known_counts(data.class_sizes(), NUMBER_OF_ALL)
+    counts = known.for_samples_of(options.batch_size)
+    event = options.event(sum(counts.sizes))
+    rows = _KEPT.rows(data.images, options)
+    gradients = Gradients(rows, data.labels, clip_norm=options.clip_norm)
+    weights = torch.zeros(classes, rows.shape[1] + 1, dtype=torch.float64)
+    moved = torch.zeros_like(weights)
+    for step in range(1, options.steps + 1):
+        found = noisy_gradient(
+            gradients,
+            weights,
+            event=event,
+            records=len(rows),
+            clip_norm=options.clip_norm,
+            noise=privacy.noise,
+        )
+        moved = options.momentum * moved + found / options.batch_size
+        weights -= options.learning_rate * moved
+        computation.report(step, options.steps)
+    if not bool(torch.isfinite(weights).all()):
+        raise ArithmeticError("Weights grew without bound; choose a smaller learning_rate.")
+    return release(
+        weights.numpy().astype(computation.dtype),
+        np.arange(classes),
+        event=event,
+        privacy=privacy,
+        mechanism=SPEC.name,
+        tested_as=SPEC.name,
+        parameters={"classes": classes, "image_shape": list(data.shape), **as_parameters(options)},
+        notes=(
+            "a classifier, not synthetic records: each row of features is the weights of the class "
+            "that labels name, with its constant last",
+        ),
+        checks=(_PUBLIC,),
+        counts=counts,
+    )
+
+
+_PUBLIC = PrivacyCheck(
+    name="public_parameters",
+    status="holds",
+    sentence="features of a record are computed from that record and from public constants",
+)
+
+
+def read(made: Release, rows: Floats) -> NDArray[np.int64]:
+    """Labels that a released classifier gives to records.
+
+    Parameters
+    ----------
+    made : Release
+        As :func:`synthesize` makes it.
+    rows : float32 array of shape (n, d)
+        Records in [0, 1], as those that it was trained on.
+
+    Returns
+    -------
+    int64 array of shape (n,)
+    """
+    parameters = dict(made.manifest.parameters)
+    shape = tuple(parameters["image_shape"])
+    names = ScatteringDPSGDOptions.__dataclass_fields__
+    options = ScatteringDPSGDOptions(**{name: parameters[name] for name in names})
+    found = _KEPT.rows(np.asarray(rows, np.float32).reshape(len(rows), *shape), options)
+    weights = np.asarray(made.features, np.float32)
+    scores = found @ weights[:, :-1].T + weights[:, -1]
+    labels: NDArray[np.int64] = np.asarray(made.labels)[scores.argmax(axis=1)]
+    return labels
+
+
+_SMALL = ScatteringDPSGDOptions(
+    steps=1,
+    batch_size=3,
+    noise_multiplier=1.0,
+    clip_norm=1.0,
+    scales=1,
+    angles=1,
+    group_channels=1,
+)
+_SMALL_EVENT = _SMALL.event(4)
+
+
+def _prepare(dataset: LabelledRecords) -> tuple[Gradients, int, int]:
+    data = labelled_images(dataset.features, dataset.labels, classes=2, image_shape=(1, 4, 4))
+    rows = scattering_rows(data.images, _SMALL)
+    return Gradients(rows, data.labels, clip_norm=_SMALL.clip_norm), len(rows), rows.shape[1]
+
+
+def _one_step(prepared: tuple[Gradients, int, int], noise: NoiseSource) -> list[Batch]:
+    """The first step: a noisy sum of clipped gradients."""
+    gradients, records, dimension = prepared
+    found = noisy_gradient(
+        gradients,
+        torch.zeros(2, dimension + 1, dtype=torch.float64),
+        event=_SMALL_EVENT,
+        records=records,
+        clip_norm=_SMALL.clip_norm,
+        noise=noise,
+    )
+    return [(found.numpy(), np.arange(2))]
+
+
+def _one_record_more() -> DataPair:
+    """Images of sixteen pixels. Only the first data set has a record at all."""
+    rows = np.random.default_rng(0).uniform(0.0, 1.0, (1, 16))
+    labels = np.zeros(1, dtype=np.int64)
+    return (rows, labels), (rows[:0], labels[:0])
+
+
+verify_target = VerifyTarget(
+    event=_SMALL_EVENT,
+    adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+    prepare=_prepare,
+    run=on_one_thread(_one_step),
+    dimension=16,
+    pair=_one_record_more,
+)
+
+SPEC = Mechanism(
+    name="scattering-dpsgd",
+    synthesize=synthesize,
+    options=ScatteringDPSGDOptions,
+    event=_event,
+    calibrated=("noise_multiplier",),
+    counts=NUMBER_OF_ALL,
+    sample_size="batch_size",
+    verify=verify_target,
+    reader=read,
+)
+
+__all__ = [
+    "SPEC",
+    "Gradients",
+    "ScatteringDPSGDOptions",
+    "noisy_gradient",
+    "read",
+    "scattering_rows",
+    "synthesize",
+    "verify_target",
+]
