@@ -14,7 +14,6 @@ from rdpkit import ClassWiseDPMix, _validate
 from rdpkit.mechanisms.algorithms.dpcda import tuple_of
 from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.algorithms.verify_target import target_of_records
 from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
@@ -22,6 +21,7 @@ from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, left_out
 from rdpkit.mechanisms.parts.sampling import subsets
+from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import Adjacency, PoissonSampledGaussian, Repeated, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.algorithms.verify_target import DataPair, VerifyTarget, on_one_thread
 from rdpkit.mechanisms.parts.conditional_generator import (
     ConditionalGenerator,
     draw_codes,
@@ -30,6 +29,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import draw_seed
 from rdpkit.mechanisms.parts.sampling import poisson_sample
+from rdpkit.mechanisms.parts.verify_target import DataPair, VerifyTarget, on_one_thread
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from rdpkit import DPCDA
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget, target_of_records
 from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
 from rdpkit.mechanisms.parts.mixing import mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, left_out
+from rdpkit.mechanisms.parts.verify_target import VerifyTarget, target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from rdpkit import ClassWiseDPMix, DPMix
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.algorithms.verify_target import target_of_records
 from rdpkit.mechanisms.parts.counts import BOUND_OF_ALL
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Records, left_out
+from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches

@@ -10,12 +10,6 @@ import torch
 
 from rdpkit import Adjacency, Event, Gaussian, _validate
 from rdpkit.mechanisms.algorithms.specification import Sizes, as_parameters
-from rdpkit.mechanisms.algorithms.verify_target import (
-    LabelledRecords,
-    VerifyTarget,
-    on_one_thread,
-    one_more_record,
-)
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import (
     LabelledImages,
@@ -31,6 +25,12 @@ from rdpkit.mechanisms.parts.mean_embedding import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.verify_target import (
+    LabelledRecords,
+    VerifyTarget,
+    on_one_thread,
+    one_more_record,
+)
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch

@@ -12,12 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from rdpkit import NDPDC, Adjacency, _validate
 from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
-from rdpkit.mechanisms.algorithms.verify_target import (
-    LabelledRecords,
-    VerifyTarget,
-    on_one_thread,
-    one_more_record,
-)
 from rdpkit.mechanisms.models.convnet import ConvNet
 from rdpkit.mechanisms.parts.augmentation import Augmentation, draw_augmentation
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
@@ -31,6 +25,12 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import CondensationOptions, random_convnet
 from rdpkit.mechanisms.parts.sampling import poisson_sample
+from rdpkit.mechanisms.parts.verify_target import (
+    LabelledRecords,
+    VerifyTarget,
+    on_one_thread,
+    one_more_record,
+)
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release

@@ -17,12 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import DPSGD, Adjacency, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.algorithms.verify_target import (
-    DataPair,
-    LabelledRecords,
-    VerifyTarget,
-    on_one_thread,
-)
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
 from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
@@ -30,6 +24,12 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.scattering import scattering, scattering_channels
+from rdpkit.mechanisms.parts.verify_target import (
+    DataPair,
+    LabelledRecords,
+    VerifyTarget,
+    on_one_thread,
+)
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 import rdpkit
 from rdpkit import _validate
 from rdpkit.formats.records import did_you_mean
-from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
 from rdpkit.mechanisms.parts.counts import CountsUse, Sizes
+from rdpkit.mechanisms.parts.verify_target import VerifyTarget
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.planning import plan
 

@@ -19,6 +19,9 @@ from rdpkit.mechanisms.parts.preprocessing import (
     pieces,
 )
 
+Batch = tuple[NDArray[np.float64], NDArray[Any]]
+"""Released features of shape (k, d), and labels of shape (k,) or (k, classes)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Records:
@@ -161,4 +164,4 @@ def left_out(records: Records, classes: Sequence[int]) -> Records:
     return found
 
 
-__all__ = ["Records", "left_out"]
+__all__ = ["Batch", "Records", "left_out"]

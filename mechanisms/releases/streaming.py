@@ -14,12 +14,9 @@ from rdpkit.formats.files import whole_file
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Batch, Records
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release, release
-
-Batch = tuple[NDArray[np.float64], NDArray[Any]]
-"""Features of shape (k, d), and labels of shape (k,) or (k, classes)."""
 
 
 def release_batches(

@@ -12,7 +12,6 @@ from scipy.stats import hypergeom, norm
 
 import rdpkit
 from rdpkit import Adjacency
-from rdpkit.mechanisms.algorithms.verify_target import VerifyTarget
 from rdpkit.mechanisms.parts import counts as counts_module
 from rdpkit.mechanisms.parts.counts import (
     BOUND_BY_CLASS,
@@ -29,6 +28,7 @@ from rdpkit.mechanisms.parts.counts import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.verify_target import VerifyTarget
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.verify import verify
 

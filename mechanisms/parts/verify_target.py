@@ -23,8 +23,7 @@ from rdpkit import Adjacency, Event, worst_pair
 from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.parts.records import Records
-from rdpkit.mechanisms.releases.streaming import Batch
+from rdpkit.mechanisms.parts.records import Batch, Records
 
 Array = NDArray[np.float64]
 LabelledRows = tuple[Array, NDArray[np.int64]]
