@@ -65,6 +65,9 @@ class ScatteringDPSGDOptions:
         Largest L2 norm of one record's gradient.
     learning_rate, momentum : float
         Of gradient descent.
+    step_noise : float
+        The learning rate is lowered where learning_rate * noise_multiplier / batch_size, the noise
+        of a step in clipping norms, would be more than this. It depends on public numbers alone.
     scales, angles : int
         Widths and directions of the wavelets.
     group_channels : int
@@ -78,6 +81,7 @@ class ScatteringDPSGDOptions:
     clip_norm: float = 0.1
     learning_rate: float = 8.0
     momentum: float = 0.9
+    step_noise: float = 0.005
     scales: int = 2
     angles: int = 8
     group_channels: int = 3
@@ -85,7 +89,7 @@ class ScatteringDPSGDOptions:
     def __post_init__(self) -> None:
         for name in ("steps", "batch_size", "scales", "angles", "group_channels"):
             _validate.integer(name, getattr(self, name))
-        for name in ("clip_norm", "learning_rate"):
+        for name in ("clip_norm", "learning_rate", "step_noise"):
             _validate.positive(name, getattr(self, name))
         if not 0.0 <= _validate.non_negative("momentum", self.momentum) < 1.0:
             raise _validate.fail("momentum", "in [0, 1)", self.momentum)
@@ -95,6 +99,10 @@ class ScatteringDPSGDOptions:
                 "group_channels", f"to divide the number of channels, {channels}",
                 self.group_channels,
             )  # fmt: skip
+
+    def rate(self) -> float:
+        """The learning rate for this noise."""
+        return min(self.learning_rate, self.step_noise * self.batch_size / self.noise_multiplier)
 
     def event(self, records: int) -> DPSGD:
         """What is released of a data set of ``records`` records."""
@@ -320,7 +328,7 @@ def synthesize(
             noise=privacy.noise,
         )
         moved = options.momentum * moved + found / options.batch_size
-        weights -= options.learning_rate * moved
+        weights -= options.rate() * moved
         computation.report(step, options.steps)
     if not bool(torch.isfinite(weights).all()):
         raise ArithmeticError("Weights grew without bound; choose a smaller learning_rate.")

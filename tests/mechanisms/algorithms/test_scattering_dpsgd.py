@@ -41,7 +41,7 @@ def _synthesize(features, labels, **changes):
         "steps": 30,
         "batch_size": 60,
         "noise_multiplier": 2.0,
-        "learning_rate": 4.0,
+        "step_noise": 0.2,
         "delta": 1e-5,
         "adjacency": "add_or_remove_one",
         "noise": NoiseSource.seeded(1),
@@ -177,6 +177,12 @@ def test_verify_rejects_a_claim_of_more_noise_and_no_true_one(factor):
     claim = event_claim(event, adjacency=target.adjacency)
     options = VerificationOptions(samples=6000, seed=1, training=300, scores=("linear",))
     assert verify(target, claim=claim, options=options).rejected is (factor > 1)
+
+
+def test_much_noise_lowers_the_learning_rate():
+    given = {"steps": 1, "batch_size": 4096, "learning_rate": 8.0, "step_noise": 0.005}
+    assert ScatteringDPSGDOptions(**given, noise_multiplier=1.0).rate() == 8.0
+    assert ScatteringDPSGDOptions(**given, noise_multiplier=10.24).rate() == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
