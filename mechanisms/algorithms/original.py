@@ -47,6 +47,8 @@ def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSour
     )
 
 
-SPEC = Mechanism(name="original", synthesize=synthesize, options=OriginalOptions)
+SPEC = Mechanism(
+    name="original", synthesize=synthesize, options=OriginalOptions, kind="real records"
+)
 
 __all__ = ["SPEC", "OriginalOptions", "synthesize"]

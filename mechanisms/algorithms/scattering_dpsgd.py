@@ -438,6 +438,7 @@ SPEC = Mechanism(
     counts=NUMBER_OF_ALL,
     sample_size="batch_size",
     verify=verify_target,
+    kind="classifier",
     reader=read,
 )
 

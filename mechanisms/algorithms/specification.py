@@ -130,6 +130,8 @@ class Mechanism:
         takes the rows and the options that :meth:`check` returns, and prepares test records, too.
     verify : VerifyTarget, optional
         The mechanism with small parameters, for ``rdpkit verify``.
+    kind : {"synthetic records", "statistics", "classifier", "real records"}
+        What a release is, as leaderboards show it.
     reader : callable, optional
         Predicts labels from a release alone, without training a network: ``reader(release, rows)``.
         The rows, shape (n, d), are scaled as ``features`` says, and the result has shape (n,).
@@ -151,6 +153,9 @@ class Mechanism:
     planned: str | None = None
     prepare: Callable[[NDArray[np.float64], Mapping[str, Any]], NDArray[np.float64]] | None = None
     verify: VerifyTarget | None = None
+    kind: Literal["synthetic records", "statistics", "classifier", "real records"] = (
+        "synthetic records"
+    )
     reader: Callable[[Release, NDArray[np.float32]], NDArray[np.int64]] | None = None
 
     def __post_init__(self) -> None:

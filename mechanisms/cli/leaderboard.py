@@ -44,7 +44,10 @@ def leaderboard(
     """Rank the results of rdpkit evaluate in the folders RESULTS.
 
     Settings are compared within one data set, adjacency, delta and target epsilon, the best mean
-    accuracy first. Settings without a finite guarantee are a group of their own.
+    accuracy first, with its standard deviation over seeds. Beside them stand ceilings: what the
+    same models read from the private records themselves. Other settings without a finite guarantee
+    are a group of their own. The table says of each setting what it releases, and whether the
+    manifest calls it private.
     """
     from rdpkit.mechanisms.experiments.rows import read_all, summarise  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.summary_table import as_markdown  # noqa: PLC0415
@@ -71,16 +74,34 @@ def leaderboard(
     if output_format == "json":
         click.echo(as_json([s.as_dict() for s in ranked]))
         return
+    groups = _groups(ranked, [s for s in summaries if _is_ceiling(s) and s.seeds >= min_seeds])
     if markdown:
-        click.echo(as_markdown(ranked))
+        click.echo(as_markdown([summary for members in groups.values() for summary in members]))
         return
     from rdpkit.mechanisms.cli.evaluate import print_summaries  # noqa: PLC0415
 
-    groups: dict[str, list[Summary]] = {}
-    for summary in ranked:
-        groups.setdefault(_group(summary), []).append(summary)
     for name, members in groups.items():
         print_summaries(members, title=printable(name))
+
+
+def _groups(ranked: list[Summary], ceilings: list[Summary]) -> dict[str, list[Summary]]:
+    """What is compared with each other, each group with the ceilings of its data set."""
+    groups: dict[str, list[Summary]] = {}
+    with_guarantee = {s.row["dataset"] for s in ranked if _target(s) is not None}
+    for summary in ranked:
+        # Ceilings stand in every group of their data set, and alone only where there is none.
+        if not (_is_ceiling(summary) and summary.row["dataset"] in with_guarantee):
+            groups.setdefault(_group(summary), []).append(summary)
+    for members in groups.values():
+        if _target(members[0]) is not None:
+            members += [s for s in ceilings if s.row["dataset"] == members[0].row["dataset"]]
+            members.sort(key=lambda summary: -summary.mean)
+    return groups
+
+
+def _is_ceiling(summary: Summary) -> bool:
+    """Whether the release was the private records themselves."""
+    return _target(summary) is None and summary.row.get("kind") == "real records"
 
 
 def _target(summary: Summary) -> float | None:

@@ -147,6 +147,10 @@ class Runner:
             "epsilon": guarantee.epsilon if guarantee is not None and finite else None,
             "bound": guarantee.bound if guarantee is not None and finite else None,
             "private": release.manifest.private,
+            "failed_checks": sorted(
+                {check.name for check in release.manifest.checks if check.status == "fails"}
+            ),
+            "kind": find_mechanism(cell.mechanism).kind,
             "releases": len(release.features),
             "varied": dict(cell.varied),
             **_planned(cell, release.manifest),

@@ -8,8 +8,18 @@ from rdpkit.formats.text import escaped_markdown, rounded_up
 from rdpkit.mechanisms.experiments.experiment import short
 from rdpkit.mechanisms.experiments.rows import Summary
 
-COLUMNS = ("data set", "mechanism", "setting", "epsilon", "delta", "adjacency", "model", "seeds",
-           "accuracy", "published")  # fmt: skip
+COLUMNS = ("data set", "mechanism", "releases", "setting", "epsilon", "delta", "adjacency",
+           "private", "model", "seeds", "accuracy", "published")  # fmt: skip
+
+# What speaks against a release, by the name of the check that fails.
+_REASONS = {
+    "secret_noise": "noise not secret",
+    "public_parameters": "exact numbers shown",
+    "preconditions": "assumes things of the data",
+    "delta": "delta too large",
+    "epsilon": "epsilon too large",
+    "code_path": "code not tested",
+}
 
 
 def cells(summary: Summary) -> tuple[str, ...]:
@@ -24,15 +34,29 @@ def cells(summary: Summary) -> tuple[str, ...]:
     return (
         row["dataset"],
         row["mechanism"],
+        str(row.get("kind", "")),
         varied,
         "none" if epsilon is None else rounded_up(epsilon),
         "" if epsilon is None else f"{row['delta']:g}",
         "" if epsilon is None else row["adjacency"],
+        private(summary),
         row["model"],
         str(summary.seeds),
         f"{summary.mean:.4f}{spread}",
         "" if summary.published is None else f"{summary.published:g}",
     )
+
+
+def private(summary: Summary) -> str:
+    """Whether the manifests call the releases private, and what speaks against it."""
+    row = summary.row
+    if row["epsilon"] is None:
+        return "no guarantee"
+    if row.get("private"):
+        return "yes"
+    failed = row.get("failed_checks")
+    reasons = [_REASONS.get(str(name), str(name)) for name in failed or ()]
+    return "no" if not reasons else "no: " + ", ".join(reasons)
 
 
 def as_markdown(summaries: Sequence[Summary]) -> str:

@@ -1,3 +1,4 @@
+import html
 import json
 
 import pytest
@@ -65,7 +66,7 @@ def test_leaderboard_ranks_what_was_measured(digits, tmp_path):
         path.write_text(json.dumps(row))
     escaped = run(leaderboard, tmp_path / "r", "--markdown").splitlines()
     assert len(escaped) == 4
-    assert {line.count("|") for line in escaped} == {11}
+    assert {line.count("|") for line in escaped} == {13}
     assert not any(c in "".join(escaped[2:]) for c in "<>`[(")
     for number, (key, value) in enumerate([("dataset", None), ("epsilon", "x"), ("varied", 1)]):
         row = json.loads(rows[number].read_text()) | {key: value}
@@ -78,6 +79,53 @@ def test_leaderboard_ranks_what_was_measured(digits, tmp_path):
     assert "expected varied to be a table, got 1" in short
     rows[3].write_text("{}")
     assert "got none of 0" in run(leaderboard, tmp_path / "r", status=2)
+
+
+def _row(**changes):
+    row = {
+        "format": 1, "experiment": "e", "dataset": "digits", "mechanism": "dpcda", "model": "mlp",
+        "adjacency": "replace_one", "delta": 1e-5, "target_epsilon": 1.0, "epsilon": 0.9,
+        "private": True, "published_accuracy": None, "varied": {}, "seed": 0, "accuracy": 0.5,
+        "kind": "synthetic records", "failed_checks": [],
+    }  # fmt: skip
+    return row | changes
+
+
+def test_leaderboard_shows_ceilings_beside_releases_and_what_is_private(tmp_path):
+    none = {"target_epsilon": None, "epsilon": None, "private": False}
+    kinds = [
+        {"cell": "a", "accuracy": 0.6},
+        {"cell": "a", "accuracy": 0.7, "seed": 1},
+        {"cell": "b", "accuracy": 0.8, "private": False, "failed_checks": ["secret_noise"]},
+        {"cell": "c", "adjacency": "add_or_remove_one", "kind": "classifier", "accuracy": 0.85},
+        {"cell": "d", "mechanism": "original", "kind": "real records", "accuracy": 0.97, **none},
+        {"cell": "e", "mechanism": "noiseless-mixing", "accuracy": 0.9, **none},
+    ]
+    folder = tmp_path / "r" / "e" / "rows"
+    folder.mkdir(parents=True)
+    for number, changes in enumerate(kinds):
+        (folder / f"{number}.json").write_text(json.dumps(_row(**changes)))
+    lines = [
+        [html.unescape(cell.strip()) for cell in line.strip("|").split("|")]
+        for line in run(leaderboard, tmp_path / "r", "--markdown").splitlines()
+    ]
+    table = [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
+    found = [(e["mechanism"], e["adjacency"], e["private"], e["accuracy"]) for e in table]
+    assert found == [
+        ("original", "", "no guarantee", "0.9700"),
+        ("dpcda", "add_or_remove_one", "yes", "0.8500"),
+        ("original", "", "no guarantee", "0.9700"),
+        ("dpcda", "replace_one", "no: noise not secret", "0.8000"),
+        ("dpcda", "replace_one", "yes", "0.6500 +- 0.0707"),
+        ("noiseless-mixing", "", "no guarantee", "0.9000"),
+    ]
+    assert [e["releases"] for e in table][:2] == ["real records", "classifier"]
+    # A ceiling stays beside what an option admits, and is not admitted by it.
+    some = run(leaderboard, tmp_path / "r", "--markdown", "--epsilon", 1).splitlines()
+    assert len(some) == 7
+    assert len(json.loads(run(leaderboard, tmp_path / "r", "--format", "json"))) == 5
+    text = run(leaderboard, tmp_path / "r")
+    assert text.count("original") == 2
 
 
 def test_leaderboard_leaves_out_what_does_not_fit(digits, tmp_path):
