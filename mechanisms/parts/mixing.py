@@ -70,7 +70,7 @@ class Mixer:
     def __init__(
         self, records: Records, *, device: str | None = None, workers: int | None = None
     ) -> None:
-        from rdpkit.mechanisms.parts import row_sums  # noqa: PLC0415 - it imports a compiler, which few users of this module need
+        from rdpkit.mechanisms.parts.compiled import row_sums  # noqa: PLC0415 - it imports a compiler, which few users of this module need
 
         self._row_sums = row_sums
         self._records = records

@@ -11,17 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
+from rdpkit.mechanisms.parts.compiled.box_muller import SUMMANDS, compiled_sums, portable_sums
 
 Array = NDArray[np.float64]
 Shape = int | tuple[int, ...]
 
-# Holohan and Braghin add 2n samples and divide by sqrt(2n); n = 2, as in Opacus's secure mode.
-_SUMMANDS = 4
 # Numbers made in one step, few enough for a processor's second-level cache.
 _STEP = 1 << 14
 _LARGEST_SEED = 2**256 - 1
 # Words that are skipped at once.
 _SKIPPED = 1 << 20
+# A source that has drawn so many words is worth a compiler, which takes half a second to load.
+_WORTH_COMPILING = 1 << 23
+# What is encrypted at once: zeros, few enough for a processor's first caches.
+_ZEROS = bytes(1 << 16)
+# The library wants a buffer that is almost one block larger than the result.
+_SPARE = 15
 
 
 class NoiseSource:
@@ -35,21 +40,23 @@ class NoiseSource:
     The words of a system source are the key stream of AES-256 in counter mode, under a key and a
     starting point from the operating system's entropy: whoever tells them from uniform ones breaks
     AES. Every Gaussian number is half the sum of four numbers that Box and Muller's method makes of
-    independent words. An attacker could search for the words that explain the last bits of a noisy
-    number, and subtract the noise. With four summands, that search takes about 2^(53 * 3) steps
-    instead of 2^53 (Holohan and Braghin 2021, Section 5.1, with n = 2, as Opacus reads it). After a
-    fork, the child process takes a new key.
+    independent words. (Holohan and Braghin add 2n numbers and divide by sqrt(2n); here n = 2.)
+    An attacker could search for the words that explain the last bits of a noisy number, and
+    subtract the noise. With four summands, that search takes about 2^(53 * 3) steps instead of 2^53
+    (Holohan and Braghin 2021, Section 5.1, with n = 2, as Opacus reads it). After a fork, the child
+    process takes a new key.
 
     Assumes
     -------
     The theorems are about real numbers, and the noise consists of floating-point numbers, for which
     the theorems are not proven: the distribution of the noise is discrete and ends near 17 standard
-    deviations, and adding the noise to a number rounds. Timing is not hidden either. An exact
-    discrete Gaussian would need a theorem of its own.
+    deviations, and adding the noise to a number rounds. Before it is scaled, a number is within
+    2^-45 of what Box and Muller's method makes of its words in exact arithmetic. Timing is not
+    hidden either. An exact discrete Gaussian would need a theorem of its own.
 
-    Only one thread at a time uses a source. The noise of a seeded source is not secret, because
-    whoever knows the seed knows the noise. Its releases are marked
-    ``reproducible_noise: true, private: false``.
+    Only one thread at a time uses a source. A seed gives the same bits on every machine. The noise
+    of a seeded source is not secret, because whoever knows the seed knows the noise. Its releases
+    are marked ``reproducible_noise: true, private: false``.
 
     Source
     ------
@@ -65,7 +72,7 @@ class NoiseSource:
     False
     """
 
-    __slots__ = ("_drawn", "_process", "_stream", "reproducible")
+    __slots__ = ("_drawn", "_process", "_room", "_stream", "reproducible")
 
     reproducible: bool
 
@@ -119,6 +126,7 @@ class NoiseSource:
         )
 
         self._drawn = 0
+        self._room = np.empty(0, dtype=np.uint8)
         self._process = os.getpid()
         self._stream = Cipher(algorithms.AES(key[:32]), modes.CTR(key[32:])).encryptor()
 
@@ -158,6 +166,11 @@ class NoiseSource:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Uniform 64-bit words, shape (count,)."""
+        self._check_process()
+        return self._key_stream(np.empty(8 * count + _SPARE, dtype=np.uint8), count)
+
+    def _check_process(self) -> None:
+        """After a fork, a secret source takes a new key, and a seeded one refuses to go on."""
         if self._process != os.getpid():
             if self.reproducible:
                 raise RuntimeError(
@@ -165,13 +178,17 @@ class NoiseSource:
                     "numbers: make one in each process, with a seed of its own."
                 )
             self._restart(os.urandom(48))
-        plain = np.zeros(count, dtype=np.uint64)
-        # Encrypting zeros in counter mode gives the key stream itself. The library wants a buffer
-        # that is one block larger than the result.
-        buffer = np.empty(8 * count + 15, dtype=np.uint8)
-        written = self._stream.update_into(plain.data.cast("B"), buffer.data)
+
+    def _key_stream(self, room: NDArray[np.uint8], count: int) -> NDArray[np.uint64]:
+        """The next words, at the beginning of a buffer that is a little larger."""
+        # Encrypting zeros in counter mode gives the key stream itself.
+        for start in range(0, 8 * count, len(_ZEROS)):
+            size = min(len(_ZEROS), 8 * count - start)
+            self._stream.update_into(
+                memoryview(_ZEROS)[:size], room[start : start + size + _SPARE].data
+            )
         self._drawn += count
-        return buffer[:written].view(np.uint64)
+        return room[: 8 * count].view(np.uint64)
 
     def uniform(self, shape: Shape) -> Array:
         """Uniform numbers on the multiples of 2^-53 in [0, 1)."""
@@ -261,27 +278,20 @@ class NoiseSource:
         for start in range(0, flat.size, _STEP):
             piece = flat[start : start + _STEP]
             sums = self._sums(piece.size)
-            sums *= scale / math.sqrt(_SUMMANDS)
+            sums *= scale / math.sqrt(SUMMANDS)
             piece[...] = sums + piece
 
     def _sums(self, count: int) -> Array:
         """Sums of four standard normal numbers each, from four different pairs of words."""
+        self._check_process()
         half = (count + 1) // 2
-        words = self.words(2 * _SUMMANDS * half).reshape(2, _SUMMANDS, half)
-        words >>= np.uint64(11)
-        # The radius needs a number in (0, 1], which has a logarithm; the angle one in [0, 1).
-        radius = (words[0] + np.uint64(1)).astype(np.float64)
-        radius *= 2.0**-53
-        np.log(radius, out=radius)
-        radius *= -2.0
-        np.sqrt(radius, out=radius)
-        angle = words[1].astype(np.float64)
-        angle *= 2.0 * math.pi * 2.0**-53
-        # The cosine and the sine of one pair go into different sums. In one sum they would count as
-        # a single number.
+        words = 2 * SUMMANDS * half
+        if len(self._room) < 8 * words + _SPARE:
+            self._room = np.empty(8 * words + _SPARE, dtype=np.uint8)
+        drawn = self._key_stream(self._room, words).reshape(2, SUMMANDS, half)
         found = np.empty(2 * half)
-        np.einsum("ij,ij->j", radius, np.cos(angle), out=found[:half])
-        np.einsum("ij,ij->j", radius, np.sin(angle), out=found[half:])
+        add_up = compiled_sums() if self._drawn > _WORTH_COMPILING else portable_sums
+        add_up(drawn, found)
         return found[:count]
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rdpkit.mechanisms.parts.compiled.compiler import compiled
 
 # 256 bytes add up to at most 256 * 255 = 65280, which is less than 2^16.
 _SIXTEEN_BITS = 256
@@ -29,7 +30,7 @@ def split(weights: np.ndarray[Any, np.dtype[np.uint32]]) -> np.ndarray[Any, np.d
     return np.stack(parts, axis=1).astype(np.float32)
 
 
-@njit(nogil=True)
+@compiled()
 def weighted_numbers(flat: Any, chosen: Any, weights: Any, sums: Any) -> None:
     """Add to each row of ``sums`` the weighted sum of the rows that are chosen for it.
 
@@ -58,7 +59,7 @@ def weighted_numbers(flat: Any, chosen: Any, weights: Any, sums: Any) -> None:
                 total[x] += weight * row[x]
 
 
-@njit(nogil=True)
+@compiled()
 def cut_numbers(flat: Any, chosen: Any, weights: Any, transformation: Any, sums: Any) -> None:
     """Add to each row of ``sums`` the weighted sum of its rows, each scaled and cut before.
 
@@ -86,7 +87,7 @@ def cut_numbers(flat: Any, chosen: Any, weights: Any, transformation: Any, sums:
                 total[x] += weight * min(max(value, lower[x]), upper[x])
 
 
-@njit(nogil=True)
+@compiled()
 def plain_bytes(flat: Any, chosen: Any, sums: Any) -> None:
     """Add to each row of ``sums`` the exact sum of the rows of bytes that are chosen for it.
 
@@ -119,7 +120,7 @@ def plain_bytes(flat: Any, chosen: Any, sums: Any) -> None:
 
 
 # The compiler may join a product and a sum, because both are whole numbers that are never rounded.
-@njit(nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def weighted_bytes(flat: Any, chosen: Any, digits: Any, sums: Any) -> None:
     """Add to each row of ``sums`` the weighted sum of the rows of bytes that are chosen for it.
 

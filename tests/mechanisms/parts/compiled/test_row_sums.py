@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdpkit.mechanisms.parts import row_sums as gather
+from rdpkit.mechanisms.parts.compiled import row_sums as gather
 
 LARGEST = 2**gather.DIGITS - 1
 
