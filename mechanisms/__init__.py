@@ -11,6 +11,8 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
+    from rdpkit.mechanisms.evaluation.utility.evaluate import evaluate_release
+    from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
     from rdpkit.mechanisms.parts.noise import NoiseSource
     from rdpkit.mechanisms.parts.privacy import Privacy
     from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
@@ -21,7 +23,9 @@ __all__ = [
     "NoiseSource",
     "Privacy",
     "Release",
+    "UtilityReport",
     "check_arrays",
+    "evaluate_release",
     "load_manifest",
     "load_release",
 ]
@@ -31,7 +35,9 @@ _HOMES = {
     "NoiseSource": "parts.noise",
     "Privacy": "parts.privacy",
     "Release": "releases.release",
+    "UtilityReport": "evaluation.utility.report",
     "check_arrays": "releases.release",
+    "evaluate_release": "evaluation.utility.evaluate",
     "load_manifest": "releases.manifest",
     "load_release": "releases.release",
 }

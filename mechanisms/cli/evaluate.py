@@ -1,4 +1,4 @@
-"""``rdpkit evaluate``: run or continue an experiment, and print its results."""
+"""``rdpkit evaluate``: how good a release is, or the results of an experiment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,12 @@ from rdpkit.mechanisms.cli.experiment_options import (
     experiment_options,
     file_option,
     running,
+)
+from rdpkit.mechanisms.cli.release_options import (
+    evaluated,
+    is_release,
+    refuse_for_experiments,
+    release_options,
 )
 
 if TYPE_CHECKING:
@@ -52,8 +58,9 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     "output",
-    metavar="FILE.csv",
-    text="Also write all rows to a CSV or Parquet file.",
+    metavar="FILE",
+    text="Also write the report on a release (.html, .md or .json), or all rows of an experiment "
+    "(.csv or .parquet).",
 )
 @file_option(
     "--plot",
@@ -61,6 +68,7 @@ if TYPE_CHECKING:
     metavar="FILE.svg",
     text="Also draw accuracy against what the experiment varies, to an SVG or PNG file.",
 )
+@release_options
 @experiment_options
 def evaluate(
     *,
@@ -75,12 +83,28 @@ def evaluate(
     data_dir: Path | None,
     device: str | None,
     output_format: str,
+    **of_release: Any,
 ) -> None:
-    """Run EXPERIMENT: release, train and test for every setting and seed.
+    """Say how good a release is, or run EXPERIMENT.
 
-    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). Every finished
-    run is kept at once; run the same command again after an interruption, and it goes on.
-    """
+    \b
+    rdpkit evaluate synth.csv --real data.parquet -o report.html
+    rdpkit evaluate release.npz --real mnist
+
+    The argument is a release: a table, or arrays with their manifest. Models are trained on it and
+    tested on real records, and its columns are compared with the real ones. The report says what
+    it costs: without --epsilon it is not to be published unless the real records are public.
+
+    Or it is an experiment: a TOML file, or the name of one of the package (--list). It is run:
+    release, train and test for every setting and seed. Every finished run is kept at once; run the
+    same command again after an interruption, and it goes on.
+    """  # noqa: D301 - click reads the mark of a block that is not wrapped
+    if is_release(experiment) and not list_them:
+        evaluated(
+            experiment, of_release, output=output, data_dir=data_dir, output_format=output_format
+        )
+        return
+    refuse_for_experiments(of_release)
     found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
     if found is None:
         return

@@ -16,7 +16,9 @@ def test_public_names():
         "NoiseSource",
         "Privacy",
         "Release",
+        "UtilityReport",
         "check_arrays",
+        "evaluate_release",
         "load_manifest",
         "load_release",
     ]

@@ -15,24 +15,24 @@ Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run", NeurI
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, expit
 
 from rdpkit import _validate
 from rdpkit.formats.numbers import how_many
+from rdpkit.numerics.right_guesses import (
+    LARGEST_EPSILON,
+    largest_rejected,
+    right_guesses_tail,
+)
 from rdpkit.verification.estimators.base import (
     Diagnostic,
     DiagnosticKind,
     EpsilonLowerBound,
     check_scores,
 )
-
-_LARGEST_EPSILON = 700.0
-_STEP = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,27 +90,12 @@ def one_run_p_value(found: Guesses, *, epsilon: float, delta: float) -> float:
     True
     """
     e = _validate.non_negative("epsilon", epsilon)
-    if e > _LARGEST_EPSILON:
-        raise _validate.fail("epsilon", f"in [0, {_LARGEST_EPSILON:g}]", epsilon)
+    if e > LARGEST_EPSILON:
+        raise _validate.fail("epsilon", f"in [0, {LARGEST_EPSILON:g}]", epsilon)
     d = _validate.probability("delta", delta)
-    r, v = found.guesses, found.correct
-    if v == 0:
-        return 1.0
-    # P(X >= k) for k = v, v - 1, ..., 0.
-    k = np.arange(v, -1, -1, dtype=np.float64)
-    positive = np.maximum(k, 1.0)
-    # expit(-e) is 1 / (1 + e^epsilon) with all its digits, which 1 - expit(e) would lose.
-    tails = np.where(k == 0.0, 1.0, 1.0 - betainc(r - positive + 1.0, positive, expit(-e)))
-    small = betainc(positive, r - positive + 1.0, expit(e))
-    tails = np.where((k > 0.0) & (small < 0.5), small, tails)
-    steepest = 0.0
-    if d > 0.0:
-        i = np.arange(1, v + 1, dtype=np.float64)
-        steepest = float(((tails[1:] - tails[0]) / i).max())
-    value = float(tails[0]) + 2.0 * found.canaries * d * max(0.0, steepest)
-    if math.isnan(value):
-        raise ArithmeticError("A one-run p-value came out NaN.")
-    return min(1.0, value)
+    return right_guesses_tail(
+        bits=found.canaries, guesses=found.guesses, right=found.correct, epsilon=e, delta=d
+    )
 
 
 def one_run_epsilon(found: Guesses, *, delta: float, confidence: float) -> float:
@@ -150,16 +135,7 @@ def one_run_epsilon(found: Guesses, *, delta: float, confidence: float) -> float
     def is_rejected(epsilon: float) -> bool:
         return one_run_p_value(found, epsilon=epsilon, delta=delta) <= failure
 
-    if not is_rejected(0.0):
-        return 0.0
-    low, step = 0.0, 0.5
-    while low + step <= _LARGEST_EPSILON and is_rejected(low + step):
-        low += step
-    high = min(low + step, _LARGEST_EPSILON)
-    while high - low > _STEP:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if is_rejected(middle) else (low, middle)
-    return low
+    return largest_rejected(is_rejected, most=LARGEST_EPSILON)
 
 
 def one_run_audit(

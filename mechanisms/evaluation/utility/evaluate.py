@@ -1,0 +1,317 @@
+"""Evaluate a release: the whole of it, from files to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rdpkit import _validate
+from rdpkit.mechanisms.evaluation.utility.columns import (
+    column_summaries,
+    correlations,
+    histograms,
+)
+from rdpkit.mechanisms.evaluation.utility.marginal_errors import marginal_errors
+from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest, membership_test
+from rdpkit.mechanisms.evaluation.utility.pictures import pictures
+from rdpkit.mechanisms.evaluation.utility.private_answers import (
+    Budget,
+    noisy_averages,
+    with_errors,
+)
+from rdpkit.mechanisms.evaluation.utility.reading import (
+    Opened,
+    fits,
+    image_shape,
+    open_records,
+    open_release,
+)
+from rdpkit.mechanisms.evaluation.utility.report import Cost, ReleaseFacts, UtilityReport
+from rdpkit.mechanisms.evaluation.utility.samples import (
+    Sample,
+    kinds_of,
+    of_arrays,
+    of_table,
+    same_columns,
+    some_rows,
+)
+from rdpkit.mechanisms.evaluation.utility.trained import (
+    TargetScores,
+    TrainingPlan,
+    chosen_targets,
+    target_scores,
+)
+from rdpkit.mechanisms.parts.noise import NoiseSource
+
+ROWS = 10_000
+_TEST_SHARE = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Samples:
+    """The release and the real records in one form."""
+
+    synthetic: Sample
+    real: Sample
+    test: Sample | None
+    holdout: Sample | None
+
+
+def evaluate_release(
+    release: Any,
+    *,
+    real: Any,
+    test: Any = None,
+    holdout: Any = None,
+    target: Sequence[str] = (),
+    models: Sequence[str] = (),
+    public: bool = False,
+    budget: Budget | None = None,
+    seed: int = 0,
+    rows: int = ROWS,
+    directory: str | Path | None = None,
+) -> UtilityReport:
+    """How good a release is, beside what the real records themselves would give.
+
+    Guarantee
+    ---------
+    With a ``budget``, everything in the report that depends on real records is covered by the
+    guarantee that it states. Without one nothing is: the report is as private as the records that
+    it was made from.
+
+    Assumes
+    -------
+    For the lower bound of the membership test: chance decided which of the records of ``real`` and
+    ``holdout`` the release was made from. For a ``budget``: which columns there are is public, and
+    files of real records can be read.
+
+    Parameters
+    ----------
+    release : str, Path, Release, or a table
+        ``synth.csv``, ``.parquet``, ``.arrow``, ``.npz``, ``.safetensors`` or the manifest of a
+        release; or a frame.
+    real : str, Path, or a table
+        The records that the release was made from: a file, a frame, or the name of a data set.
+    test : the same, optional
+        Real records to test models on that are not among ``real``. By default 30 % of ``real``,
+        on which the real-data ceilings are then not trained.
+    holdout : the same, optional
+        Real records that the release was not made from, for the membership test.
+    target, models : sequence of str
+        Columns to predict, and models to train; by default a choice by the release.
+    public : bool
+        Whether all real records are public, so that the report costs nothing.
+    budget : Budget, optional
+        Make a private report: accuracies and errors with noise, and nothing else of the records.
+    seed : int
+        Of splits and models. The noise of a private report comes from the system.
+    rows : int
+        Models are trained and tested on at most so many records, chosen at random.
+    directory : str or Path, optional
+        The data directory, for data sets by name.
+
+    Returns
+    -------
+    UtilityReport
+
+    Raises
+    ------
+    ValueError
+        If records cannot be read or do not fit the release, or an argument is not accepted.
+    OSError
+        If a file cannot be read.
+    """
+    _validate.integer("seed", seed, minimum=0)
+    _validate.integer("rows", rows, minimum=10)
+    made = open_release(release)
+    opened = open_records(real, directory)
+    asked = None if test is None else open_records(test, directory)
+    asked = opened.test if asked is None else asked
+    others = None if holdout is None else open_records(holdout, directory)
+    if budget is not None and (public or others is not None):
+        raise ValueError(
+            "Expected a budget alone: public records cost nothing, and the membership test has no "
+            "private version."
+        )
+    samples = _samples(made, opened, asked, others)
+    plan = TrainingPlan(
+        targets=chosen_targets(samples.synthetic, target), models=tuple(models), seed=seed
+    )
+    names = (opened.name, "30 % of the real records" if asked is None else asked.name)
+    if budget is not None:
+        return _private(made, samples, plan, budget=budget, rows=rows, names=names)
+    return _open(made, samples, plan, public=public, rows=rows, names=names)
+
+
+def _open(
+    made: Opened,
+    samples: _Samples,
+    plan: TrainingPlan,
+    *,
+    public: bool,
+    rows: int,
+    names: tuple[str, str],
+) -> UtilityReport:
+    """The report of public records, or one that is not to be published."""
+    rng = np.random.default_rng(plan.seed)
+    synthetic, real = samples.synthetic, samples.real
+    facts = _facts(made, synthetic)
+    train, test = real, samples.test
+    if test is None:
+        order = rng.permutation(real.rows)
+        cut = max(1, round(_TEST_SHARE * real.rows))
+        test, train = real.taken(np.sort(order[:cut])), real.taken(np.sort(order[cut:]))
+    learned, known, judged = (some_rows(one, rows, rng) for one in (synthetic, train, test))
+    targets = tuple(
+        target_scores(learned, known, judged, target=name, plan=plan, guarantee=facts.guarantee)
+        for name in plan.targets
+    )
+    membership: MembershipTest | None = None
+    if samples.holdout is not None:
+        membership = membership_test(
+            synthetic, real, samples.holdout, guarantee=facts.guarantee, rng=rng
+        )
+    return UtilityReport(
+        release=facts,
+        cost=Cost(kind="public" if public else "unaccounted"),
+        real_records=real.rows,
+        targets=targets,
+        marginals=marginal_errors(synthetic, real, rng=rng),
+        columns=column_summaries(synthetic, real),
+        correlations=correlations(synthetic, real),
+        histograms=histograms(synthetic, real),
+        membership=membership,
+        seed=plan.seed,
+        notes=_notes(made, synthetic),
+        pictures=pictures(synthetic, real),
+        real=names[0],
+        test=names[1],
+    )
+
+
+def _private(
+    made: Opened,
+    samples: _Samples,
+    plan: TrainingPlan,
+    *,
+    budget: Budget,
+    rows: int,
+    names: tuple[str, str],
+) -> UtilityReport:
+    """A report of which every number that depends on real records has noise."""
+    rng = np.random.default_rng(plan.seed)
+    synthetic, real = samples.synthetic, samples.real
+    learned = some_rows(synthetic, rows, rng)
+    if any(synthetic.column(name).kind == "number" for name in plan.targets):
+        raise ValueError(
+            "Expected categories as targets of a private report, got a column of numbers: an R2 "
+            "has no bounded sensitivity."
+        )
+    # All real records are tested on: what a random part of them says would cost more.
+    scores = [
+        target_scores(learned, None, real, target=name, plan=plan, missing_is_wrong=True)
+        for name in plan.targets
+    ]
+    marginals = marginal_errors(synthetic, real, rng=None)
+    exact = [value for s in scores for value in (s.floor, *(m.synthetic for m in s.models))]
+    exact += [one.error for one in (*marginals.single, *marginals.pairs)]
+    noisy = noisy_averages(
+        np.array(exact), records=real.rows, budget=budget, noise=NoiseSource.system()
+    )
+    given = iter(float(value) for value in noisy.values)
+    targets = tuple(_with_noise(one, given) for one in scores)
+    return UtilityReport(
+        release=_facts(made, synthetic),
+        cost=Cost(kind="accounted", guarantee=noisy.guarantee, noise_std=noisy.noise_std),
+        real_records=real.rows,
+        targets=targets,
+        marginals=with_errors(marginals, np.array(list(given))),
+        seed=plan.seed,
+        notes=_notes(made, synthetic),
+        real=names[0],
+        test="all real records",
+    )
+
+
+def _with_noise(scores: TargetScores, given: Iterator[float]) -> TargetScores:
+    """The same scores with the next of the given numbers, the floor first."""
+    floor = next(given)
+    models = tuple(replace(one, synthetic=next(given)) for one in scores.models)
+    return replace(scores, floor=floor, models=models)
+
+
+def _samples(made: Opened, real: Opened, test: Opened | None, holdout: Opened | None) -> _Samples:
+    """Everything in one form, which the release decides."""
+    others = {"the real records": real, "the test records": test, "the holdout": holdout}
+    given = {where: opened for where, opened in others.items() if opened is not None}
+    if made.table is not None:
+        for where, opened in given.items():
+            if opened.table is None:
+                raise ValueError(f"Expected {where} to be a table as the release is, got arrays.")
+        kinds = kinds_of(made.table)
+        synthetic = of_table(made.table, kinds, where="the release")
+        found = {w: of_table(opened.table, kinds, where=w) for w, opened in given.items()}
+    else:
+        synthetic, found = _arrays(made, given)
+        same_columns([("the release", synthetic), *found.items()])
+    return _Samples(
+        synthetic=synthetic,
+        real=found["the real records"],
+        test=found.get("the test records"),
+        holdout=found.get("the holdout"),
+    )
+
+
+def _arrays(made: Opened, given: dict[str, Opened]) -> tuple[Sample, dict[str, Sample]]:
+    """Arrays as samples. Images are standardised one by one, because their units may differ."""
+    assert made.arrays is not None
+    features, _ = made.arrays
+    shapes = [made.image, *(opened.image for opened in given.values())]
+    image = next((one for one in shapes if fits(one, features)), None)
+    image = image if image is not None else image_shape(features)
+
+    def sample(where: str, opened: Opened) -> Sample:
+        if opened.arrays is None:
+            raise ValueError(f"Expected {where} to be arrays as the release is, got a table.")
+        rows = np.asarray(opened.arrays[0], np.float64).reshape(len(opened.arrays[0]), -1)
+        if image is not None:
+            rows = rows - rows.mean(axis=1, keepdims=True)
+            rows /= np.maximum(rows.std(axis=1, keepdims=True), 1e-12)
+        return of_arrays(rows, np.asarray(opened.arrays[1]), image=image)
+
+    return sample("the release", made), {w: sample(w, opened) for w, opened in given.items()}
+
+
+def _facts(made: Opened, synthetic: Sample) -> ReleaseFacts:
+    manifest = made.manifest
+    return ReleaseFacts(
+        name=made.name,
+        rows=synthetic.rows,
+        mechanism=None if manifest is None else manifest.mechanism,
+        private=None if manifest is None else manifest.private,
+        guarantee=None if manifest is None else manifest.guarantee,
+    )
+
+
+def _notes(made: Opened, synthetic: Sample) -> tuple[str, ...]:
+    notes = []
+    if made.manifest is None:
+        notes.append(
+            "The release has no manifest, so nothing is known of its guarantee: there is no "
+            "private ceiling, and the membership test has nothing to compare its bound with."
+        )
+    elif not made.manifest.private:
+        notes.append("By its manifest the release is not private.")
+    if synthetic.image is not None:
+        notes.append(
+            "Each image was centred and divided by its own standard deviation, so that images in "
+            "other units can be compared."
+        )
+    return tuple(notes)
+
+
+__all__ = ["ROWS", "evaluate_release"]

@@ -1,0 +1,1 @@
+"""A report in words, and the forms that these take."""

@@ -1,0 +1,127 @@
+"""A linear classifier trained on the real records with noise, at the epsilon of the release.
+
+It is what somebody could have who asks one question of the data, instead of a release that answers
+many: every step releases the sum of all records' gradients, clipped, with Gaussian noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rdpkit
+from rdpkit import Adjacency, Guarantee
+from rdpkit.mechanisms.parts.noise import NoiseSource
+
+STEPS = 40
+_RATE, _NORM = 4.0, 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PrivateLinear:
+    """A linear classifier and its guarantee.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (d + 1, classes)
+        The last row is the intercept.
+    classes : tuple of str
+        In the order of the columns.
+    guarantee : Guarantee
+        Of the training.
+    """
+
+    weights: NDArray[np.float64]
+    classes: tuple[str, ...]
+    guarantee: Guarantee
+
+    def predicted(self, rows: NDArray[np.float64]) -> NDArray[np.object_]:
+        """The class of each row."""
+        said = (_short(rows) @ self.weights).argmax(axis=1)
+        return np.asarray(np.array(self.classes, dtype=object)[said], np.object_)
+
+
+def noise_for(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float, Guarantee]:
+    """The noise of one step and the guarantee of all of them.
+
+    Guarantee
+    ---------
+    The sum of clipped gradients has the record norm 1; noise of that size on each of
+    :data:`STEPS` sums, which may depend on each other, costs the guarantee that is returned,
+    ``epsilon`` but for rounding.
+    """
+    once = rdpkit.calibrate(
+        rdpkit.Gaussian(noise_std=1.0, record_norm=_NORM),
+        parameter="noise_std",
+        target_epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+    )
+    # Gaussian releases add up: as many steps with that much more noise tell as much as one.
+    std = cast(rdpkit.Gaussian, once.event).noise_std * math.sqrt(STEPS)
+    event = rdpkit.Gaussian(noise_std=std, record_norm=_NORM) * STEPS
+    return std, rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
+
+
+def private_linear(
+    rows: NDArray[np.float64],
+    answers: NDArray[np.object_],
+    *,
+    classes: tuple[str, ...],
+    target: Guarantee,
+    noise: NoiseSource,
+) -> PrivateLinear:
+    """Train a linear classifier with noise, at the guarantee's epsilon, delta and adjacency.
+
+    Assumes
+    -------
+    ``classes`` and the units of ``rows`` are public, or come from the release. The number of
+    records divides the noisy sum and is taken to be public.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n, d)
+        Real records.
+    answers : ndarray of str, shape (n,)
+        Their classes; those of other classes are left out record by record.
+    classes : tuple of str
+        All classes.
+    target : Guarantee
+        Of the release.
+    noise : NoiseSource
+        Where the noise comes from.
+    """
+    std, guarantee = noise_for(target.epsilon, target.delta, target.adjacency)
+    x = _short(rows)
+    hot = (answers[:, None] == np.array(classes, dtype=object)[None, :]).astype(np.float64)
+    weights = np.zeros((x.shape[1], len(classes)))
+    total, average = np.zeros_like(weights), max(1, len(x))
+    for step in range(STEPS):
+        scores = x @ weights
+        scores -= scores.max(axis=1, keepdims=True)
+        shares = np.exp(scores)
+        shares /= shares.sum(axis=1, keepdims=True)
+        pull = (hot - shares) * hot.sum(axis=1, keepdims=True)
+        # One record's gradient is an outer product: its norm is that of x times that of pull.
+        norms = np.linalg.norm(x, axis=1) * np.linalg.norm(pull, axis=1)
+        pull *= np.minimum(1.0, _NORM * (1.0 - 1e-12) / np.maximum(norms, 1e-300))[:, None]
+        gradient = np.ascontiguousarray(x.T @ pull)
+        noise.add_normal(gradient, std=std)
+        weights = weights + _RATE * gradient / average
+        if step >= STEPS // 2:
+            total += weights
+    return PrivateLinear(weights=total / (STEPS - STEPS // 2), classes=classes, guarantee=guarantee)
+
+
+def _short(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows with an intercept, of norm 1 at most."""
+    x = np.column_stack([rows, np.ones(len(rows))])
+    short: NDArray[np.float64] = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1.0)
+    return short
+
+
+__all__ = ["STEPS", "PrivateLinear", "noise_for", "private_linear"]

@@ -1,0 +1,221 @@
+"""Releases and real records from wherever they are: files, frames, arrays, data sets by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit import _validate
+from rdpkit.mechanisms.data.registry import DATASETS, load_dataset
+from rdpkit.mechanisms.evaluation.utility.samples import Image
+from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
+from rdpkit.mechanisms.releases.release import Release, load_release
+
+TABLES = (".csv", ".parquet", ".arrow", ".feather")
+ARRAYS = (".npz", ".safetensors")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Opened:
+    """Records as they were found.
+
+    Parameters
+    ----------
+    name : str
+        What they are called in the report: the name of a file or of a data set.
+    table : pyarrow.Table or None
+        The records, if they are a table.
+    arrays : (ndarray, ndarray) or None
+        Features and labels, if they are arrays.
+    image : tuple of int, optional
+        Channels, height and width of the features.
+    test : Opened or None
+        Test records that a data set has of its own.
+    manifest : Manifest or None
+        Of a release.
+    """
+
+    name: str
+    table: Any = None
+    arrays: tuple[NDArray[Any], NDArray[Any]] | None = None
+    image: Image | None = None
+    test: Opened | None = None
+    manifest: Manifest | None = None
+
+
+def open_release(source: Any) -> Opened:
+    """The records of a release and its manifest, if it has one.
+
+    Parameters
+    ----------
+    source : str, Path, Release, or a table
+        ``X.npz``, ``X.safetensors`` or ``X.json`` of a release with arrays; a table in a file, with
+        the manifest beside it; a :class:`rdpkit.mechanisms.Release`; or a frame.
+
+    Raises
+    ------
+    ValueError, OSError
+        If it cannot be read, or is none of these.
+    """
+    if isinstance(source, Release):
+        return _of_release(source, "the release")
+    if not isinstance(source, (str, Path)):
+        return Opened(name="the release", table=as_arrow(source))
+    path = Path(source)
+    beside = path.with_suffix(".json")
+    if path.suffix in (*ARRAYS, ".json") and beside.exists():
+        return _of_release(load_release(path), path.name)
+    found = open_records(path)
+    manifest = load_manifest(beside) if beside.exists() else None
+    return Opened(
+        name=found.name,
+        table=found.table,
+        arrays=found.arrays,
+        image=found.image,
+        manifest=manifest,
+    )
+
+
+def open_records(source: Any, directory: str | Path | None = None) -> Opened:
+    """Real records.
+
+    Parameters
+    ----------
+    source : str, Path, or a table
+        A table or arrays in a file, the name of a data set (:data:`DATASETS`), or a frame.
+    directory : str or Path, optional
+        The data directory, for data sets by name.
+
+    Raises
+    ------
+    ValueError, OSError
+        If it cannot be read, or is none of these.
+    """
+    if not isinstance(source, (str, Path)):
+        return Opened(name="a table", table=as_arrow(source))
+    if str(source) in DATASETS:
+        return _of_dataset(str(source), directory)
+    path = Path(source)
+    if path.suffix in TABLES:
+        return Opened(name=path.name, table=read_table(path))
+    if path.suffix == ".npz":
+        return _of_npz(path)
+    accepted = ", ".join((*TABLES, *ARRAYS[:1], *DATASETS))
+    raise _validate.fail("records", f"to be a file or a data set, one of {accepted}", str(source))
+
+
+def read_table(path: Path) -> Any:
+    """A table from CSV, Parquet or Arrow.
+
+    Raises
+    ------
+    ValueError
+        If the file is malformed.
+    OSError
+        If it cannot be read.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        if path.suffix == ".parquet":
+            from pyarrow import parquet  # noqa: PLC0415
+
+            return parquet.read_table(path)
+        if path.suffix == ".csv":
+            from pyarrow import csv  # noqa: PLC0415
+
+            options = csv.ConvertOptions(strings_can_be_null=True)
+            return csv.read_csv(path, convert_options=options)
+        from pyarrow import feather  # noqa: PLC0415
+
+        return feather.read_table(path)
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise ValueError(f"{path}: not a table: {error}") from None
+
+
+def as_arrow(frame: Any) -> Any:
+    """A frame of pyarrow, pandas or polars as an arrow table.
+
+    Raises
+    ------
+    ValueError
+        If it is no frame.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    if isinstance(frame, pa.Table):
+        return frame
+    if hasattr(frame, "to_arrow"):
+        return frame.to_arrow()
+    if hasattr(frame, "to_parquet"):
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    raise _validate.fail("records", "to be a file, a frame or an arrow table", frame)
+
+
+def _of_release(made: Release, name: str) -> Opened:
+    features = np.asarray(made.features)
+    return Opened(
+        name=name,
+        arrays=(features, np.asarray(made.labels)),
+        image=image_shape(features),
+        manifest=made.manifest,
+    )
+
+
+def _of_dataset(name: str, directory: str | Path | None) -> Opened:
+    data = load_dataset(name, directory)
+
+    def part(which: str, features: NDArray[Any], labels: NDArray[Any], **more: Any) -> Opened:
+        return Opened(
+            name=f"{name} ({which})", arrays=(features, labels), image=data.image_shape, **more
+        )
+
+    test = part("test", data.test_features, data.test_labels)
+    return part("train", data.train_features, data.train_labels, test=test)
+
+
+def _of_npz(path: Path) -> Opened:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            lacking = {"features", "labels"} - set(file.files)
+            if lacking:
+                raise ValueError(f"it has no array {min(lacking)!r}.")
+            features, labels = file["features"], file["labels"]
+    except ValueError as error:
+        raise ValueError(f"{path}: expected the arrays features and labels: {error}") from None
+    if len(features) != len(labels) or not len(features):
+        raise ValueError(f"{path}: expected as many labels as features, and at least one.")
+    return Opened(name=path.name, arrays=(features, labels), image=image_shape(features))
+
+
+def image_shape(features: NDArray[Any]) -> Image | None:
+    """Channels, height and width, if the axes of an array say so."""
+    if features.ndim == 4:
+        channels, height, width = features.shape[1:]
+        return int(channels), int(height), int(width)
+    if features.ndim == 3:
+        return 1, int(features.shape[1]), int(features.shape[2])
+    return None
+
+
+def fits(image: Image | None, features: NDArray[Any]) -> bool:
+    """Whether records have as many numbers as an image."""
+    return image is not None and math.prod(image) == math.prod(features.shape[1:])
+
+
+__all__ = [
+    "ARRAYS",
+    "TABLES",
+    "Opened",
+    "as_arrow",
+    "fits",
+    "image_shape",
+    "open_records",
+    "open_release",
+    "read_table",
+]

@@ -1,0 +1,212 @@
+"""What is known of a release after its evaluation, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rdpkit
+from rdpkit import Guarantee
+from rdpkit.formats.records import as_plain
+from rdpkit.mechanisms.evaluation.utility.columns import ColumnSummary, Correlation, Histogram
+from rdpkit.mechanisms.evaluation.utility.marginal_errors import MarginalError, Marginals, mean
+from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest
+from rdpkit.mechanisms.evaluation.utility.trained import TargetScores
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What the report itself costs the people in the data.
+
+    Parameters
+    ----------
+    kind : {"public", "unaccounted", "accounted"}
+        "public": whoever asked for the report says that all real records in it are public.
+        "unaccounted": private records were read, and nothing limits what the report tells of them.
+        "accounted": it has noise, and costs ``guarantee`` on top of the release.
+    guarantee : Guarantee or None
+        Of an accounted report.
+    noise_std : float or None
+        The noise on each of its numbers.
+    """
+
+    kind: Literal["public", "unaccounted", "accounted"]
+    guarantee: Guarantee | None = None
+    noise_std: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFacts:
+    """What the release says of itself.
+
+    Parameters
+    ----------
+    name : str
+        Of its file.
+    rows : int
+        How many records it has.
+    mechanism : str or None
+        From its manifest; None if there is none.
+    private : bool or None
+        The verdict of its manifest.
+    guarantee : Guarantee or None
+        Of its manifest.
+    """
+
+    name: str
+    rows: int
+    mechanism: str | None
+    private: bool | None
+    guarantee: Guarantee | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pictures:
+    """Images of each class; never part of the JSON.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        The label of each column.
+    synthetic, real : ndarray of uint8, shape (rows, classes, height, width, 3)
+        Images of the release, and real ones.
+    """
+
+    classes: tuple[str, ...]
+    synthetic: NDArray[np.uint8]
+    real: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtilityReport:
+    """How good a release is.
+
+    Parameters
+    ----------
+    release : ReleaseFacts
+        What was evaluated.
+    cost : Cost
+        What the report itself costs.
+    real, test : str
+        What the real records and the test records are.
+    real_records : int
+        How many real records there are.
+    targets : tuple of TargetScores
+        Models trained on the release and tested on real records.
+    marginals : Marginals
+        Errors of columns and of pairs of columns.
+    columns : tuple of ColumnSummary
+        Ranges, categories and missing values; empty in a private report.
+    correlations : tuple of Correlation
+        How numbers move together; empty in a private report.
+    histograms : tuple of Histogram
+        For drawings; empty in a private report.
+    membership : MembershipTest or None
+        None where no records are known not to be in the release.
+    seed : int
+        With the same seed and the same files the same report comes out, unless it has noise.
+    notes : tuple of str
+        What a reader has to know.
+    pictures : Pictures or None
+        Of a release of images.
+    """
+
+    release: ReleaseFacts
+    cost: Cost
+    real: str
+    test: str
+    real_records: int
+    targets: tuple[TargetScores, ...]
+    marginals: Marginals
+    columns: tuple[ColumnSummary, ...] = ()
+    correlations: tuple[Correlation, ...] = ()
+    histograms: tuple[Histogram, ...] = ()
+    membership: MembershipTest | None = None
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+    pictures: Pictures | None = field(default=None, compare=False)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the membership test shows more than the release's guarantee allows."""
+        return self.membership is not None and self.membership.refuted
+
+    @property
+    def single_error(self) -> float:
+        """The mean error of single columns."""
+        return _mean_error(self.marginals.single)
+
+    @property
+    def pair_error(self) -> float:
+        """The mean error of pairs of columns; 0 if there is only one column."""
+        return _mean_error(self.marginals.pairs)
+
+    @property
+    def single_floor(self) -> float | None:
+        """The mean distance of single columns between two halves of the real records."""
+        return mean([one.floor for one in self.marginals.single])
+
+    @property
+    def pair_floor(self) -> float | None:
+        """The mean distance of pairs between two halves of the real records."""
+        return mean([one.floor for one in self.marginals.pairs])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the pictures."""
+        release, cost = as_plain(self.release), as_plain(self.cost)
+        for table, guarantee in (
+            (release, self.release.guarantee),
+            (cost, self.cost.guarantee),
+        ):
+            table["guarantee"] = None if guarantee is None else guarantee.as_dict()
+        membership = None
+        if self.membership is not None:
+            membership = {**as_plain(self.membership), "refuted": self.refuted}
+        return {
+            "format": FORMAT,
+            "rdpkit": rdpkit.__version__,
+            "release": release,
+            "cost": cost,
+            "real": self.real,
+            "test": self.test,
+            "real_records": self.real_records,
+            "targets": as_plain(self.targets),
+            "marginals": {
+                "mean_single_error": self.single_error,
+                "mean_pair_error": self.pair_error,
+                "mean_single_floor": self.single_floor,
+                "mean_pair_floor": self.pair_floor,
+                **as_plain(self.marginals),
+            },
+            "columns": as_plain(self.columns),
+            "correlations": [{**as_plain(one), "error": one.error} for one in self.correlations],
+            "membership": membership,
+            "seed": self.seed,
+            "notes": list(self.notes),
+        }
+
+    def markdown(self) -> str:
+        """The report as Markdown."""
+        from rdpkit.mechanisms.evaluation.utility.outputs.markdown import as_markdown  # noqa: PLC0415
+        from rdpkit.mechanisms.evaluation.utility.outputs.view import view  # noqa: PLC0415
+
+        return as_markdown(view(self))
+
+    def html(self) -> str:
+        """The report as a page that needs no network."""
+        from rdpkit.mechanisms.evaluation.utility.outputs.page import as_page  # noqa: PLC0415
+        from rdpkit.mechanisms.evaluation.utility.outputs.view import view  # noqa: PLC0415
+
+        return as_page(view(self), self)
+
+
+def _mean_error(distances: tuple[MarginalError, ...]) -> float:
+    return float(np.mean([one.error for one in distances])) if distances else 0.0
+
+
+__all__ = ["FORMAT", "Cost", "Pictures", "ReleaseFacts", "UtilityReport"]

@@ -1,0 +1,250 @@
+"""Records as columns of numbers and categories: the one form in which all measures see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit import _validate
+
+Kind = Literal["number", "category"]
+Image = tuple[int, int, int]
+"""Channels, height and width."""
+
+FEW = 12
+"""Whole numbers with at most so many different values in a release are read as categories."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SampleColumn:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    kind : {"number", "category"}
+        What it holds.
+    values : ndarray, shape (n,)
+        Floats, NaN where one is missing; or texts, None where one is missing.
+    """
+
+    name: str
+    kind: Kind
+    values: NDArray[Any]
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """For each record, whether its value is missing."""
+        if self.kind == "number":
+            return np.asarray(np.isnan(self.values), np.bool_)
+        return np.fromiter((v is None for v in self.values), np.bool_, len(self.values))
+
+    def taken(self, rows: NDArray[Any]) -> SampleColumn:
+        """The column of some of the records."""
+        return SampleColumn(name=self.name, kind=self.kind, values=self.values[rows])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """Records.
+
+    Parameters
+    ----------
+    columns : tuple of SampleColumn
+        All of one length, with different names.
+    image : tuple of int, optional
+        Channels, height and width, if all columns but the last are pixels of images.
+    """
+
+    columns: tuple[SampleColumn, ...]
+    image: Image | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def rows(self) -> int:
+        """The number of records."""
+        return len(self.columns[0].values)
+
+    def column(self, name: str) -> SampleColumn:
+        """The column of that name.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise _validate.no_such("the column", name, self.names)
+
+    def taken(self, rows: NDArray[Any]) -> Sample:
+        """Some of the records."""
+        return Sample(columns=tuple(c.taken(rows) for c in self.columns), image=self.image)
+
+    def without(self, name: str) -> Sample:
+        """The records without one column."""
+        return Sample(columns=tuple(c for c in self.columns if c.name != name), image=self.image)
+
+    def pixels(self) -> NDArray[np.float64]:
+        """All columns of numbers, shape (n, d)."""
+        return np.column_stack([c.values for c in self.columns if c.kind == "number"])
+
+
+def joined(*samples: Sample) -> Sample:
+    """The records of several samples with the same columns, one after the other."""
+    first = samples[0]
+    columns = tuple(
+        SampleColumn(
+            name=c.name,
+            kind=c.kind,
+            values=np.concatenate([s.columns[i].values for s in samples]),
+        )
+        for i, c in enumerate(first.columns)
+    )
+    return Sample(columns=columns, image=first.image)
+
+
+def some_rows(sample: Sample, most: int, rng: np.random.Generator) -> Sample:
+    """At most so many records, chosen at random."""
+    if sample.rows <= most:
+        return sample
+    return sample.taken(np.sort(rng.choice(sample.rows, most, replace=False)))
+
+
+def of_arrays(features: NDArray[Any], labels: NDArray[Any], *, image: Image | None) -> Sample:
+    """Arrays of features and labels as columns; soft labels become the likeliest one."""
+    flat = np.asarray(features, np.float64).reshape(len(features), -1)
+    hard = labels if labels.ndim == 1 else labels.argmax(axis=1)
+    pixels = tuple(
+        SampleColumn(name=f"x{i}", kind="number", values=flat[:, i]) for i in range(flat.shape[1])
+    )
+    texts = np.array([str(int(label)) for label in hard], dtype=object)
+    return Sample(
+        columns=(*pixels, SampleColumn(name="label", kind="category", values=texts)), image=image
+    )
+
+
+def kinds_of(table: Any) -> dict[str, Kind]:
+    """What the columns of an arrow table hold, judged by types and by how many values there are.
+
+    Whole numbers with few different values, texts and truth values are categories. This is asked
+    of the release alone, so that the answer says nothing about the private data.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    found: dict[str, Kind] = {}
+    for name in table.column_names:
+        kind = table.schema.field(name).type
+        whole = pa.types.is_integer(kind)
+        texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_boolean)
+        few = whole and pc.count_distinct(table.column(name)).as_py() <= FEW
+        category = few or pa.types.is_dictionary(kind) or any(is_one(kind) for is_one in texts)
+        found[name] = "category" if category or pa.types.is_null(kind) else "number"
+    return found
+
+
+def of_table(table: Any, kinds: Mapping[str, Kind], *, where: str) -> Sample:
+    """The columns of an arrow table, read as the kinds say.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        With all columns that ``kinds`` names; others are left out.
+    kinds : mapping of str to str
+        What each column holds.
+    where : str
+        What the table is called in errors.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or cannot be read as its kind.
+    """
+    lacking = [name for name in kinds if name not in table.column_names]
+    if lacking:
+        raise ValueError(
+            f"Expected {where} to have the column {lacking[0]!r}, as the release has, got "
+            f"{', '.join(map(repr, table.column_names[:20]))}."
+        )
+    columns = tuple(
+        SampleColumn(name=name, kind=kind, values=_values(table.column(name), name, kind, where))
+        for name, kind in kinds.items()
+    )
+    if not table.num_rows or not columns:
+        raise ValueError(f"Expected {where} to have records and columns, got none.")
+    return Sample(columns=columns)
+
+
+def _values(column: Any, name: str, kind: Kind, where: str) -> NDArray[Any]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if kind == "category":
+        return np.array([_text(value) for value in column.to_pylist()], dtype=object)
+    stated = column.type
+    try:
+        if pa.types.is_temporal(stated):
+            column = column.cast(pa.date32() if pa.types.is_date(stated) else pa.int64())
+            column = column.cast(pa.int32()) if pa.types.is_date(stated) else column
+        numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ValueError(
+            f"Expected the column {name!r} of {where} to hold numbers or dates, as that of the "
+            f"release does, got {stated}."
+        ) from None
+    found = np.array(numbers, dtype=np.float64)
+    found[~np.isfinite(found)] = np.nan
+    return found
+
+
+def _text(value: Any) -> str | None:
+    """A value of a category as a text: 3 and 3.0 are the same."""
+    if value is None or value != value:  # noqa: PLR0124 - NaN
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def same_columns(samples: Sequence[tuple[str, Sample]]) -> None:
+    """Refuse samples of arrays that have different numbers of columns.
+
+    Raises
+    ------
+    ValueError
+        Naming the one that differs.
+    """
+    where, first = samples[0]
+    for name, sample in samples[1:]:
+        if sample.names != first.names:
+            raise ValueError(
+                f"Expected {name} to have the {len(first.names)} columns of {where}, got "
+                f"{len(sample.names)}."
+            )
+
+
+__all__ = [
+    "FEW",
+    "Image",
+    "Kind",
+    "Sample",
+    "SampleColumn",
+    "joined",
+    "kinds_of",
+    "of_arrays",
+    "of_table",
+    "same_columns",
+    "some_rows",
+]

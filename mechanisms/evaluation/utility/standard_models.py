@@ -1,0 +1,246 @@
+"""The models that are trained on a release: well-known ones, with settings that are never tuned."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit import _validate
+from rdpkit.mechanisms.evaluation.utility.gaussian_classes import GaussianClasses
+from rdpkit.mechanisms.evaluation.utility.samples import Image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandardModel:
+    """A model by its name.
+
+    Parameters
+    ----------
+    name, title : str
+        For programs, and for people.
+    classifier : callable
+        From a seed to a classifier as scikit-learn has them.
+    regressor : callable or None
+        The same for a column of numbers; None if there is none.
+    """
+
+    name: str
+    title: str
+    classifier: Callable[[int], Any]
+    regressor: Callable[[int], Any] | None = None
+
+
+def _logistic(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+
+    return LogisticRegression(max_iter=300, random_state=seed)
+
+
+def _ridge(seed: int) -> Any:
+    from sklearn.linear_model import Ridge  # noqa: PLC0415
+
+    return Ridge(random_state=seed)
+
+
+def _boosting(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415
+
+    return HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=seed)
+
+
+def _boosted_numbers(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415
+
+    return HistGradientBoostingRegressor(max_iter=60, early_stopping=False, random_state=seed)
+
+
+def _forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415
+
+    return RandomForestClassifier(60, min_samples_leaf=3, random_state=seed, n_jobs=1)
+
+
+def _forest_of_numbers(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415
+
+    return RandomForestRegressor(60, min_samples_leaf=3, random_state=seed, n_jobs=1)
+
+
+def _nearest(seed: int) -> Any:
+    from sklearn.neighbors import KNeighborsClassifier  # noqa: PLC0415
+
+    return KNeighborsClassifier(15)
+
+
+def _nearest_numbers(seed: int) -> Any:
+    from sklearn.neighbors import KNeighborsRegressor  # noqa: PLC0415
+
+    return KNeighborsRegressor(15)
+
+
+def _perceptron(seed: int) -> Any:
+    from sklearn.neural_network import MLPClassifier  # noqa: PLC0415
+
+    return MLPClassifier((128,), max_iter=30, random_state=seed)
+
+
+def _perceptron_of_numbers(seed: int) -> Any:
+    from sklearn.neural_network import MLPRegressor  # noqa: PLC0415
+
+    return MLPRegressor((128,), max_iter=30, random_state=seed)
+
+
+def _gaussian(seed: int) -> Any:
+    return GaussianClasses()
+
+
+MODELS = (
+    StandardModel(name="logistic", title="linear model", classifier=_logistic, regressor=_ridge),
+    StandardModel(
+        name="boosting",
+        title="gradient boosting",
+        classifier=_boosting,
+        regressor=_boosted_numbers,
+    ),
+    StandardModel(
+        name="forest",
+        title="random forest",
+        classifier=_forest,
+        regressor=_forest_of_numbers,
+    ),
+    StandardModel(
+        name="nearest",
+        title="nearest neighbours",
+        classifier=_nearest,
+        regressor=_nearest_numbers,
+    ),
+    StandardModel(
+        name="perceptron",
+        title="small neural network",
+        classifier=_perceptron,
+        regressor=_perceptron_of_numbers,
+    ),
+    StandardModel(name="qda", title="Gaussian classes", classifier=_gaussian),
+)
+"""All of them; :data:`CONVNET` is another one, for images."""
+
+CONVNET = "convnet"
+NAMES = (*(model.name for model in MODELS), CONVNET)
+FOR_TABLES = ("logistic", "boosting", "forest", "nearest")
+FOR_IMAGES = ("logistic", "perceptron", "qda", "nearest")
+_TITLES = {model.name: model.title for model in MODELS} | {CONVNET: "small convolutional network"}
+
+
+def title_of(name: str) -> str:
+    """What a model is called for people."""
+    return _TITLES[name]
+
+
+def predicted(
+    name: str,
+    rows: NDArray[Any],
+    answers: NDArray[Any],
+    tests: NDArray[Any],
+    *,
+    seed: int,
+    image: Image | None = None,
+) -> NDArray[Any]:
+    """What a model that is trained on ``rows`` says of ``tests``.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES`.
+    rows, answers : ndarray
+        Training records; answers are texts for a classifier and floats for regression.
+    tests : ndarray
+        Records whose answers are wanted.
+    seed : int
+        Of everything random in the model.
+    image : tuple of int, optional
+        The shape of an image, which "convnet" needs.
+
+    Raises
+    ------
+    ValueError
+        If there is no such model, or it cannot be used here.
+    """
+    _validate.choice("model", name, NAMES)
+    numbers = answers.dtype.kind == "f"
+    if not numbers and len(set(answers)) < 2:
+        return np.full(len(tests), answers[0], dtype=object)
+    if name == CONVNET:
+        return _by_convnet(rows, answers, tests, seed=seed, image=image)
+    found = next(model for model in MODELS if model.name == name)
+    if not numbers:
+        # Labels become plain numbers, because models disagree about texts.
+        values = sorted(set(answers))
+        places = {value: i for i, value in enumerate(values)}
+        codes = np.fromiter((places[a] for a in answers), np.int64, len(answers))
+        said = _fitted(found.classifier(seed), rows, codes).predict(tests)
+        return np.array(values, dtype=object)[np.asarray(said, np.int64)]
+    if found.regressor is None:
+        raise ValueError(f"Expected a column of categories for the model {name!r}, got numbers.")
+    return np.asarray(_fitted(found.regressor(seed), rows, answers).predict(tests), np.float64)
+
+
+def _fitted(model: Any, rows: NDArray[Any], answers: NDArray[Any]) -> Any:
+    if hasattr(model, "n_neighbors"):
+        model.set_params(n_neighbors=min(model.n_neighbors, len(rows)))
+    with warnings.catch_warnings():
+        # Training that stops early and covariances of low rank are part of fixed settings.
+        warnings.simplefilter("ignore")
+        return model.fit(rows, answers)
+
+
+def _by_convnet(
+    rows: NDArray[Any],
+    answers: NDArray[Any],
+    tests: NDArray[Any],
+    *,
+    seed: int,
+    image: Image | None,
+) -> NDArray[Any]:
+    if image is None or answers.dtype.kind == "f":
+        raise ValueError(f"Expected images with labels for the model {CONVNET!r}, got a table.")
+    import torch  # noqa: PLC0415
+
+    from rdpkit.mechanisms.evaluation.training import Training, seeded, train  # noqa: PLC0415
+    from rdpkit.mechanisms.models import build_model  # noqa: PLC0415
+
+    values = sorted(set(answers))
+    places = {value: i for i, value in enumerate(values)}
+    codes = np.fromiter((places[a] for a in answers), np.int64, len(answers))
+    shape = (len(rows), *image)
+    with seeded(seed):
+        model = build_model(CONVNET, image[0], image[1:], len(values))
+        train(
+            model,
+            rows.astype(np.float32).reshape(shape),
+            codes,
+            settings=Training(epochs=8, batch_size=64),
+            classes=len(values),
+            seed=seed,
+        )
+    model.eval()
+    inputs = torch.from_numpy(tests.astype(np.float32).reshape(len(tests), *image))
+    with torch.no_grad():
+        said = torch.cat([model(part) for part in torch.split(inputs, 500)])
+    return np.asarray(np.array(values, dtype=object)[said.argmax(dim=1).numpy()])
+
+
+__all__ = [
+    "CONVNET",
+    "FOR_IMAGES",
+    "FOR_TABLES",
+    "MODELS",
+    "NAMES",
+    "StandardModel",
+    "predicted",
+    "title_of",
+]

@@ -1,0 +1,177 @@
+"""From files to a report: what is trained, what is refused, and what the formats say."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+
+import rdpkit
+from rdpkit.mechanisms import NoiseSource, Privacy, evaluate_release
+from rdpkit.mechanisms.algorithms import dpcda
+from rdpkit.mechanisms.data import load_dataset
+from rdpkit.mechanisms.evaluation.utility.private_ceiling import noise_for, private_linear
+from rdpkit.mechanisms.evaluation.utility.standard_models import CONVNET, NAMES, predicted
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from tests.mechanisms.evaluation.utility.small_tables import people
+
+NASTY = "<script>alert(1)</script> [x](http://a.b) | `q` www.c.d"
+
+
+@pytest.fixture(scope="module")
+def release():
+    """Mixtures of scikit-learn's digits, with a manifest."""
+    data = load_dataset("digits")
+    return dpcda.synthesize(
+        data.train_features.reshape(-1, 8, 8),
+        data.train_labels,
+        classes=10,
+        options=dpcda.DPCDAOptions(
+            samples_per_class=20,
+            order_of_mixture=8,
+            clip_norm=1.0,
+            feature_noise=0.02,
+            label_noise=0.0,
+        ),
+        scaling=public_scaling(factor=1 / 16),
+        privacy=Privacy(
+            delta=1e-5, adjacency="replace_one", noise=NoiseSource.seeded(0), counts=[100] * 10
+        ),
+    )
+
+
+def test_a_release_that_learned_nothing_is_told_from_a_good_one():
+    good = evaluate_release(people(900, 0), real=people(900, 1), models=["logistic", "boosting"])
+    bad = evaluate_release(
+        people(900, 0, wrong=0.5), real=people(900, 1), target=["income"], models=["boosting"]
+    )
+    assert [one.target for one in good.targets] == ["school", "income"]
+    income = good.targets[1]
+    # One in ten answers is wrong by construction, and the sample has 270 test records.
+    assert income.best.synthetic > 0.8
+    assert income.ceiling > 0.8
+    assert income.floor < 0.75
+    assert bad.targets[0].best.synthetic < 0.7
+    assert bad.pair_error > good.pair_error > 0.0
+    # What is as good as real records is near the distance of two halves of them.
+    assert good.pair_error < 1.5 * good.pair_floor
+    assert good.cost.kind == "unaccounted"
+
+
+def test_numbers_are_predicted_with_r2_and_the_same_seed_gives_the_same_report():
+    asked = {"real": people(300, 1), "target": ["age"], "models": ["logistic", "nearest"]}
+    one, other = (evaluate_release(people(300, 0), seed=3, **asked) for _ in range(2))
+    assert one.as_dict() == other.as_dict()
+    assert one.targets[0].measure == "R2"
+    assert abs(one.targets[0].floor) < 0.1
+    assert one.targets[0].best.synthetic > 0.2
+    other = evaluate_release(people(300, 0), seed=4, **asked)
+    assert one.as_dict() != other.as_dict()
+
+
+def test_every_kind_of_file_is_read(tmp_path):
+    made = people(60, 0)
+    csv.write_csv(made, tmp_path / "a.csv")
+    parquet.write_table(made, tmp_path / "a.parquet")
+    feather.write_feather(made, tmp_path / "a.arrow")
+    sources = [tmp_path / f"a.{end}" for end in ("csv", "parquet", "arrow")]
+    sources += [made.to_pandas(), made]
+    found = [
+        evaluate_release(one, real=people(60, 1), target=["income"], models=["logistic"])
+        for one in sources
+    ]
+    # Files of CSV have missing numbers and no types; what comes out is the same.
+    assert len({one.pair_error for one in found}) == 1
+    assert len({one.targets[0].best.synthetic for one in found}) == 1
+
+
+def test_errors_say_what_is_missing(tmp_path):
+    made = people(30, 0)
+    with pytest.raises(ValueError, match="the real records to have the column 'income', as the"):
+        evaluate_release(made, real=made.drop_columns("income"))
+    with pytest.raises(ValueError, match=r"Expected the column to be one of .*, got 'incom'"):
+        evaluate_release(made, real=made, target=["incom"])
+    with pytest.raises(ValueError, match="to be a table as the release is, got arrays"):
+        evaluate_release(made, real="digits")
+    with pytest.raises(ValueError, match=r"to be a file or a data set, one of \.csv"):
+        evaluate_release(made, real="mnits")
+    with pytest.raises(ValueError, match="to be a file, a frame or an arrow table"):
+        evaluate_release(made, real=7)
+    (tmp_path / "x.parquet").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"x.parquet: not a table"):
+        evaluate_release(tmp_path / "x.parquet", real=made)
+    np.savez(tmp_path / "x.npz", other=np.ones(3))
+    with pytest.raises(ValueError, match="has no array 'features'"):
+        evaluate_release(made, real=tmp_path / "x.npz")
+
+
+def test_a_release_of_images_is_compared_with_its_data_set(release, tmp_path):
+    release.save(tmp_path / "digits.npz")
+    report = evaluate_release(
+        tmp_path / "digits.json", real="digits", models=["logistic", "qda"], public=True
+    )
+    (scores,) = report.targets
+    assert scores.target == "label"
+    # Averages of eight digits of a class, with little noise.
+    assert scores.best.synthetic > 0.7
+    assert scores.ceiling > 0.9
+    assert 0.05 < scores.floor < 0.15
+    assert 0.05 < scores.private <= 1.0
+    assert report.release.mechanism == "dpcda"
+    assert report.release.private is False
+    assert report.pictures.synthetic.shape == (3, 10, 8, 8, 3)
+    assert "data:image/png" in report.html()
+    assert "pictures" not in json.dumps(report.as_dict(), allow_nan=False)
+    assert "costs nothing" in report.markdown()
+
+
+def test_the_private_ceiling_keeps_the_epsilon_of_the_release():
+    target = rdpkit.epsilon(
+        rdpkit.Gaussian(noise_std=4.0, record_norm=1.0), delta=1e-5, adjacency="add_or_remove_one"
+    )
+    std, guarantee = noise_for(target.epsilon, target.delta, target.adjacency)
+    assert guarantee.epsilon == pytest.approx(target.epsilon, rel=1e-4)
+    assert guarantee.adjacency is target.adjacency
+    assert std > 4.0
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 4))
+    answers = np.where(rows[:, 0] > 0, "yes", "no").astype(object)
+    found = private_linear(
+        rows, answers, classes=("no", "yes"), target=target, noise=NoiseSource.seeded(0)
+    )
+    assert np.mean(found.predicted(rows) == answers) > 0.9
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.thorough] * (n == CONVNET)) for n in NAMES]
+)
+def test_every_model_learns(name):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 300)
+    rows = rng.normal(size=(300, 64)) + 1.5 * labels[:, None]
+    answers = np.array(["a", "b"], dtype=object)[labels]
+    said = predicted(name, rows, answers, rows, seed=0, image=(1, 8, 8))
+    assert np.mean(said == answers) > 0.9
+    one = predicted(name, rows, np.full(300, "a", dtype=object), rows, seed=0)
+    assert set(one) == {"a"}
+
+
+def test_names_are_text_in_every_format():
+    def table(seed):
+        found = people(60, seed)
+        names = [NASTY if name == "school" else name for name in found.column_names]
+        texts = pa.array([NASTY if v == "much" else v for v in found["school"].to_pylist()])
+        return found.set_column(1, "school", texts).rename_columns(names)
+
+    report = evaluate_release(table(0), real=table(1), target=[NASTY], models=["logistic"])
+    page, text = report.html(), report.markdown()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "<script" not in text
+    assert "`q`" not in text.replace(r"\`", "")
+    assert "[x](" not in text
+    assert "http:" not in text
+    assert "www.c" not in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.replace(r"\|", "").count("|") in (3, 4, 5, 6) for line in rows)
