@@ -113,6 +113,37 @@ def problems(expected: Described, path: Path, names: tuple[str, ...]) -> tuple[s
     return tuple(_differences(expected, found, names))
 
 
+def file_problems(expected: Described, folder: Path) -> tuple[str, ...]:
+    """All problems with files that are no files of arrays, one sentence each.
+
+    Parameters
+    ----------
+    expected : mapping of str to mapping
+        ``sha256`` of each file, by its name.
+    folder : Path
+        Where they are.
+    """
+    found = []
+    for name, wanted in expected.items():
+        try:
+            digest = sha256_of_file(folder / name)
+        except FileNotFoundError:
+            found.append(f"file {name!r} is missing")
+            continue
+        except OSError as error:
+            found.append(f"file {name!r} cannot be read: {error}")
+            continue
+        if digest != wanted["sha256"]:
+            found.append(f"file {name!r} has changed: sha256 {digest}, expected {wanted['sha256']}")
+    return tuple(found)
+
+
+def sha256_of_file(path: Path) -> str:
+    """SHA-256 of a file, read piece by piece."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _differences(expected: Described, found: Described, names: tuple[str, ...]) -> Iterator[str]:
     for name, wanted in expected.items():
         if name not in found:

@@ -27,13 +27,14 @@ from rdpkit.mechanisms.releases.verdict import (
     is_private,
 )
 
-FORMAT = 2
+FORMAT = 3
 """The version of the format that is written."""
 
 _WITHOUT_CHECKS = 1
 """The version before manifests had checks; it is still read."""
 
-_NEW_KEYS = ("checks", "accept_epsilon")
+_ADDED = {2: ("checks", "accept_epsilon"), 3: ("dataset", "schema", "files")}
+"""Keys by the version that had them first."""
 
 _LARGEST_FILE = 64 * 2**20
 
@@ -69,6 +70,14 @@ class Manifest:
         Versions of the program and of the libraries that it used.
     arrays : mapping of str to mapping
         ``shape``, ``dtype`` and ``sha256`` of every array; the hash is of its bytes in C order.
+    dataset : str or None
+        The user's name for the private data, by which a ledger knows what they have spent. It is
+        never computed from the data: their hash would show whether a guess at all records is right.
+    schema : mapping or None
+        For a table: the public description of its columns, with which codes become values again.
+    files : mapping of str to mapping
+        ``format``, ``rows`` and ``sha256`` of every file beside the manifest that is no file of
+        arrays, by its name, such as ``synth.csv``.
 
     Raises
     ------
@@ -88,6 +97,9 @@ class Manifest:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     arrays: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    dataset: str | None = None
+    schema: Mapping[str, Any] | None = None
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, str) or not self.mechanism:
@@ -100,19 +112,19 @@ class Manifest:
             raise _validate.fail("notes", "to be a tuple of strings", self.notes)
         for name, array in self.arrays.items():
             _check_array_entry(name, array)
+        for name, file in self.files.items():
+            _check_file_entry(name, file)
+        if self.dataset is not None and (not isinstance(self.dataset, str) or not self.dataset):
+            raise _validate.fail("dataset", "to be a non-empty string or None", self.dataset)
         if (self.event is None) != (self.guarantee is None):
             raise ValueError("Expected an event together with its guarantee, or neither.")
         if self.accept_epsilon is not None:
             _validate.positive("accept_epsilon", self.accept_epsilon)
         self._set_checks()
-        # Parameters that JSON cannot hold would be lost or raise when the release is saved.
-        try:
-            plain = json.loads(json.dumps(dict(self.parameters), allow_nan=False))
-        except (TypeError, ValueError):
-            raise _validate.fail(
-                "parameters", "to be plain JSON values, none NaN or infinite", self.parameters
-            ) from None
-        object.__setattr__(self, "parameters", plain)
+        # What JSON cannot hold would be lost or raise when the release is saved.
+        object.__setattr__(self, "parameters", _plain_json("parameters", self.parameters))
+        if self.schema is not None:
+            object.__setattr__(self, "schema", _plain_json("schema", self.schema))
 
     def _set_checks(self) -> None:
         """Complete the checks, and compare them with the verdict and with the other values."""
@@ -169,6 +181,9 @@ class Manifest:
             "notes": list(self.notes),
             "versions": dict(self.versions),
             "arrays": {name: dict(entry) for name, entry in self.arrays.items()},
+            "dataset": self.dataset,
+            "schema": None if self.schema is None else dict(self.schema),
+            "files": {name: dict(entry) for name, entry in self.files.items()},
         }
 
     @classmethod
@@ -183,12 +198,14 @@ class Manifest:
         if not isinstance(table, Mapping):
             raise _validate.fail("the manifest", "to be a table", table)
         version = table.get("format")
-        if isinstance(version, bool) or version not in (_WITHOUT_CHECKS, FORMAT):
-            raise _validate.fail("format", f"to be {_WITHOUT_CHECKS} or {FORMAT}", version)
-        old = version == _WITHOUT_CHECKS
-        names = [one.name for one in fields(cls) if not (old and one.name in _NEW_KEYS)]
+        if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= FORMAT:
+            raise _validate.fail("format", f"to be 1, 2 or {FORMAT}", version)
+        later = {key for first, keys in _ADDED.items() if first > version for key in keys}
+        names = [one.name for one in fields(cls) if one.name not in later]
         check_keys("the manifest", table, required=("format", *names))
-        for name in ("parameters", "versions", "arrays"):
+        for name in ("parameters", "versions", "arrays", "files"):
+            if name in later:
+                continue
             if not isinstance(table[name], Mapping):
                 raise _validate.fail(name, "to be a table", table[name])
         stated = table["guarantee"]
@@ -202,8 +219,11 @@ class Manifest:
             "notes": strings("notes", table["notes"]),
             "versions": dict(table["versions"]),
             "arrays": dict(table["arrays"]),
+            "dataset": table.get("dataset"),
+            "schema": table.get("schema"),
+            "files": dict(table.get("files", {})),
         }
-        if old:
+        if version == _WITHOUT_CHECKS:
             return _of_old_values(cls, values)
         if not isinstance(table["checks"], list):
             raise _validate.fail("checks", "to be a list of tables", table["checks"])
@@ -282,6 +302,28 @@ def _check_array_entry(name: str, entry: Any) -> None:
     for key in ("dtype", "sha256"):
         if not isinstance(entry[key], str):
             raise _validate.fail(f"{where}'s {key}", "to be a string", entry[key])
+
+
+def _check_file_entry(name: str, entry: Any) -> None:
+    where = f"files[{name!r}]"
+    # A name with a folder could make a check read, and show the hash of, any other file.
+    if not name or name in (".", "..") or set(name) & set("/\\\0"):
+        raise _validate.fail(where, "to be the name of a file without a folder", name)
+    if not isinstance(entry, Mapping) or set(entry) != {"format", "rows", "sha256"}:
+        raise _validate.fail(where, "to be a table of format, rows and sha256", entry)
+    _validate.integer(f"{where}'s rows", entry["rows"], minimum=0)
+    for key in ("format", "sha256"):
+        if not isinstance(entry[key], str):
+            raise _validate.fail(f"{where}'s {key}", "to be a string", entry[key])
+
+
+def _plain_json(name: str, given: Any) -> dict[str, Any]:
+    """The same values as JSON gives them back."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(given), allow_nan=False))
+    except (TypeError, ValueError):
+        raise _validate.fail(name, "to be plain JSON values, none NaN or infinite", given) from None
+    return plain
 
 
 def _no_constant(text: str) -> float:

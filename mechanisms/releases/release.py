@@ -6,8 +6,9 @@ import functools
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from rdpkit.mechanisms.releases.arrays import (
     AnyArray,
     arrays_beside,
     described,
+    file_problems,
     problems,
     read_arrays,
     write_arrays,
@@ -55,6 +57,8 @@ class Release:
         Integers, or soft labels.
     manifest : Manifest
         Their description. Its hashes must be those of the arrays.
+    others : mapping of str to ndarray
+        Further arrays that are released, such as the noisy moments of which records were drawn.
 
     Raises
     ------
@@ -65,14 +69,21 @@ class Release:
     features: AnyArray
     labels: AnyArray
     manifest: Manifest
+    others: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _validate.one_of_a_kind("manifest", self.manifest, Manifest)
         _check_arrays(self.features, self.labels)
-        for name, array in zip(_NAMES, (self.features, self.labels), strict=True):
+        _check_others(self.others)
+        for name, array in self.arrays.items():
             stated = self.manifest.arrays.get(name, {})
             if stated.get("shape") != list(array.shape) or stated.get("dtype") != array.dtype.str:
                 raise ValueError(f"Expected the manifest to describe the array {name!r}.")
+
+    @property
+    def arrays(self) -> dict[str, AnyArray]:
+        """All arrays by their names."""
+        return {"features": self.features, "labels": self.labels, **self.others}
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -101,7 +112,7 @@ class Release:
             If a file cannot be written.
         """
         target = check_path(path)
-        write_arrays(target, {"features": self.features, "labels": self.labels})
+        write_arrays(target, self.arrays)
         text = json.dumps(self.manifest.as_dict(), indent=1, allow_nan=False) + "\n"
         write_whole(target.with_suffix(".json"), text.encode())
 
@@ -140,6 +151,7 @@ def release(
     tested_as: str | None = None,
     device: str | None = None,
     counts: KnownCounts | None = None,
+    others: Mapping[str, AnyArray] = MappingProxyType({}),
 ) -> Release:
     """Put arrays together with the guarantee of the event that produced them.
 
@@ -175,11 +187,57 @@ def release(
     counts : KnownCounts, optional
         The numbers of records that the event was made with. The release of noisy counts is composed
         with the event, and the guarantee includes what it cost.
+    others : mapping of str to ndarray
+        Further arrays that the event describes.
 
     Returns
     -------
     Release
         The arrays with a manifest.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not accepted.
+    """
+    return _described(
+        features,
+        labels,
+        others=others,
+        **guaranteed(
+            event=event,
+            privacy=privacy,
+            parameters=parameters,
+            mechanism=mechanism,
+            notes=notes,
+            checks=checks,
+            tested_as=tested_as,
+            device=device,
+            counts=counts,
+        ),
+    )
+
+
+def guaranteed(
+    *,
+    event: Event,
+    privacy: Privacy,
+    parameters: Mapping[str, Any],
+    mechanism: str | None = None,
+    notes: tuple[str, ...] = (),
+    checks: tuple[PrivacyCheck, ...] = (),
+    tested_as: str | None = None,
+    device: str | None = None,
+    counts: KnownCounts | None = None,
+) -> dict[str, Any]:
+    """What a manifest says of how a release was made and what that guarantees.
+
+    Parameters are those of :func:`release`.
+
+    Returns
+    -------
+    dict
+        Arguments of :class:`Manifest`, all but those that describe the data themselves.
 
     Raises
     ------
@@ -212,16 +270,15 @@ def release(
         [*checks, *unstated_checks(checks, guarantee, tested_as=tested_as, device=device)],
         computed_checks(**facts),
     )
-    return _described(
-        features,
-        labels,
-        mechanism=mechanism or event.mechanism,
-        parameters=parameters,
-        private=is_private(found),
-        checks=found,
-        notes=tuple(notes),
+    return {
+        "mechanism": mechanism or event.mechanism,
+        "parameters": parameters,
+        "private": is_private(found),
+        "checks": found,
+        "notes": tuple(notes),
         **facts,
-    )
+        "versions": versions(),
+    }
 
 
 def release_without_guarantee(
@@ -258,14 +315,22 @@ def release_without_guarantee(
         reproducible_noise=noise.reproducible,
         private=False,
         notes=tuple(notes),
+        versions=versions(),
     )
 
 
-def _described(features: AnyArray, labels: AnyArray, **stated: Any) -> Release:
+def _described(
+    features: AnyArray,
+    labels: AnyArray,
+    *,
+    others: Mapping[str, AnyArray] = MappingProxyType({}),
+    **stated: Any,
+) -> Release:
     _check_arrays(features, labels)
-    arrays = {"features": described(features), "labels": described(labels)}
-    manifest = Manifest(**stated, versions=_versions(), arrays=arrays)
-    return Release(features=features, labels=labels, manifest=manifest)
+    _check_others(others)
+    arrays = {"features": features, "labels": labels, **others}
+    manifest = Manifest(**stated, arrays={name: described(array) for name, array in arrays.items()})
+    return Release(features=features, labels=labels, manifest=manifest, others=dict(others))
 
 
 def load_release(path: str | Path) -> Release:
@@ -291,14 +356,19 @@ def load_release(path: str | Path) -> Release:
     found = problems(manifest.arrays, arrays_path, _NAMES)
     if found:
         raise ValueError(f"{arrays_path}: " + "; ".join(found))
-    arrays = read_arrays(arrays_path, _NAMES)
-    return Release(features=arrays["features"], labels=arrays["labels"], manifest=manifest)
+    arrays = read_arrays(arrays_path, (*_NAMES, *(n for n in manifest.arrays if n not in _NAMES)))
+    return Release(
+        features=arrays.pop("features"),
+        labels=arrays.pop("labels"),
+        manifest=manifest,
+        others=arrays,
+    )
 
 
 def check_arrays(path: str | Path) -> tuple[str, ...]:
-    """All problems with the arrays beside a manifest; none if they are those that it describes.
+    """All problems with the data beside a manifest; none if they are those that it describes.
 
-    The arrays are hashed piece by piece: they may be larger than memory.
+    Arrays and files are hashed piece by piece: they may be larger than memory.
 
     Parameters
     ----------
@@ -308,8 +378,8 @@ def check_arrays(path: str | Path) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        One sentence a problem, naming the array: changed, missing, or not in the manifest; or
-        that the file of arrays is missing or cannot be read.
+        One sentence a problem, naming the array or the file: changed, missing, or not in the
+        manifest; or that the file of arrays is missing or cannot be read.
 
     Raises
     ------
@@ -319,16 +389,29 @@ def check_arrays(path: str | Path) -> tuple[str, ...]:
         If the manifest cannot be read.
     """
     manifest = load_manifest(path)
+    found = file_problems(manifest.files, Path(path).parent)
+    if manifest.files and not manifest.arrays:
+        return found
     try:
         arrays = arrays_beside(Path(path))
     except (ValueError, OSError) as error:
-        return (str(error),)
-    return problems(manifest.arrays, arrays, _NAMES)
+        return (*found, str(error))
+    return (*found, *problems(manifest.arrays, arrays, _NAMES))
 
 
 @functools.lru_cache(maxsize=256)
 def _guarantee(event: Event, delta: float, adjacency: Adjacency) -> Guarantee:
     return rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
+
+
+def _check_others(others: Mapping[str, Any]) -> None:
+    for name, array in others.items():
+        if not name.isidentifier() or name in _NAMES:
+            raise _validate.fail("others", "to have names like those of variables", name)
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "iufb":
+            raise _validate.fail(f"others[{name!r}]", "to be an array of numbers", array)
+        if not array.dtype.isnative or not np.isfinite(array).all():
+            raise _validate.fail(f"others[{name!r}]", "to be finite, native numbers", array)
 
 
 def _check_arrays(features: Any, labels: Any) -> None:
@@ -348,7 +431,8 @@ def _check_arrays(features: Any, labels: Any) -> None:
                 raise ValueError(f"Expected {name} to be finite numbers, got NaN or an infinity.")
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Versions of the program and of the libraries that numbers depend on."""
     return {
         "rdpkit": rdpkit.__version__,
         "python": platform.python_version(),
@@ -362,8 +446,10 @@ __all__ = [
     "Release",
     "check_arrays",
     "check_path",
+    "guaranteed",
     "load_manifest",
     "load_release",
     "release",
     "release_without_guarantee",
+    "versions",
 ]

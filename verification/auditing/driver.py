@@ -267,7 +267,9 @@ def with_release(finding: Finding) -> Finding:
         return with_notes(
             finding,
             "the manifest says that it is private, and of this: " + "; ".join(told),
-            "the arrays are those of the manifest",
+            "the files are those of the manifest"
+            if manifest.files
+            else "the arrays are those of the manifest",
         )
     return refuted_by(finding, problems)
 

@@ -163,8 +163,8 @@ def test_the_two_kinds_of_file_do_not_share_a_manifest(tmp_path):
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("format", 3, "Expected format to be 1 or 2"),
-        ("format", True, "Expected format to be 1 or 2"),
+        ("format", 4, "Expected format to be 1, 2 or 3"),
+        ("format", True, "Expected format to be 1, 2 or 3"),
         ("private", "yes", "Expected private to be bool"),
         ("notes", "text", "Expected notes to be a list of strings"),
         ("event", {"mechanism": "gaussian"}, "needs the parameters"),
@@ -256,3 +256,24 @@ def test_a_failed_write_leaves_the_old_release(tmp_path, monkeypatch):
         made(rows=9).save(tmp_path / "x.npz")
     assert sorted(os.listdir(tmp_path)) == ["x.json", "x.npz"]
     assert len(load_release(tmp_path / "x.npz").labels) == 5
+
+
+def test_a_manifest_of_format_2_is_read():
+    table = made().manifest.as_dict()
+    for key in ("dataset", "schema", "files"):
+        del table[key]
+    assert Manifest.from_dict({**table, "format": 2}) == made().manifest
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_further_arrays_are_saved_hashed_and_loaded(tmp_path, suffix):
+    moments = np.arange(6.0).reshape(2, 3)
+    one = made(others={"moments": moments})
+    one.save(tmp_path / f"x{suffix}")
+    again = load_release(tmp_path / "x.json")
+    np.testing.assert_array_equal(again.others["moments"], moments)
+    assert set(again.manifest.arrays) == {"features", "labels", "moments"}
+    with pytest.raises(ValueError, match="names like those of variables"):
+        made(others={"features": moments})
+    with pytest.raises(ValueError, match="finite"):
+        made(others={"moments": moments * math.nan})

@@ -222,7 +222,7 @@ def test_what_is_unknown_is_not_private():
 def old(manifest, **changes):
     """The manifest as version 0.4 wrote it."""
     table = manifest.as_dict()
-    for key in ("checks", "accept_epsilon"):
+    for key in ("checks", "accept_epsilon", "dataset", "schema", "files"):
         del table[key]
     return {**table, "format": 1, **changes}
 
