@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.mechanisms.algorithms.specification import Mechanism
@@ -17,7 +18,13 @@ class OriginalOptions:
     """Options of the original records, of which there are none."""
 
 
-def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSource) -> Release:
+def synthesize(
+    features: NDArray[Any],
+    labels: NDArray[Any],
+    *,
+    noise: NoiseSource,
+    image_shape: tuple[int, int, int] | None = None,
+) -> Release:
     """Release the records as they are.
 
     Guarantee
@@ -32,6 +39,8 @@ def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSour
         Their labels.
     noise : NoiseSource
         The source that the manifest states. No noise is drawn from it.
+    image_shape : (int, int, int), optional
+        Channels, height and width of records that are images.
 
     Returns
     -------
@@ -41,14 +50,45 @@ def synthesize(features: NDArray[Any], labels: NDArray[Any], *, noise: NoiseSour
         features,
         labels,
         mechanism=SPEC.name,
-        parameters={},
+        parameters={} if image_shape is None else {"image_shape": list(image_shape)},
         notes=("the private records themselves",),
         noise=noise,
     )
 
 
+def read(made: Release, rows: NDArray[np.float32]) -> NDArray[np.int64]:
+    """What a linear classifier on scattering features, trained on the records, says of others.
+
+    Parameters
+    ----------
+    made : Release
+        Images in [0, 1] as :func:`synthesize` returns them, with their shape.
+    rows : float32 array of shape (n, d)
+        Other records.
+
+    Raises
+    ------
+    ValueError
+        If the records are not known to be images.
+    """
+    # It needs torch, which the records themselves do not.
+    from rdpkit.mechanisms.algorithms.scattering_dpsgd import without_privacy  # noqa: PLC0415
+
+    shape = made.manifest.parameters.get("image_shape")
+    if not isinstance(shape, list):
+        raise ValueError("Expected records of an image_shape, which the reader needs, got none.")
+    labels = np.asarray(made.labels, np.int64)
+    images = np.asarray(made.features, np.float32).reshape(len(labels), *shape)
+    tested = rows.reshape(len(rows), *shape)
+    return without_privacy(images, labels, tested, classes=int(labels.max()) + 1)
+
+
 SPEC = Mechanism(
-    name="original", synthesize=synthesize, options=OriginalOptions, kind="real records"
+    name="original",
+    synthesize=synthesize,
+    options=OriginalOptions,
+    kind="real records",
+    reader=read,
 )
 
-__all__ = ["SPEC", "OriginalOptions", "synthesize"]
+__all__ = ["SPEC", "OriginalOptions", "read", "synthesize"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -316,10 +317,9 @@ def synthesize(
     event = options.event(sum(counts.sizes))
     rows = _KEPT.rows(data.images, options)
     gradients = Gradients(rows, data.labels, clip_norm=options.clip_norm)
-    weights = torch.zeros(classes, rows.shape[1] + 1, dtype=torch.float64)
-    moved = torch.zeros_like(weights)
-    for step in range(1, options.steps + 1):
-        found = noisy_gradient(
+
+    def step(weights: torch.Tensor) -> torch.Tensor:
+        return noisy_gradient(
             gradients,
             weights,
             event=event,
@@ -327,13 +327,10 @@ def synthesize(
             clip_norm=options.clip_norm,
             noise=privacy.noise,
         )
-        moved = options.momentum * moved + found / options.batch_size
-        weights -= options.rate() * moved
-        computation.report(step, options.steps)
-    if not bool(torch.isfinite(weights).all()):
-        raise ArithmeticError("Weights grew without bound; choose a smaller learning_rate.")
+
+    weights = torch.zeros(classes, rows.shape[1] + 1, dtype=torch.float64)
     return release(
-        weights.numpy().astype(computation.dtype),
+        _descended(weights, step, options, computation).astype(computation.dtype),
         np.arange(classes),
         event=event,
         privacy=privacy,
@@ -347,6 +344,64 @@ def synthesize(
         checks=(_PUBLIC,),
         counts=counts,
     )
+
+
+def _descended(
+    weights: torch.Tensor,
+    step: Callable[[torch.Tensor], torch.Tensor],
+    options: ScatteringDPSGDOptions,
+    computation: Computation,
+) -> NDArray[np.float64]:
+    """The classifier after all steps of gradient descent with momentum."""
+    moved = torch.zeros_like(weights)
+    for done in range(1, options.steps + 1):
+        moved = options.momentum * moved + step(weights) / options.batch_size
+        weights = weights - options.rate() * moved
+        computation.report(done, options.steps)
+    if not bool(torch.isfinite(weights).all()):
+        raise ArithmeticError("Weights grew without bound; choose a smaller learning_rate.")
+    found: NDArray[np.float64] = weights.numpy()
+    return found
+
+
+def without_privacy(
+    images: Floats, labels: NDArray[np.int64], tested: Floats, *, classes: int, steps: int = 300
+) -> NDArray[np.int64]:
+    """What the same classifier says of records if it is trained on others without noise: a ceiling.
+
+    Parameters
+    ----------
+    images : float32 array of shape (n, channels, height, width)
+        Records in [0, 1] to train on, at least one.
+    labels : int64 array of shape (n,)
+        Their classes.
+    tested : float32 array of shape (m, channels, height, width)
+        Records to classify.
+    classes : int
+        Number of classes.
+    steps : int
+        Steps, with samples of 4096 records or of all.
+    """
+    options = ScatteringDPSGDOptions(
+        steps=steps, batch_size=min(4096, len(images)), noise_multiplier=1e-9
+    )
+    rows = _KEPT.rows(images, options)
+    gradients = Gradients(rows, labels, clip_norm=options.clip_norm)
+    rng = np.random.default_rng(0)
+
+    def step(weights: torch.Tensor) -> torch.Tensor:
+        chosen = rng.choice(len(rows), options.batch_size, replace=False)
+        return gradients.clipped_sum(chosen, weights)
+
+    start = torch.zeros(classes, rows.shape[1] + 1, dtype=torch.float64)
+    return _best(_descended(start, step, options, ON_PROCESSOR), _KEPT.rows(tested, options))
+
+
+def _best(weights: NDArray[Any], rows: Floats) -> NDArray[np.int64]:
+    """The class with the largest score for each record."""
+    small = weights.astype(np.float32)
+    found: NDArray[np.int64] = (rows @ small[:, :-1].T + small[:, -1]).argmax(axis=1)
+    return found
 
 
 _PUBLIC = PrivacyCheck(
@@ -375,9 +430,7 @@ def read(made: Release, rows: Floats) -> NDArray[np.int64]:
     names = ScatteringDPSGDOptions.__dataclass_fields__
     options = ScatteringDPSGDOptions(**{name: parameters[name] for name in names})
     found = _KEPT.rows(np.asarray(rows, np.float32).reshape(len(rows), *shape), options)
-    weights = np.asarray(made.features, np.float32)
-    scores = found @ weights[:, :-1].T + weights[:, -1]
-    labels: NDArray[np.int64] = np.asarray(made.labels)[scores.argmax(axis=1)]
+    labels: NDArray[np.int64] = np.asarray(made.labels)[_best(np.asarray(made.features), found)]
     return labels
 
 
@@ -451,4 +504,5 @@ __all__ = [
     "scattering_rows",
     "synthesize",
     "verify_target",
+    "without_privacy",
 ]

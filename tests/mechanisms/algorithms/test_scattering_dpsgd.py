@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.mechanisms.algorithms import scattering_dpsgd
+from rdpkit.mechanisms.algorithms import original, scattering_dpsgd
 from rdpkit.mechanisms.algorithms.scattering_dpsgd import Gradients, ScatteringDPSGDOptions
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.verification.blackbox.options import VerificationOptions
@@ -133,6 +133,19 @@ def test_it_learns_and_the_manifest_says_what_was_done():
     assert "a classifier, not synthetic records" in " ".join(manifest.notes)
     # The noise is seeded here; nothing else speaks against it.
     assert {c.name for c in manifest.checks if c.status == "fails"} == {"secret_noise"}
+
+
+def test_without_privacy_the_records_themselves_say_more():
+    features, labels = _data(n=120)
+    tested, wanted = _data(200, seed=5)
+    made = original.synthesize(
+        features.reshape(120, -1), labels, noise=NoiseSource.seeded(0), image_shape=(1, 8, 8)
+    )
+    predicted = original.read(made, tested.reshape(200, -1))
+    assert np.mean(predicted == wanted) > 0.95
+    flat = original.synthesize(features.reshape(120, -1), labels, noise=NoiseSource.seeded(0))
+    with pytest.raises(ValueError, match="image_shape"):
+        original.read(flat, tested.reshape(200, -1))
 
 
 def test_the_same_seed_gives_the_same_classifier_and_the_data_are_seen_through_sums(monkeypatch):
