@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     help="Only settings with at least this many finished runs.",
 )
 @click.option("--markdown", is_flag=True, help="Print a Markdown table.")
+@click.option(
+    "--overview",
+    "as_overview",
+    is_flag=True,
+    help="Print Markdown with one line a mechanism, and a column for each adjacency and target.",
+)
 @format_option
 @to_file_option
 @one_line_errors
@@ -39,6 +45,7 @@ def leaderboard(
     epsilon: float | None,
     min_seeds: int,
     markdown: bool,
+    as_overview: bool,
     output_format: str,
 ) -> None:
     """Rank the results of rdpkit evaluate in the folders RESULTS.
@@ -49,6 +56,11 @@ def leaderboard(
     are a group of their own. The table says of each setting what it releases, and whether the
     manifest calls it private.
     """
+    from rdpkit.mechanisms.experiments.overview import (  # noqa: PLC0415
+        in_order,
+        is_ceiling,
+        overview,
+    )
     from rdpkit.mechanisms.experiments.rows import read_all, summarise  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.summary_table import as_markdown  # noqa: PLC0415
 
@@ -70,11 +82,17 @@ def leaderboard(
             f"Expected results that the options admit, got none of "
             f"{how_many(len(summaries), 'setting')}, on {', '.join(known) or 'no data set'}.{hint}"
         )
-    ranked = sorted(kept, key=_rank)
+    ranked = in_order(kept)
     if output_format == "json":
         click.echo(as_json([s.as_dict() for s in ranked]))
         return
-    groups = _groups(ranked, [s for s in summaries if _is_ceiling(s) and s.seeds >= min_seeds])
+    ceilings = [s for s in summaries if is_ceiling(s) and s.seeds >= min_seeds]
+    if as_overview:
+        datasets = {s.row["dataset"] for s in ranked}
+        more = [s for s in ceilings if s.row["dataset"] in datasets and s not in ranked]
+        click.echo(overview([*ranked, *more]))
+        return
+    groups = _groups(ranked, ceilings)
     if markdown:
         click.echo(as_markdown([summary for members in groups.values() for summary in members]))
         return
@@ -86,43 +104,28 @@ def leaderboard(
 
 def _groups(ranked: list[Summary], ceilings: list[Summary]) -> dict[str, list[Summary]]:
     """What is compared with each other, each group with the ceilings of its data set."""
+    from rdpkit.mechanisms.experiments.overview import is_ceiling, target  # noqa: PLC0415
+
     groups: dict[str, list[Summary]] = {}
-    with_guarantee = {s.row["dataset"] for s in ranked if _target(s) is not None}
+    with_guarantee = {s.row["dataset"] for s in ranked if target(s) is not None}
     for summary in ranked:
         # Ceilings stand in every group of their data set, and alone only where there is none.
-        if not (_is_ceiling(summary) and summary.row["dataset"] in with_guarantee):
+        if not (is_ceiling(summary) and summary.row["dataset"] in with_guarantee):
             groups.setdefault(_group(summary), []).append(summary)
     for members in groups.values():
-        if _target(members[0]) is not None:
+        if target(members[0]) is not None:
             members += [s for s in ceilings if s.row["dataset"] == members[0].row["dataset"]]
             members.sort(key=lambda summary: -summary.mean)
     return groups
 
 
-def _is_ceiling(summary: Summary) -> bool:
-    """Whether the release was the private records themselves."""
-    return _target(summary) is None and summary.row.get("kind") == "real records"
-
-
-def _target(summary: Summary) -> float | None:
-    row = summary.row
-    found: float | None = (
-        row["target_epsilon"] if row["target_epsilon"] is not None else row["epsilon"]
-    )
-    return found
-
-
-def _rank(summary: Summary) -> tuple[str, str, float, float, float]:
-    row, target = summary.row, _target(summary)
-    finite = float("inf") if target is None else float(target)
-    return row["dataset"], row["adjacency"], finite, float(row["delta"]), -summary.mean
-
-
 def _group(summary: Summary) -> str:
-    row, target = summary.row, _target(summary)
-    if target is None:
+    from rdpkit.mechanisms.experiments.overview import target  # noqa: PLC0415
+
+    row, epsilon = summary.row, target(summary)
+    if epsilon is None:
         return f"{row['dataset']}: no guarantee"
     return (
-        f"{row['dataset']}: epsilon {rounded_up(target)}, delta {row['delta']:g}, "
+        f"{row['dataset']}: epsilon {rounded_up(epsilon)}, delta {row['delta']:g}, "
         f"{row['adjacency']}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rdpkit.formats.text import escaped_markdown, rounded_up
+from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.experiments.experiment import short
 from rdpkit.mechanisms.experiments.rows import Summary
 
@@ -34,7 +35,7 @@ def cells(summary: Summary) -> tuple[str, ...]:
     return (
         row["dataset"],
         row["mechanism"],
-        str(row.get("kind", "")),
+        kind(summary),
         varied,
         "none" if epsilon is None else rounded_up(epsilon),
         "" if epsilon is None else f"{row['delta']:g}",
@@ -45,6 +46,17 @@ def cells(summary: Summary) -> tuple[str, ...]:
         f"{summary.mean:.4f}{spread}",
         "" if summary.published is None else f"{summary.published:g}",
     )
+
+
+def kind(summary: Summary) -> str:
+    """What was released; rows of earlier versions do not say it themselves."""
+    found = summary.row.get("kind")
+    if found is None:
+        try:
+            found = find_mechanism(summary.row["mechanism"]).kind
+        except ValueError:
+            found = ""
+    return str(found)
 
 
 def private(summary: Summary) -> str:

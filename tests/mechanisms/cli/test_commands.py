@@ -126,6 +126,14 @@ def test_leaderboard_shows_ceilings_beside_releases_and_what_is_private(tmp_path
     assert len(json.loads(run(leaderboard, tmp_path / "r", "--format", "json"))) == 5
     text = run(leaderboard, tmp_path / "r")
     assert text.count("original") == 2
+    table = run(leaderboard, tmp_path / "r", "--overview").splitlines()
+    assert table[0] == "**digits**"
+    found = [[html.unescape(cell.strip()) for cell in row.split("|")[1:-1]] for row in table[2:]]
+    assert found[0][-2:] == ["add or remove, 1", "replace, 1"]
+    # Ceilings come first, and stand in every column, as what else has no guarantee.
+    assert found[2] == ["real records", "original", "mlp", "no guarantee", *["0.9700 (1)"] * 2]
+    assert ["classifier", "dpcda", "mlp", "yes", "0.8500 (1)", ""] in found
+    assert ["synthetic records", "dpcda", "mlp", "yes", "", "0.6500 ± 0.0707 (2)"] in found
 
 
 def test_leaderboard_leaves_out_what_does_not_fit(digits, tmp_path):
