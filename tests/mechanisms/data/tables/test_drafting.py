@@ -1,0 +1,72 @@
+import datetime as dt
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from rdpkit.mechanisms.data.tables.drafting import MOST_CATEGORIES, draft_schema
+from rdpkit.mechanisms.data.tables.encoding import decode, encode
+from rdpkit.mechanisms.data.tables.schema import load_schema
+from tests.mechanisms.data.tables.tables import EVERY_KIND, table_of
+
+
+def test_a_draft_describes_every_kind_of_column_and_confirms_none(tmp_path):
+    table = table_of(EVERY_KIND, 400, 0)
+    draft = draft_schema(table)
+    (tmp_path / "s.toml").write_text(draft.as_toml())
+    schema = load_schema(tmp_path / "s.toml")
+    assert schema == draft.schema
+    assert schema.unconfirmed == tuple(table.column_names)
+    assert [c.type for c in schema.columns] == [c.type for c in EVERY_KIND.columns]
+    kinds = ["number", "integer", "category", "boolean", "date", "datetime", "integer"]
+    assert [c.kind for c in schema.columns] == kinds
+    assert [c.missing for c in schema.columns] == [c.missing for c in EVERY_KIND.columns]
+    codes = encode(table, schema)
+    again = decode(codes, schema, draws=np.random.default_rng(0))
+    assert again.schema.equals(table.schema)
+
+
+def test_ranges_are_rounded_outwards():
+    table = pa.table(
+        {
+            "age": [17, 64, 89],
+            "wage": [0.5, 99.25, 3871.75],
+            "share": [0.012, 0.5, 0.031],
+            "day": [dt.date(1999, 5, 2), dt.date(2003, 1, 1), dt.date(2001, 1, 1)],
+            "same": [2.5, 2.5, 2.5],
+        }
+    )
+    schema = draft_schema(table).schema
+    assert schema["age"].range == (15, 90)
+    assert schema["wage"].range == (0.0, 3900.0)
+    assert (schema["wage"].decimals, schema["share"].decimals) == (2, 3)
+    assert schema["share"].range == (0.0, 0.5)
+    assert schema["day"].range == ("1999-01-01", "2003-12-31")
+    low, high = schema["same"].range
+    assert low <= 2.5 <= high
+    for name in table.column_names:
+        column = schema[name]
+        for value in (table[name][i].as_py() for i in range(3)):
+            steps = column.steps_of(value.isoformat() if isinstance(value, dt.date) else value)
+            assert column.cuts[0] <= steps <= column.cuts[-1]
+
+
+def test_free_text_is_refused_with_what_to_do():
+    table = pa.table({"id": [f"n{i}" for i in range(MOST_CATEGORIES + 1)], "none": [None] * 201})
+    with pytest.raises(ValueError, match=r"2 columns: id \(free text: 201 .*none \(.*--drop"):
+        draft_schema(table)
+    with pytest.raises(ValueError, match="to name columns of the table"):
+        draft_schema(table, drop=["other"])
+    kept = pa.table({"id": table["id"], "x": [1.5] * 201})
+    assert draft_schema(kept, drop=["id"], bins=5).schema["x"].parts == 5
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_times_of_all_units_are_drafted_by_the_year(unit, zone):
+    values = pa.array([1_600_000_000, 1_650_000_000], type=pa.timestamp("s", tz=zone))
+    table = pa.table({"t": values.cast(pa.timestamp(unit, tz=zone))})
+    schema = draft_schema(table).schema
+    assert schema["t"].range[0].startswith("2020-01-01T00:00:00")
+    assert schema["t"].range[1].startswith("2022-12-31T23:59:59")
+    assert encode(table, schema)[:, 0].tolist() == [7, 24]
