@@ -3,7 +3,8 @@
     python -m benchmarks.gather [--orders 16,128,512] [--workers 2]
 
 Bytes of the records that go into means, in a second, against bytes copied by as many threads, of a
-block far larger than any cache. Records have the size of MNIST's; the best of several rounds.
+block far larger than any cache. Records have the size of MNIST's; the best of several rounds. Means
+are taken in batches, as mechanisms take them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from rdpkit.mechanisms.parts.mixing import Mixer
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.preprocessing import in_batches, public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.parts.sampling import subsets
 
@@ -68,7 +69,13 @@ def gather_speed(
     chosen = subsets(_RECORDS, order, count, noise=NoiseSource.seeded(1))
     mixer = Mixer(records, workers=workers)
     used = chosen.size * _WIDTH * features.itemsize
-    return used / best(lambda: mixer.means(chosen), rounds)
+    batches = [chosen[part] for part in in_batches(count, _WIDTH + order)]
+
+    def run() -> None:
+        for batch in batches:
+            mixer.means(batch)
+
+    return used / best(run, rounds)
 
 
 def _orders(context: click.Context, option: click.Parameter, value: str) -> list[int]:

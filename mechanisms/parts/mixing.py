@@ -136,8 +136,11 @@ class Mixer:
         Each mean is computed in one thread, and always in the same order. So the result does not
         depend on the number of threads.
         """
-        found = np.zeros((len(chosen), self._records.dimension))
-        part = self._of_stored if self._affine else self._of_cut
+        shape = (len(chosen), self._records.dimension)
+        if self._bytes and self._digits is None:
+            part, found = self._of_bytes, np.empty(shape)
+        else:
+            part, found = (self._of_stored if self._affine else self._of_cut), np.zeros(shape)
         step = max(1, -(-len(chosen) // self._workers))
         starts = range(0, len(chosen), step)
         if len(starts) == 1 or chosen.size * self._records.dimension < _WORTH_A_THREAD:
@@ -160,6 +163,15 @@ class Mixer:
 
         self._add_weighted(chosen, found, add)
         found /= chosen.shape[1]
+
+    def _of_bytes(self, chosen: Indices, found: Array) -> None:
+        """Means of bytes that are not clipped, summed exactly and scaled in one pass."""
+        scaling, width = self._records.scaling, found.shape[1]
+        factor, shift = (
+            np.ascontiguousarray(np.broadcast_to(np.asarray(part, np.float64), (width,)))
+            for part in (scaling.factor, scaling.shift)
+        )
+        self._row_sums.mean_bytes(np.asarray(self._records.flat), chosen, factor, shift, found)
 
     def _of_stored(self, chosen: Indices, found: Array) -> None:
         """Means of the stored records, scaled while they are in the cache."""
@@ -188,13 +200,10 @@ class Mixer:
             add(flat[indices].astype(np.float64), here, weights[indices], row[None, :])
 
     def _add_bytes(self, chosen: Indices, sums: Array) -> None:
-        """Exact sums of bytes, weighted or not, which are taken in whole numbers."""
+        """Exact sums of weighted bytes, which are taken in whole numbers."""
         flat = np.asarray(self._records.flat)
-        if self._digits is None:
-            self._row_sums.plain_bytes(flat, chosen, sums)
-        else:
-            self._row_sums.weighted_bytes(flat, chosen, self._digits, sums)
-            sums *= 2.0**-self._row_sums.DIGITS
+        self._row_sums.weighted_bytes(flat, chosen, self._digits, sums)
+        sums *= 2.0**-self._row_sums.DIGITS
 
     def _scale(self, means: Array, chosen: Indices) -> None:
         """Turn weighted means of stored records into means of scaled ones."""

@@ -87,36 +87,61 @@ def cut_numbers(flat: Any, chosen: Any, weights: Any, transformation: Any, sums:
                 total[x] += weight * min(max(value, lower[x]), upper[x])
 
 
-@compiled()
-def plain_bytes(flat: Any, chosen: Any, sums: Any) -> None:
-    """Add to each row of ``sums`` the exact sum of the rows of bytes that are chosen for it.
+# A mean is a whole number divided by one above 0, so nothing has to look out for a division by 0.
+@compiled(error_model="numpy")
+def mean_bytes(flat: Any, chosen: Any, factor: Any, shift: Any, means: Any) -> None:
+    """Write into each row of ``means`` the scaled mean of the rows that are chosen for it.
+
+    The sum is exact. It is divided by the number of rows, multiplied by the factor, and the shift
+    is added: each of the three rounds once.
 
     Parameters
     ----------
     flat : ndarray of uint8, shape (n, d)
     chosen : ndarray of int64, shape (count, l)
-        Numbers of rows, in [0, n).
-    sums : ndarray of float64, shape (count, d)
+        Numbers of rows, in [0, n), with l >= 1.
+    factor, shift : ndarray of float64, shape (d,)
+    means : ndarray of float64, shape (count, d)
+        What is there is not read.
     """
     count, size = chosen.shape
-    total = np.empty(flat.shape[1], np.uint16)
+    width = flat.shape[1]
+    total = np.empty(width, np.uint16)
+    # Dividing by a power of two is multiplying by its inverse, which is faster and rounds nothing.
+    exact = size & (size - 1) == 0
+    inverse = 1.0 / size
     for t in range(count):
+        mean = means[t]
         for start in range(0, size, _SIXTEEN_BITS):
             rows = chosen[t, start : start + _SIXTEEN_BITS]
-            fours = rows.size - rows.size % 4
+            eights = rows.size - rows.size % 8
             total[:] = 0
-            for s in range(0, fours, 4):
-                first, second = flat[rows[s]], flat[rows[s + 1]]
-                third, fourth = flat[rows[s + 2]], flat[rows[s + 3]]
-                for x in range(total.size):
-                    pair = np.uint16(first[x]) + np.uint16(second[x])
-                    total[x] += pair + np.uint16(third[x]) + np.uint16(fourth[x])
-            for s in range(fours, rows.size):
+            # Eight rows are read from memory at the same time.
+            for s in range(0, eights, 8):
+                a, b, c, d = flat[rows[s]], flat[rows[s + 1]], flat[rows[s + 2]], flat[rows[s + 3]]
+                e, f = flat[rows[s + 4]], flat[rows[s + 5]]
+                g, h = flat[rows[s + 6]], flat[rows[s + 7]]
+                for x in range(width):
+                    first = np.uint16(a[x]) + np.uint16(b[x])
+                    first += np.uint16(c[x]) + np.uint16(d[x])
+                    second = np.uint16(e[x]) + np.uint16(f[x])
+                    total[x] += first + (second + (np.uint16(g[x]) + np.uint16(h[x])))
+            for s in range(eights, rows.size):
                 row = flat[rows[s]]
-                for x in range(total.size):
+                for x in range(width):
                     total[x] += np.uint16(row[x])
-            for x in range(total.size):
-                sums[t, x] += total[x]
+            if start:
+                for x in range(width):
+                    mean[x] += total[x]
+            else:
+                for x in range(width):
+                    mean[x] = total[x]
+        if exact:
+            for x in range(width):
+                mean[x] = (mean[x] * inverse) * factor[x] + shift[x]
+        else:
+            for x in range(width):
+                mean[x] = (mean[x] / size) * factor[x] + shift[x]
 
 
 # The compiler may join a product and a sum, because both are whole numbers that are never rounded.
@@ -170,4 +195,4 @@ def weighted_bytes(flat: Any, chosen: Any, digits: Any, sums: Any) -> None:
                 sums[t, x] += np.float64(high[x]) * 2.0**_DIGIT_BITS + np.float64(low[x])
 
 
-__all__ = ["DIGITS", "cut_numbers", "plain_bytes", "split", "weighted_bytes", "weighted_numbers"]
+__all__ = ["DIGITS", "cut_numbers", "mean_bytes", "split", "weighted_bytes", "weighted_numbers"]

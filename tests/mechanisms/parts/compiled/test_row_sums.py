@@ -19,6 +19,14 @@ def whole_sum(flat, rows, weights):
     return [sum(int(weights[i]) * int(flat[i, x]) for i in rows) for x in range(int(flat.shape[1]))]
 
 
+def add_plain_bytes(flat, chosen, sums):
+    """The sums behind the means of bytes: a mean times l is the whole sum, but for rounding."""
+    width = flat.shape[1]
+    means = np.full((len(chosen), width), np.nan)
+    gather.mean_bytes(flat, chosen, np.ones(width), np.zeros(width), means)
+    sums += np.rint(means * chosen.shape[1])
+
+
 def drawn(seed, *, count, size, width, population=40):
     rng = np.random.default_rng(seed)
     return (
@@ -41,7 +49,7 @@ SHAPES = {
 def test_sums_of_bytes_are_those_of_integers(seed, count, size, width):
     flat, chosen, weights = drawn(seed, count=count, size=size, width=width)
     for given_weights, run in (
-        (np.ones(len(flat), int), lambda sums: gather.plain_bytes(flat, chosen, sums)),
+        (np.ones(len(flat), int), lambda sums: add_plain_bytes(flat, chosen, sums)),
         (
             weights,
             lambda sums: gather.weighted_bytes(flat, chosen, gather.split(weights), sums),
@@ -59,7 +67,7 @@ def test_the_largest_bytes_and_weights_lose_nothing(size):
     flat = np.full((3, 5), 255, np.uint8)
     chosen = np.arange(size)[None, :] % 3
     sums = np.zeros((1, 5))
-    gather.plain_bytes(flat, chosen, sums)
+    add_plain_bytes(flat, chosen, sums)
     assert sums.tolist() == [[255 * size] * 5]
     sums[:] = 0
     gather.weighted_bytes(flat, chosen, gather.split(np.full(3, LARGEST, np.uint32)), sums)
@@ -82,10 +90,21 @@ def test_sums_of_numbers_are_close_to_correctly_rounded_ones(seed, count, size, 
             assert abs(sums[t, x] - math.fsum(terms)) <= limit
 
 
+@pytest.mark.parametrize("size", [1, 7, 8, 16, 300])
+def test_means_of_bytes_are_divided_and_scaled_with_one_rounding_each(size):
+    flat, chosen, _ = drawn(size, count=3, size=size, width=21)
+    rng = np.random.default_rng(size)
+    factor, shift = rng.normal(size=21), rng.normal(size=21)
+    means = np.full((3, 21), np.nan)
+    gather.mean_bytes(flat, chosen, factor, shift, means)
+    sums = flat[chosen].sum(axis=1, dtype=np.float64)
+    np.testing.assert_array_equal(means, sums / size * factor + shift)
+
+
 def test_sums_are_added_to_what_is_there():
     flat, chosen = np.full((2, 3), 2, np.uint8), np.array([[0, 1, 1]])
     sums = np.full((1, 3), 0.5)
-    gather.plain_bytes(flat, chosen, sums)
+    add_plain_bytes(flat, chosen, sums)
     assert sums.tolist() == [[6.5] * 3]
     gather.weighted_numbers(flat, chosen, np.array([1.0, 0.25]), sums)
     assert sums.tolist() == [[9.5] * 3]
