@@ -45,7 +45,7 @@ _OPTIONS = (
         "targets",
         multiple=True,
         metavar="COLUMN",
-        help="Predict this column; may be given several times.  [default: the first categories]",
+        help="Predict this column; may be given several times.  [default: the last categories]",
     ),
     click.option(
         "--model",
@@ -54,6 +54,12 @@ _OPTIONS = (
         metavar="NAME",
         help="Train this model: logistic, boosting, forest, nearest, perceptron, qda, convnet; may "
         "be given several times.",
+    ),
+    click.option(
+        "--schema",
+        type=click.Path(path_type=Path),
+        metavar="FILE.toml",
+        help="What is publicly known of the columns of a table.  [default: that of the manifest]",
     ),
     click.option(
         "--public-test",
@@ -74,12 +80,14 @@ _OPTIONS = (
         help="Train and test models on at most so many records.  [default: 10000]",
     ),
 )
+_READ = ("real", "test", "holdout", "schema")
 _NAMES = {
     "real": None,
     "test": None,
     "holdout": None,
     "targets": (),
     "models": (),
+    "schema": None,
     "public_test": False,
     "epsilon": None,
     "delta": None,
@@ -139,6 +147,12 @@ def evaluated(
         raise ValueError(
             f"Expected --output to end in {', '.join(REPORTS)} for a release, got {str(output)!r}."
         )
+    inputs = [Path(one) for one in (release, *map(given.get, _READ)) if one is not None]
+    taken = {path.absolute() for path in inputs} | {inputs[0].with_suffix(".json").absolute()}
+    if output is not None and output.absolute() in taken:
+        raise ValueError(
+            f"Expected --output to be another file than those that are read, got {str(output)!r}."
+        )
     from rdpkit.mechanisms.evaluation.utility import (  # noqa: PLC0415  (it imports scikit-learn)
         ROWS,
         evaluate_release,
@@ -151,6 +165,7 @@ def evaluated(
         holdout=given["holdout"],
         target=given["targets"],
         models=given["models"],
+        schema=given["schema"],
         public=given["public_test"],
         budget=_budget(given),
         seed=given["seed"] or 0,

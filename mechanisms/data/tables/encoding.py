@@ -106,11 +106,7 @@ def decode(codes: Codes, schema: Schema, *, draws: UniformDraws) -> pa.Table:
 
 
 def _codes(column: Column, given: pa.ChunkedArray) -> NDArray[np.int64]:
-    array = given.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], given.type)
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = _decoded(given)
     absent = column.parts if column.missing else 0
     if column.is_ordered:
         numbers, known = _steps(column, array)
@@ -122,6 +118,42 @@ def _codes(column: Column, given: pa.ChunkedArray) -> NDArray[np.int64]:
     listed = np.asarray(at.fill_null(-1), dtype=np.int64)
     unlisted = column.parts - 1 if column.other is not None else absent
     return np.where(known, np.where(listed >= 0, listed, unlisted), absent)
+
+
+def read_values(given: pa.ChunkedArray, column: Column) -> NDArray[Any]:
+    """The values of a column before they are coded.
+
+    Parameters
+    ----------
+    given : pyarrow.ChunkedArray
+        The column.
+    column : Column
+        What the schema says of it.
+
+    Returns
+    -------
+    ndarray of float64 or of object, shape (n,)
+        Where the column has a range: numbers, days or units of time since 1970, NaN where one is
+        missing or cannot be read. Otherwise categories as texts, None where one is missing.
+
+    Raises
+    ------
+    ValueError
+        If the type as a whole is none that can be read as the column's kind.
+    """
+    array = _decoded(given)
+    if column.is_ordered:
+        numbers, known = _steps(column, array)
+        return np.where(known, numbers.astype(np.float64), np.nan)
+    texts, _ = _as_categories(column, array)
+    return np.array(texts.cast(pa.string()).to_pylist(), dtype=object)
+
+
+def _decoded(given: pa.ChunkedArray) -> pa.Array:
+    array = given.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], given.type)
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def _as_categories(column: Column, array: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
@@ -242,4 +274,4 @@ _READABLE: dict[str, tuple[Callable[[Any], bool], ...]] = {
 _WORDS = {"true": True, "yes": True, "t": True, "y": True, "1": True}
 _WORDS |= {"false": False, "no": False, "f": False, "n": False, "0": False}
 
-__all__ = ["UniformDraws", "decode", "encode"]
+__all__ = ["UniformDraws", "decode", "encode", "read_values"]

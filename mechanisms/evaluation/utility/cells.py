@@ -83,9 +83,9 @@ def cells_of(column: SampleColumn) -> Cells:
         after = np.searchsorted(distinct, often, side="right")
         edges = np.unique(np.concatenate([edges, distinct[after[after < distinct.size]]]))
         edges = edges[edges > distinct[0]]
-    ends = [f"{edge:.6g}" for edge in edges]
+    ends = [column.shown(edge) for edge in edges]
     if distinct.size <= MOST_CELLS:
-        labels = tuple(f"{value:.6g}" for value in distinct) or ("any",)
+        labels = tuple(column.shown(value) for value in distinct) or ("any",)
     else:
         middle = [f"{low} to {high}" for low, high in pairwise(ends)]
         labels = (f"below {ends[0]}", *middle, f"{ends[-1]} or more")

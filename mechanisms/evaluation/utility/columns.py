@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
+from rdpkit.mechanisms.data.tables.schema import Column, Schema
 from rdpkit.mechanisms.evaluation.utility.cells import MOST_CELLS, cells_of
 from rdpkit.mechanisms.evaluation.utility.marginal_errors import compared_columns
 from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
@@ -32,6 +33,10 @@ class ColumnSummary:
         Of a category: values of the release that no real record has.
     outside : float
         The share of records of the release outside of what real records hold.
+    shown : tuple of str
+        The ranges and the means as people read them: dates as dates.
+    broken : float or None
+        The share of records of the release that the schema does not allow; None without a schema.
     """
 
     name: str
@@ -43,6 +48,8 @@ class ColumnSummary:
     lost: tuple[str, ...] = ()
     invented: tuple[str, ...] = ()
     outside: float = 0.0
+    shown: tuple[str, ...] = ()
+    broken: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +94,32 @@ class Histogram:
     real: tuple[float, ...]
 
 
-def column_summaries(synthetic: Sample, real: Sample) -> tuple[ColumnSummary, ...]:
+def column_summaries(
+    synthetic: Sample, real: Sample, schema: Schema | None = None
+) -> tuple[ColumnSummary, ...]:
     """A summary of each column that is compared."""
-    chosen = compared_columns(synthetic)
-    return tuple(_summary(column, real.column(column.name)) for column in chosen.columns)
+    found = []
+    for column in compared_columns(synthetic).columns:
+        one = _summary(column, real.column(column.name))
+        if schema is not None:
+            one = replace(one, broken=_broken(column, schema[column.name]))
+        found.append(one)
+    return tuple(found)
+
+
+def _broken(column: SampleColumn, stated: Column) -> float:
+    """The share of values that the schema does not allow."""
+    missing = column.missing
+    if stated.is_ordered:
+        assert stated.range is not None
+        low, high = (stated.steps_of(end) for end in stated.range)
+        wrong = (column.values < low) | (column.values > high)
+    elif stated.kind == "boolean":
+        wrong = np.zeros(len(missing), np.bool_)
+    else:
+        known = {str(value) for value in stated.categories}
+        wrong = np.fromiter((v not in known for v in column.values), np.bool_, len(missing))
+    return float(np.mean(np.where(missing, not stated.missing, wrong)))
 
 
 def correlations(synthetic: Sample, real: Sample) -> tuple[Correlation, ...]:
@@ -159,6 +188,10 @@ def _summary(made: SampleColumn, true: SampleColumn) -> ColumnSummary:
         means=(float(ours.mean()), float(theirs.mean())),
         spreads=(float(ours.std()), float(theirs.std())),
         outside=float(np.mean((ours < low) | (ours > high))),
+        shown=tuple(
+            made.shown(float(v))
+            for v in (ours.min(), ours.max(), low, high, ours.mean(), theirs.mean())
+        ),
     )
 
 

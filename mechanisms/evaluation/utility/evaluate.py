@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rdpkit import _validate
+from rdpkit.mechanisms.data.tables.schema import Schema, load_schema
 from rdpkit.mechanisms.evaluation.utility.columns import (
     column_summaries,
     correlations,
@@ -29,12 +30,14 @@ from rdpkit.mechanisms.evaluation.utility.reading import (
     image_shape,
     open_records,
     open_release,
+    schema_of,
 )
 from rdpkit.mechanisms.evaluation.utility.report import Cost, ReleaseFacts, UtilityReport
 from rdpkit.mechanisms.evaluation.utility.samples import (
     Sample,
     kinds_of,
     of_arrays,
+    of_schema,
     of_table,
     same_columns,
     some_rows,
@@ -59,6 +62,7 @@ class _Samples:
     real: Sample
     test: Sample | None
     holdout: Sample | None
+    schema: Schema | None
 
 
 def evaluate_release(
@@ -69,6 +73,7 @@ def evaluate_release(
     holdout: Any = None,
     target: Sequence[str] = (),
     models: Sequence[str] = (),
+    schema: str | Path | Schema | None = None,
     public: bool = False,
     budget: Budget | None = None,
     seed: int = 0,
@@ -103,6 +108,9 @@ def evaluate_release(
         Real records that the release was not made from, for the membership test.
     target, models : sequence of str
         Columns to predict, and models to train; by default a choice by the release.
+    schema : str, Path or Schema, optional
+        What is publicly known of the columns of tables, by default the schema of the manifest.
+        Without one, the types of the release decide what is a number and what is a category.
     public : bool
         Whether all real records are public, so that the report costs nothing.
     budget : Budget, optional
@@ -127,17 +135,21 @@ def evaluate_release(
     """
     _validate.integer("seed", seed, minimum=0)
     _validate.integer("rows", rows, minimum=10)
-    made = open_release(release)
-    opened = open_records(real, directory)
-    asked = None if test is None else open_records(test, directory)
+    stated = load_schema(schema) if isinstance(schema, str | Path) else schema
+    made = open_release(release, stated)
+    stated = stated or schema_of(made.manifest)
+    opened = open_records(real, directory, schema=stated)
+    asked, others = (
+        None if one is None else open_records(one, directory, schema=stated)
+        for one in (test, holdout)
+    )
     asked = opened.test if asked is None else asked
-    others = None if holdout is None else open_records(holdout, directory)
     if budget is not None and (public or others is not None):
         raise ValueError(
             "Expected a budget alone: public records cost nothing, and the membership test has no "
             "private version."
         )
-    samples = _samples(made, opened, asked, others)
+    samples = _samples(made, opened, asked, others, schema=stated)
     plan = TrainingPlan(
         targets=chosen_targets(samples.synthetic, target), models=tuple(models), seed=seed
     )
@@ -181,7 +193,7 @@ def _open(
         real_records=real.rows,
         targets=targets,
         marginals=marginal_errors(synthetic, real, rng=rng),
-        columns=column_summaries(synthetic, real),
+        columns=column_summaries(synthetic, real, samples.schema),
         correlations=correlations(synthetic, real),
         histograms=histograms(synthetic, real),
         membership=membership,
@@ -244,7 +256,14 @@ def _with_noise(scores: TargetScores, given: Iterator[float]) -> TargetScores:
     return replace(scores, floor=floor, models=models)
 
 
-def _samples(made: Opened, real: Opened, test: Opened | None, holdout: Opened | None) -> _Samples:
+def _samples(
+    made: Opened,
+    real: Opened,
+    test: Opened | None,
+    holdout: Opened | None,
+    *,
+    schema: Schema | None,
+) -> _Samples:
     """Everything in one form, which the release decides."""
     others = {"the real records": real, "the test records": test, "the holdout": holdout}
     given = {where: opened for where, opened in others.items() if opened is not None}
@@ -252,15 +271,20 @@ def _samples(made: Opened, real: Opened, test: Opened | None, holdout: Opened | 
         for where, opened in given.items():
             if opened.table is None:
                 raise ValueError(f"Expected {where} to be a table as the release is, got arrays.")
-        kinds = kinds_of(made.table)
-        synthetic = of_table(made.table, kinds, where="the release")
-        found = {w: of_table(opened.table, kinds, where=w) for w, opened in given.items()}
+        tables = {"the release": made.table, **{w: one.table for w, one in given.items()}}
+        if schema is None:
+            kinds = kinds_of(made.table)
+            found = {w: of_table(table, kinds, where=w) for w, table in tables.items()}
+        else:
+            found = {w: of_schema(table, schema, where=w) for w, table in tables.items()}
+        synthetic = found["the release"]
     else:
         synthetic, found = _arrays(made, given)
         same_columns([("the release", synthetic), *found.items()])
     return _Samples(
         synthetic=synthetic,
         real=found["the real records"],
+        schema=None if made.table is None else schema,
         test=found.get("the test records"),
         holdout=found.get("the holdout"),
     )

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from rdpkit import _validate
 from rdpkit.mechanisms.data.registry import DATASETS, load_dataset
+from rdpkit.mechanisms.data.tables.reading import FORMATS, read
+from rdpkit.mechanisms.data.tables.schema import Schema
 from rdpkit.mechanisms.evaluation.utility.samples import Image
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
 from rdpkit.mechanisms.releases.release import Release, load_release
 
-TABLES = (".csv", ".parquet", ".arrow", ".feather")
+TABLES = tuple(FORMATS)
 ARRAYS = (".npz", ".safetensors")
 
 
@@ -48,7 +50,7 @@ class Opened:
     manifest: Manifest | None = None
 
 
-def open_release(source: Any) -> Opened:
+def open_release(source: Any, schema: Schema | None = None) -> Opened:
     """The records of a release and its manifest, if it has one.
 
     Parameters
@@ -65,13 +67,13 @@ def open_release(source: Any) -> Opened:
     if isinstance(source, Release):
         return _of_release(source, "the release")
     if not isinstance(source, (str, Path)):
-        return Opened(name="the release", table=as_arrow(source))
+        return Opened(name="the release", table=_frame(source, schema))
     path = Path(source)
     beside = path.with_suffix(".json")
     if path.suffix in (*ARRAYS, ".json") and beside.exists():
         return _of_release(load_release(path), path.name)
-    found = open_records(path)
     manifest = load_manifest(beside) if beside.exists() else None
+    found = open_records(path, schema=schema or schema_of(manifest))
     return Opened(
         name=found.name,
         table=found.table,
@@ -81,7 +83,15 @@ def open_release(source: Any) -> Opened:
     )
 
 
-def open_records(source: Any, directory: str | Path | None = None) -> Opened:
+def schema_of(manifest: Manifest | None) -> Schema | None:
+    """The schema of a table that a manifest holds, if it does."""
+    stated = getattr(manifest, "schema", None)
+    return None if stated is None else Schema.from_table(stated, where="the manifest's schema")
+
+
+def open_records(
+    source: Any, directory: str | Path | None = None, *, schema: Schema | None = None
+) -> Opened:
     """Real records.
 
     Parameters
@@ -90,6 +100,8 @@ def open_records(source: Any, directory: str | Path | None = None) -> Opened:
         A table or arrays in a file, the name of a data set (:data:`DATASETS`), or a frame.
     directory : str or Path, optional
         The data directory, for data sets by name.
+    schema : Schema, optional
+        What is known of the columns; then cells of CSV files are read as it says.
 
     Raises
     ------
@@ -97,64 +109,30 @@ def open_records(source: Any, directory: str | Path | None = None) -> Opened:
         If it cannot be read, or is none of these.
     """
     if not isinstance(source, (str, Path)):
-        return Opened(name="a table", table=as_arrow(source))
+        return Opened(name="a table", table=_frame(source, schema))
     if str(source) in DATASETS:
         return _of_dataset(str(source), directory)
     path = Path(source)
     if path.suffix in TABLES:
-        return Opened(name=path.name, table=read_table(path))
+        return Opened(name=path.name, table=read(path, schema=schema))
     if path.suffix == ".npz":
         return _of_npz(path)
     accepted = ", ".join((*TABLES, *ARRAYS[:1], *DATASETS))
     raise _validate.fail("records", f"to be a file or a data set, one of {accepted}", str(source))
 
 
-def read_table(path: Path) -> Any:
-    """A table from CSV, Parquet or Arrow.
+def _frame(source: Any, schema: Schema | None) -> Any:
+    """A frame as an arrow table.
 
     Raises
     ------
     ValueError
-        If the file is malformed.
-    OSError
-        If it cannot be read.
+        If it is none.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
     try:
-        if path.suffix == ".parquet":
-            from pyarrow import parquet  # noqa: PLC0415
-
-            return parquet.read_table(path)
-        if path.suffix == ".csv":
-            from pyarrow import csv  # noqa: PLC0415
-
-            options = csv.ConvertOptions(strings_can_be_null=True)
-            return csv.read_csv(path, convert_options=options)
-        from pyarrow import feather  # noqa: PLC0415
-
-        return feather.read_table(path)
-    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-        raise ValueError(f"{path}: not a table: {error}") from None
-
-
-def as_arrow(frame: Any) -> Any:
-    """A frame of pyarrow, pandas or polars as an arrow table.
-
-    Raises
-    ------
-    ValueError
-        If it is no frame.
-    """
-    import pyarrow as pa  # noqa: PLC0415
-
-    if isinstance(frame, pa.Table):
-        return frame
-    if hasattr(frame, "to_arrow"):
-        return frame.to_arrow()
-    if hasattr(frame, "to_parquet"):
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    raise _validate.fail("records", "to be a file, a frame or an arrow table", frame)
+        return read(source, schema=schema)
+    except ValueError:
+        raise _validate.fail("records", "to be a file, a frame or an arrow table", source) from None
 
 
 def _of_release(made: Release, name: str) -> Opened:
@@ -212,10 +190,9 @@ __all__ = [
     "ARRAYS",
     "TABLES",
     "Opened",
-    "as_arrow",
     "fits",
     "image_shape",
     "open_records",
     "open_release",
-    "read_table",
+    "schema_of",
 ]

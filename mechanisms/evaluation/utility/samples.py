@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
+
+if TYPE_CHECKING:
+    from rdpkit.mechanisms.data.tables.schema import Schema
 
 Kind = Literal["number", "category"]
 Image = tuple[int, int, int]
@@ -31,11 +34,21 @@ class SampleColumn:
         What it holds.
     values : ndarray, shape (n,)
         Floats, NaN where one is missing; or texts, None where one is missing.
+    unit : {"", "D", "s", "ms", "us", "ns"}
+        Of numbers that are dates or times: days or parts of a second since 1970.
     """
 
     name: str
     kind: Kind
     values: NDArray[Any]
+    unit: str = ""
+
+    def shown(self, value: float) -> str:
+        """A number of the column for people: a date where it is one."""
+        if not self.unit:
+            return f"{value:.6g}"
+        whole: Any = np.array(int(value), dtype=f"datetime64[{self.unit}]")
+        return str(whole if self.unit == "D" else whole.astype("datetime64[s]"))
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -46,7 +59,7 @@ class SampleColumn:
 
     def taken(self, rows: NDArray[Any]) -> SampleColumn:
         """The column of some of the records."""
-        return SampleColumn(name=self.name, kind=self.kind, values=self.values[rows])
+        return replace(self, values=self.values[rows])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,11 +117,7 @@ def joined(*samples: Sample) -> Sample:
     """The records of several samples with the same columns, one after the other."""
     first = samples[0]
     columns = tuple(
-        SampleColumn(
-            name=c.name,
-            kind=c.kind,
-            values=np.concatenate([s.columns[i].values for s in samples]),
-        )
+        replace(c, values=np.concatenate([s.columns[i].values for s in samples]))
         for i, c in enumerate(first.columns)
     )
     return Sample(columns=columns, image=first.image)
@@ -171,19 +180,70 @@ def of_table(table: Any, kinds: Mapping[str, Kind], *, where: str) -> Sample:
     ValueError
         If a column is missing, or cannot be read as its kind.
     """
-    lacking = [name for name in kinds if name not in table.column_names]
+    _lacks_none(table, kinds, where)
+    columns = tuple(
+        SampleColumn(
+            name=name,
+            kind=kind,
+            values=_values(table.column(name), name, kind, where),
+            unit=_unit(table.column(name).type) if kind == "number" else "",
+        )
+        for name, kind in kinds.items()
+    )
+    return Sample(columns=columns)
+
+
+def of_schema(table: Any, schema: Schema, *, where: str) -> Sample:
+    """The columns of a schema, read as it says. A value that cannot be read is missing.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        With all columns of the schema; others are left out.
+    schema : Schema
+        What is publicly known of them.
+    where : str
+        What the table is called in errors.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or its type cannot be read as its kind.
+    """
+    from rdpkit.mechanisms.data.tables.encoding import read_values  # noqa: PLC0415
+
+    _lacks_none(table, schema.names, where)
+    units = {"date": "D"}
+    return Sample(
+        columns=tuple(
+            SampleColumn(
+                name=one.name,
+                kind="number" if one.is_ordered else "category",
+                values=read_values(table.column(one.name), one),
+                unit=one.arrow_type.unit if one.kind == "datetime" else units.get(one.kind, ""),
+            )
+            for one in schema.columns
+        )
+    )
+
+
+def _lacks_none(table: Any, names: Iterable[str], where: str) -> None:
+    lacking = [name for name in names if name not in table.column_names]
     if lacking:
         raise ValueError(
             f"Expected {where} to have the column {lacking[0]!r}, as the release has, got "
             f"{', '.join(map(repr, table.column_names[:20]))}."
         )
-    columns = tuple(
-        SampleColumn(name=name, kind=kind, values=_values(table.column(name), name, kind, where))
-        for name, kind in kinds.items()
-    )
-    if not table.num_rows or not columns:
+    if not table.num_rows:
         raise ValueError(f"Expected {where} to have records and columns, got none.")
-    return Sample(columns=columns)
+
+
+def _unit(kind: Any) -> str:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_date(kind):
+        return "D"
+    return str(kind.unit) if pa.types.is_timestamp(kind) else ""
 
 
 def _values(column: Any, name: str, kind: Kind, where: str) -> NDArray[Any]:
@@ -244,6 +304,7 @@ __all__ = [
     "joined",
     "kinds_of",
     "of_arrays",
+    "of_schema",
     "of_table",
     "same_columns",
     "some_rows",

@@ -50,25 +50,25 @@ def _ridge(seed: int) -> Any:
 def _boosting(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415
 
-    return HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=seed)
+    return HistGradientBoostingClassifier(max_iter=40, early_stopping=False, random_state=seed)
 
 
 def _boosted_numbers(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415
 
-    return HistGradientBoostingRegressor(max_iter=60, early_stopping=False, random_state=seed)
+    return HistGradientBoostingRegressor(max_iter=40, early_stopping=False, random_state=seed)
 
 
 def _forest(seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415
 
-    return RandomForestClassifier(60, min_samples_leaf=3, random_state=seed, n_jobs=1)
+    return RandomForestClassifier(40, min_samples_leaf=3, random_state=seed, n_jobs=1)
 
 
 def _forest_of_numbers(seed: int) -> Any:
     from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415
 
-    return RandomForestRegressor(60, min_samples_leaf=3, random_state=seed, n_jobs=1)
+    return RandomForestRegressor(40, min_samples_leaf=3, random_state=seed, n_jobs=1)
 
 
 def _nearest(seed: int) -> Any:

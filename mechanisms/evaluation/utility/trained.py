@@ -22,7 +22,7 @@ from rdpkit.mechanisms.evaluation.utility.standard_models import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
-MOST_TARGETS = 4
+MOST_TARGETS = 3
 _MOST_CLASSES = 50
 _LARGEST_SHARE = 0.98
 
@@ -113,10 +113,10 @@ class TrainingPlan:
 
 
 def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:
-    """The columns to predict: those named, or the first that are worth predicting.
+    """The columns to predict: those named, or the last that are worth predicting.
 
     Without a name these are columns of 2 to 50 categories of which none fills nearly all of the
-    release, at most four; where there are none, the last column. Images have their labels.
+    release, at most three; where there are none, the last column. Images have their labels.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:
     if synthetic.image is not None:
         return (synthetic.columns[-1].name,)
     found = [c.name for c in synthetic.columns if _is_worth_it(c)]
-    return tuple(found[:MOST_TARGETS]) or (synthetic.columns[-1].name,)
+    return tuple(found[-MOST_TARGETS:]) or (synthetic.columns[-1].name,)
 
 
 def _is_worth_it(column: SampleColumn) -> bool:

@@ -373,12 +373,14 @@ def _correlations(report: UtilityReport) -> Section | None:
 def _columns(report: UtilityReport) -> Section | None:
     if not report.columns:
         return None
+    stated = any(one.broken is not None for one in report.columns)
     rows = tuple(
         (
             one.name,
             *_column_words(one),
             f"{percent(one.missing[0])}; {percent(one.missing[1])}",
             percent(one.outside),
+            *((percent(one.broken),) if stated else ()),
         )
         for one in report.columns
     )
@@ -388,10 +390,21 @@ def _columns(report: UtilityReport) -> Section | None:
         text=(
             "Outside is the share of the release's records with a value beyond all real ones: a "
             "larger or smaller number, or a category that no real record has.",
+            "Against the schema is the share with a value that the schema does not allow: 0 % is "
+            "right, anything else is a mistake of whatever made the release."
+            if stated
+            else "",
         ),
         tables=(
             Table(
-                headings=("column", "release", "real", "missing: release; real", "outside"),
+                headings=(
+                    "column",
+                    "release",
+                    "real",
+                    "missing: release; real",
+                    "outside",
+                    *(("against the schema",) if stated else ()),
+                ),
                 rows=rows,
                 caption="Ranges and means, or categories that are missing on one side",
             ),
@@ -400,13 +413,9 @@ def _columns(report: UtilityReport) -> Section | None:
 
 
 def _column_words(one: ColumnSummary) -> tuple[str, str]:
-    if one.ranges is not None and one.means is not None and one.spreads is not None:
-        low, high, real_low, real_high = one.ranges
-        return (
-            f"{low:.6g} to {high:.6g}, mean {one.means[0]:.4g}, spread {one.spreads[0]:.3g}",
-            f"{real_low:.6g} to {real_high:.6g}, mean {one.means[1]:.4g}, spread "
-            f"{one.spreads[1]:.3g}",
-        )
+    if one.shown:
+        low, high, real_low, real_high, mean, real_mean = one.shown
+        return f"{low} to {high}, mean {mean}", f"{real_low} to {real_high}, mean {real_mean}"
     if one.kind == "number":
         return ("no values", "no values")
     return (_list("only here: ", one.invented), _list("only here: ", one.lost))
