@@ -15,8 +15,9 @@ from rdpkit.mechanisms.data.registry import DATASETS, load_dataset
 from rdpkit.mechanisms.data.tables.reading import FORMATS, read
 from rdpkit.mechanisms.data.tables.schema import Schema
 from rdpkit.mechanisms.evaluation.utility.samples import Image
+from rdpkit.mechanisms.releases.file_release import FileRelease
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
-from rdpkit.mechanisms.releases.release import Release, load_release
+from rdpkit.mechanisms.releases.release import Release, check_arrays, load_release
 
 TABLES = tuple(FORMATS)
 ARRAYS = (".npz", ".safetensors")
@@ -55,38 +56,57 @@ def open_release(source: Any, schema: Schema | None = None) -> Opened:
 
     Parameters
     ----------
-    source : str, Path, Release, or a table
+    source : str, Path, Release, FileRelease, or a table
         ``X.npz``, ``X.safetensors`` or ``X.json`` of a release with arrays; a table in a file, with
         the manifest beside it; a :class:`rdpkit.mechanisms.Release`; or a frame.
 
     Raises
     ------
     ValueError, OSError
-        If it cannot be read, or is none of these.
+        If it cannot be read, is none of these, or is not what its manifest describes.
     """
     if isinstance(source, Release):
         return _of_release(source, "the release")
-    if not isinstance(source, (str, Path)):
+    if isinstance(source, FileRelease):
+        source = source.path
+    if not isinstance(source, str | Path):
         return Opened(name="the release", table=_frame(source, schema))
     path = Path(source)
     beside = path.with_suffix(".json")
-    if path.suffix in (*ARRAYS, ".json") and beside.exists():
+    if not beside.exists():
+        if path.suffix == ".json":
+            raise FileNotFoundError(f"Expected {path} to be a manifest: there is no such file.")
+        return open_records(path, schema=schema)
+    manifest = load_manifest(beside)
+    if manifest.arrays:
         return _of_release(load_release(path), path.name)
-    manifest = load_manifest(beside) if beside.exists() else None
-    found = open_records(path, schema=schema or schema_of(manifest))
-    return Opened(
-        name=found.name,
-        table=found.table,
-        arrays=found.arrays,
-        image=found.image,
-        manifest=manifest,
-    )
+    return _of_file(path, manifest, schema)
+
+
+def _of_file(path: Path, manifest: Manifest, schema: Schema | None) -> Opened:
+    """A table and the manifest beside it, which has to describe it."""
+    beside = path.with_suffix(".json")
+    if path == beside:
+        if len(manifest.files) != 1:
+            raise ValueError(f"{path}: expected a manifest that describes one file of records.")
+        path = path.with_name(next(iter(manifest.files)))
+    if path.name not in manifest.files:
+        raise ValueError(
+            f"{beside} is no manifest of {path.name}: it describes "
+            f"{', '.join(manifest.files) or 'no file'}."
+        )
+    found = check_arrays(beside)
+    if found:
+        raise ValueError(f"{path}: " + "; ".join(found))
+    opened = open_records(path, schema=schema or schema_of(manifest))
+    return Opened(name=path.name, table=opened.table, manifest=manifest)
 
 
 def schema_of(manifest: Manifest | None) -> Schema | None:
     """The schema of a table that a manifest holds, if it does."""
-    stated = getattr(manifest, "schema", None)
-    return None if stated is None else Schema.from_table(stated, where="the manifest's schema")
+    if manifest is None or manifest.schema is None:
+        return None
+    return Schema.from_table(manifest.schema, where="the manifest's schema")
 
 
 def open_records(

@@ -5,11 +5,14 @@ import datetime as dt
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import csv
+from pyarrow import csv, parquet
 
-from rdpkit.mechanisms import evaluate_release
+import rdpkit
+from rdpkit.mechanisms import NoiseSource, Privacy, evaluate_release
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
 from rdpkit.mechanisms.evaluation.utility.samples import of_schema
+from rdpkit.mechanisms.releases.file_release import save_file_release
+from rdpkit.mechanisms.releases.release import guaranteed
 
 SCHEMA = Schema(
     columns=(
@@ -85,3 +88,39 @@ def test_a_cell_that_cannot_be_read_is_missing_and_a_column_that_is_not_there_is
     np.testing.assert_array_equal(ages.values, [7.0, np.nan, np.nan])
     with pytest.raises(ValueError, match="Expected the real records to have the column 'sex'"):
         evaluate_release(made, real=made.drop_columns("sex"), schema=SCHEMA)
+
+
+def test_a_table_is_read_by_its_manifest_which_must_describe_it(tmp_path):
+    made = table(200, 0)
+    saved = save_file_release(
+        tmp_path / "synth.csv",
+        write=lambda path: csv.write_csv(made, path),
+        rows=200,
+        file_format="csv",
+        stated=guaranteed(
+            event=rdpkit.Gaussian(noise_std=4.0, record_norm=1.0),
+            privacy=Privacy(delta=1e-6, adjacency="replace_one", noise=NoiseSource.system()),
+            parameters={},
+            mechanism="marginals",
+        ),
+        schema=SCHEMA.as_table(),
+    )
+    asked = {"real": table(200, 1), "target": ["ill"], "models": ["logistic"]}
+    found = [
+        evaluate_release(one, **asked)
+        for one in (tmp_path / "synth.csv", tmp_path / "synth.json", saved)
+    ]
+    assert len({report.pair_error for report in found}) == 1
+    assert {report.release.name for report in found} == {"synth.csv"}
+    assert found[0].columns[0].broken == 0.0
+    assert found[0].release.guarantee == saved.guarantee
+    # One linear model at epsilon 2.2, on 140 records.
+    assert 0.0 <= found[0].targets[0].private <= 1.0
+    (tmp_path / "synth.csv").write_text((tmp_path / "synth.csv").read_text() + "\n")
+    with pytest.raises(ValueError, match=r"synth\.csv.*changed"):
+        evaluate_release(tmp_path / "synth.csv", **asked)
+    parquet.write_table(made, tmp_path / "synth.parquet")
+    with pytest.raises(ValueError, match=r"is no manifest of synth.parquet: it describes synth"):
+        evaluate_release(tmp_path / "synth.parquet", **asked)
+    with pytest.raises(FileNotFoundError, match="to be a manifest: there is no such file"):
+        evaluate_release(tmp_path / "other.json", **asked)
