@@ -33,6 +33,7 @@ MODULES = (
     "dp_merf",
     "dp_sinkhorn",
     "dp_hp",
+    "marginals",
     "scattering_dpsgd",
 )
 """Files of this folder that hold a mechanism."""

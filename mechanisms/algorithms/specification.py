@@ -113,6 +113,9 @@ class Mechanism:
     factor : str, optional
         The parameter of the event that is calibrated instead, where the event does not have the
         calibrated options as parameters. All of them are proportional to it.
+    together : bool
+        Whether the event is composed of parts of which each has ``factor`` as a parameter, and all
+        are in proportion to the calibrated options.
     fixed : mapping
         Options that a file cannot set, because the mechanism's name decides them.
     counts : CountsUse, optional
@@ -146,6 +149,7 @@ class Mechanism:
     calibrated: tuple[str, ...] = ()
     ratio: Callable[[Mapping[str, Any]], dict[str, float]] | None = None
     factor: str | None = None
+    together: bool = False
     fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     counts: CountsUse | None = None
     sample_size: str | None = None
@@ -284,7 +288,9 @@ class Mechanism:
             return {**values, self.planned: planned.best.order_of_mixture, **noises}
         event = self.event(self.build({**values, **ratio}), class_sizes, dimension)
         names = [self.factor] if self.factor is not None else list(self.calibrated)
-        if isinstance(event, rdpkit.Composed):
+        if self.together:
+            names = [f"{path}.{name}" for name in names for path, _ in event.parts()]
+        elif isinstance(event, rdpkit.Composed):
             # The second event is the release of class counts, whose noise is an option of its own.
             names = [f"events[0].{name}" for name in names]
         elif isinstance(event, rdpkit.Parallel):
@@ -294,6 +300,10 @@ class Mechanism:
         found = rdpkit.calibrate(event, **question, parameter=parameter)
         step = len(names) // len(self.calibrated) if self.factor is None else 1
         noise = [_number(value) for value in found.values.values()][::step]
+        if self.together:
+            first = event.parts()[0][1]
+            # Rounding must not make the noise smaller than what was found.
+            noise = [noise[0] / _number(getattr(first, names[0].split(".")[-1])) * (1.0 + 1e-12)]
         if self.factor is not None:
             return {**values, **{name: ratio[name] * noise[0] for name in self.calibrated}}
         return {**values, **dict(zip(self.calibrated, noise, strict=True))}

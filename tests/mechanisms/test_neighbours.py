@@ -47,6 +47,7 @@ OPTIONS = {
     "dp-hp": {"noise_std": 4.0, "iterations": 1, "samples_per_class": 1, "products": 1},
     "dp-sinkhorn": {"batch_size": 2.5, "iterations": 1, "noise_std": 4.0, "clip_norm": 0.5,
                     "generated": 4, "samples_per_class": 1},
+    "marginals": {"noise_std": 8.0, "rows": 12, "bins": 2, "components": 4, "steps": 2},
     "scattering-dpsgd": {"steps": 2, "batch_size": 3, "noise_multiplier": 4.0, "scales": 1,
                          "angles": 1, "group_channels": 1},
 }  # fmt: skip

@@ -33,6 +33,8 @@ from rdpkit.mechanisms.algorithms.dp_merf import RandomFourierFeatures
 from rdpkit.mechanisms.parts import mixing
 from rdpkit.mechanisms.parts.augmentation import draw_augmentation
 from rdpkit.mechanisms.parts.labelled_images import labelled_images
+from rdpkit.mechanisms.parts.marginals import rounds
+from rdpkit.mechanisms.parts.marginals.counting import pairs_of
 from rdpkit.mechanisms.parts.mean_embedding import class_sums
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
@@ -376,6 +378,24 @@ def test_gradients_of_a_classifier_without_the_record_keep_every_bit(change):
         assert np.array_equal(*sums) is same
 
 
+def test_noisy_marginals_of_other_columns_keep_every_bit():
+    """Marginals: each number of the release depends on one column or on two."""
+    codes = np.random.default_rng(0).integers(0, 3, (30, 4))
+    changed = codes.copy()
+    changed[7, 1] = (changed[7, 1] + 1) % 3
+    domain = (3, 3, 3, 3)
+    pairs = dict.fromkeys(pairs_of(domain), 1.0)
+    found = []
+    for table in (codes, changed):
+        noise = NoiseSource.seeded(3)
+        singles = rounds.measure_one_way(table, domain, std=2.0, noise=noise)
+        together = rounds.measure_pairs(table, domain, pairs, std=2.0, noise=noise)
+        found.append({(j,): one.counts for j, one in enumerate(singles)})
+        found[-1] |= {pair: one.counts for pair, one in together.items()}
+    for columns, counts in found[0].items():
+        assert np.array_equal(counts, found[1][columns]) is (1 not in columns)
+
+
 def test_every_mechanism_is_compared():
     """A new mechanism needs a comparison above, or a reason here."""
     compared = {
@@ -390,6 +410,7 @@ def test_every_mechanism_is_compared():
         "ndpdc",
         "dp-sinkhorn",
         "scattering-dpsgd",
+        "marginals",
     }
     # The records themselves, and a baseline without noise that matches exact means.
     without_privacy = {"original", "distribution-matching"}

@@ -1,0 +1,190 @@
+"""What a table's release asks of the private records: three rounds of Gaussian noise.
+
+Each round releases a vector that is a sum of one vector a record, or moves no further than such a
+sum, and adds Gaussian noise. Later rounds may be chosen by the outputs of earlier ones. How much
+noise each round has is fixed beforehand, so all three are one :class:`rdpkit.Composed`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rdpkit import Composed, Gaussian, _validate
+from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, Pair, one_way, two_way
+from rdpkit.mechanisms.parts.noise import NoiseSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundShares:
+    """How the privacy of a release is shared between its rounds.
+
+    Parameters
+    ----------
+    one_way : float
+        Share of the marginals of single columns, in (0, 1).
+    scores : float
+        Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of pairs.
+
+    Raises
+    ------
+    ValueError
+        If a share is not in (0, 1), or nothing is left.
+    """
+
+    one_way: float = 0.12
+    scores: float = 0.03
+
+    def __post_init__(self) -> None:
+        _validate.open_probability("one_way", self.one_way)
+        _validate.open_probability("scores", self.scores)
+        if self.one_way + self.scores >= 1.0:
+            raise _validate.fail("scores", "to leave something for the pairs", self.scores)
+
+    def stds(self, noise_std: float) -> tuple[float, float, float]:
+        """Noise of each round, of which one record moves the vector by at most 1.
+
+        A round with the share s has noise_std / sqrt(s): three rounds of noise of these standard
+        deviations tell as much as one round with noise_std.
+        """
+        rest = 1.0 - self.one_way - self.scores
+        first, second, third = (
+            noise_std / math.sqrt(share) for share in (self.one_way, self.scores, rest)
+        )
+        return first, second, third
+
+
+def rounds_event(noise_std: float, shares: RoundShares) -> Composed:
+    """The three rounds as an event.
+
+    Guarantee
+    ---------
+    A record adds to the marginals of single columns, weighted by w_j with squares that add up to 1,
+    a vector of norm 1; two records are at most sqrt(2) apart. The same holds for the marginals of
+    pairs. A distance of counts from a fixed table moves by at most 1 if a record comes or goes and
+    by at most 2 if one is replaced; all of them together, divided by the square root of their
+    number, by at most 1 and 2.
+    """
+    first, second, third = shares.stds(noise_std)
+    return Composed(
+        events=(
+            Gaussian(noise_std=first, record_norm=1.0, record_diameter=math.sqrt(2.0)),
+            Gaussian(noise_std=second, record_norm=1.0),
+            Gaussian(noise_std=third, record_norm=1.0, record_diameter=math.sqrt(2.0)),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCounts:
+    """A table of counts with noise, and the noise's standard deviation."""
+
+    counts: Floats
+    std: float
+
+
+def weights(cells: Sequence[int], power: float) -> Floats:
+    """Weights whose squares add up to 1, larger for larger tables.
+
+    With equal weights the large tables would be nearly all noise. Their total error is least if
+    squared weights grow with a power 2/3 of the number of cells.
+    """
+    sizes = np.asarray(cells, dtype=np.float64) ** power
+    # Rounding must not make the squares add up to more than 1.
+    found: Floats = np.sqrt(sizes / sizes.sum()) * (1.0 - 1e-12)
+    return found
+
+
+def measure_one_way(
+    codes: Codes, domain: Sequence[int], *, std: float, noise: NoiseSource
+) -> list[MeasuredCounts]:
+    """First round: the marginal of each column."""
+    shares = weights(domain, 2.0 / 3.0)
+    return [
+        _measured(counts, std / weight, noise)
+        for counts, weight in zip(one_way(codes, domain), shares, strict=True)
+    ]
+
+
+def measure_scores(
+    codes: Codes,
+    domain: Sequence[int],
+    expected: dict[Pair, Floats],
+    *,
+    std: float,
+    noise: NoiseSource,
+) -> tuple[dict[Pair, float], float]:
+    """Second round: how far the marginal of each pair is from what is expected, in records.
+
+    Parameters
+    ----------
+    codes, domain
+        The private records.
+    expected : mapping
+        A table of expected counts for each pair, made from earlier outputs alone.
+    std : float
+        Noise of the round.
+    noise : NoiseSource
+        Where the noise comes from.
+
+    Returns
+    -------
+    (dict of float, float)
+        The sum of absolute differences for each pair, with noise, and the noise of each.
+    """
+    exact = np.array(
+        [np.abs(two_way(codes, domain, pair) - table).sum() for pair, table in expected.items()]
+    )
+    each = std * math.sqrt(max(1, len(exact))) * (1.0 + 1e-12)
+    noise.add_normal(exact, std=each)
+    return {pair: float(score) for pair, score in zip(expected, exact, strict=True)}, each
+
+
+def measure_pairs(
+    codes: Codes,
+    domain: Sequence[int],
+    chosen: dict[Pair, float],
+    *,
+    std: float,
+    noise: NoiseSource,
+) -> dict[Pair, MeasuredCounts]:
+    """Third round: the marginals of the chosen pairs.
+
+    Parameters
+    ----------
+    codes, domain
+        The private records.
+    chosen : mapping
+        A weight above 0 for each pair, from earlier outputs alone. Their squares are made to add
+        up to 1 here.
+    std : float
+        Noise of the round.
+    noise : NoiseSource
+        Where the noise comes from.
+    """
+    if not chosen:
+        return {}
+    norm = math.sqrt(math.fsum(weight * weight for weight in chosen.values())) * (1.0 + 1e-12)
+    return {
+        pair: _measured(two_way(codes, domain, pair), std * norm / weight, noise)
+        for pair, weight in chosen.items()
+    }
+
+
+def _measured(counts: Floats, std: float, noise: NoiseSource) -> MeasuredCounts:
+    noise.add_normal(counts, std=std)
+    return MeasuredCounts(counts=counts, std=std)
+
+
+__all__ = [
+    "MeasuredCounts",
+    "RoundShares",
+    "measure_one_way",
+    "measure_pairs",
+    "measure_scores",
+    "rounds_event",
+    "weights",
+]

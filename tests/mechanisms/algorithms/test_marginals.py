@@ -1,0 +1,146 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import rdpkit
+from rdpkit.mechanisms.algorithms import marginals
+from rdpkit.mechanisms.parts.marginals import table_model
+from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.verification.blackbox.options import VerificationOptions
+from rdpkit.verification.blackbox.tested_claim import event_claim
+from rdpkit.verification.blackbox.verify import verify
+from tests.mechanisms.flat import synthesize
+
+DOMAIN = (6, 4, 2, 30)
+QUICK = MixtureFit(components=40, steps=150)
+TINY = MixtureFit(components=3, steps=2)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def _table(count=4000, seed=0):
+    """The second column follows the first, the third is a coin, the last has many rare codes."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 6, count)
+    second = np.where(rng.random(count) < 0.8, first % 4, rng.integers(0, 4, count))
+    last = np.minimum(rng.geometric(0.4, count) - 1, 29)
+    return np.column_stack([first, second, rng.integers(0, 2, count), last])
+
+
+def _distance(one, other, pair):
+    i, j = pair
+    tables = [
+        np.bincount(rows[:, i] * DOMAIN[j] + rows[:, j], minlength=DOMAIN[i] * DOMAIN[j])
+        for rows in (one, other)
+    ]
+    return 0.5 * np.abs(tables[0] / len(one) - tables[1] / len(other)).sum()
+
+
+def test_little_noise_gives_the_marginals_of_the_table():
+    private = _table()
+    options = marginals.MarginalsOptions(noise_std=0.5, fit=QUICK)
+    made, records = marginals.codes_like(
+        private, DOMAIN, options=options, noise=NoiseSource.seeded(0)
+    )
+    assert records == pytest.approx(4000, abs=10)
+    assert len(made) == round(records)
+    for pair in [(0, 1), (0, 2), (1, 3)]:
+        assert _distance(private, made, pair) < 0.03
+    # Without the dependence it would be far more.
+    shuffled = np.random.default_rng(1).permuted(private, axis=0)
+    assert _distance(private, shuffled, (0, 1)) > 0.4
+
+
+def test_much_noise_gives_rows_of_the_domain():
+    options = marginals.MarginalsOptions(
+        noise_std=1e6, rows=50, fit=MixtureFit(components=3, steps=2)
+    )
+    for private in (_table(30), np.empty((0, 4), dtype=int)):
+        made, _ = marginals.codes_like(private, DOMAIN, options=options, noise=NoiseSource.system())
+        assert made.shape == (50, 4)
+        assert (made >= 0).all()
+        assert (made < DOMAIN).all()
+
+
+def test_what_follows_the_measurements_sees_no_record(monkeypatch):
+    """With the same measurements, two tables that have nothing in common give the same rows."""
+    kept = []
+    measure = table_model.measure
+
+    def once(*args, **given):
+        if not kept:
+            kept.append(measure(*args, **given))
+        return kept[0]
+
+    monkeypatch.setattr(marginals, "measure", once)
+    options = marginals.MarginalsOptions(
+        noise_std=5.0, rows=40, fit=MixtureFit(components=3, steps=2)
+    )
+    source = NoiseSource.seeded(3)
+    marginals.codes_like(_table(100), DOMAIN, options=options, noise=source)
+    made = [
+        marginals.codes_like(private, DOMAIN, options=options, noise=NoiseSource.seeded(4))[0]
+        for private in (_table(100), np.zeros((70, 4), dtype=int))
+    ]
+    np.testing.assert_array_equal(*made)
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_or_remove_one"])
+def test_calibration_meets_the_target_and_the_manifest_states_it(adjacency):
+    spec = marginals.SPEC
+    question = {"target_epsilon": 1.0, "delta": 1e-6, "adjacency": adjacency}
+    values = spec.calibrate(
+        spec.check({}, calibrated=True), class_sizes=(), dimension=0, **question
+    )
+    event = spec.event(spec.build(values), (), 0)
+    found = rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency)
+    assert 0.9999 < found.epsilon <= 1.0
+    features = np.random.default_rng(0).random((40, 3))
+    made = synthesize(
+        marginals, features, np.arange(40) % 2, classes=2, noise_std=values["noise_std"],
+        delta=1e-6, adjacency=adjacency, noise=NoiseSource.system(), components=3, steps=2, rows=20,
+        bins=4, scaling=public_scaling(),
+    )  # fmt: skip
+    assert made.manifest.epsilon == found.epsilon
+    assert made.manifest.private
+    assert made.features.shape == (20, 3)
+    assert set(np.unique(made.features)) <= {0.125, 0.375, 0.625, 0.875}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_verify_rejects_half_the_noise_and_not_the_noise_that_there_is(factor):
+    """Seeded; a true claim is rejected with probability 0.05 with another seed."""
+    target = marginals.verify_target
+    event = marginals.marginals_event(
+        replace(marginals.SMALL, noise_std=factor * marginals.SMALL.noise_std)
+    )
+    claim = event_claim(event, adjacency=target.adjacency)
+    options = VerificationOptions(samples=20000, seed=2, training=1000, scores=("linear",))
+    assert verify(target, claim=claim, options=options).rejected is (factor > 1)
+
+
+def test_too_many_columns_are_refused():
+    with pytest.raises(ValueError, match="at most 400 columns"):
+        marginals.codes_like(
+            np.zeros((2, 401), dtype=int),
+            (2,) * 401,
+            options=marginals.MarginalsOptions(noise_std=1.0),
+            noise=NoiseSource.system(),
+        )
+
+
+@pytest.mark.parametrize("given", [{"noise_std": 0.0}, {"rows": 0}, {"bins": 0}])
+def test_options_that_are_refused(given):
+    with pytest.raises(ValueError, match=next(iter(given))):
+        marginals.MarginalsOptions(**({"noise_std": 1.0} | given))
