@@ -1,0 +1,262 @@
+"""Images in files: folders of classes, idx files, NPZ, Parquet."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit import _validate
+from rdpkit.mechanisms.data.idx import read_images_and_labels
+from rdpkit.mechanisms.data.images.image_set import ImageSet
+from rdpkit.mechanisms.data.images.pixels import Frame, decoded
+
+Names = tuple[str, ...] | None
+_SUFFIXES = (".png", ".jpg", ".jpeg")
+_FEATURES, _LABELS = ("features", "images", "x", "x_train"), ("labels", "label", "y", "y_train")
+IMAGE_COLUMNS, LABEL_COLUMNS = ("image", "img", "images"), ("label", "labels", "fine_label")
+CLASSES_OF_SOURCE = (
+    "The classes were not stated. Those that the source names count as public knowledge."
+)
+
+
+def of_folder(path: Path, names: Names, frame: Frame) -> ImageSet:
+    """One folder for each class, in the order of the names."""
+    folders = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
+    assumed: tuple[str, ...] = ()
+    if names is None:
+        if not folders:
+            raise ValueError(
+                f"{path}: expected a folder for each class with PNG or JPEG files, got none."
+            )
+        names = tuple(folders)
+        assumed = (
+            "The classes were not stated. The names of the folders count as public knowledge.",
+        )
+    extra = sorted(set(folders) - set(names))
+    if extra:
+        raise _validate.fail("classes", f"to name every folder in {path}", ", ".join(extra[:10]))
+    rows: list[NDArray[np.uint8]] = []
+    labels: list[int] = []
+    for number, name in enumerate(names):
+        folder = path / name
+        for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
+            if file.is_dir() or file.name.startswith("."):
+                continue
+            if file.suffix.lower() not in _SUFFIXES:
+                raise ValueError(f"{file}: expected PNG and JPEG files ({', '.join(_SUFFIXES)}).")
+            rows.append(frame.row(decoded(file, str(file)), str(file)))
+            labels.append(number)
+    return collected(path.name, rows=rows, labels=labels, names=names, frame=frame, assumed=assumed)
+
+
+def collected(
+    name: str,
+    *,
+    rows: list[NDArray[np.uint8]],
+    labels: Any,
+    names: tuple[str, ...],
+    frame: Frame,
+    assumed: tuple[str, ...],
+) -> ImageSet:
+    """The images of a list, of which there may be none."""
+    width = int(np.prod(frame.shape))
+    return ImageSet(
+        name=name,
+        features=np.stack(rows) if rows else np.empty((0, width), np.uint8),
+        labels=np.asarray(labels, np.int64).reshape(len(rows)),
+        classes=names,
+        image_shape=frame.shape,
+        assumed=(*assumed, *frame.assumed()),
+    )
+
+
+def idx_files(path: Path, part: str) -> tuple[Path, Path] | None:
+    """The files of images and of labels, if the folder is one of idx files."""
+    prefix = "t10k" if part == "test" else part
+    for end in (".gz", ""):
+        pair = (
+            path / f"{prefix}-images-idx3-ubyte{end}",
+            path / f"{prefix}-labels-idx1-ubyte{end}",
+        )
+        if all(file.exists() for file in pair):
+            return pair
+    return None
+
+
+def of_idx(path: Path, part: str, names: Names, frame: Frame) -> ImageSet:
+    """MNIST's format; without names there are ten classes, as there are in all published sets."""
+    pair = idx_files(path, part)
+    assert pair is not None
+    features, labels, shape = read_images_and_labels(*pair)
+    rows = frame.rows(features.reshape(len(features), *shape), str(pair[0]))
+    assumed = () if names else ("The classes were not stated. There are ten, by the format.",)
+    return ImageSet(
+        name=path.name,
+        features=rows,
+        labels=labels,
+        classes=names or tuple("0123456789"),
+        image_shape=frame.shape,
+        assumed=(*assumed, *frame.assumed()),
+    )
+
+
+def of_npz(path: Path, names: Names, frame: Frame) -> ImageSet:
+    """Two arrays. Nothing is unpickled."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            first = next((key for key in _FEATURES if key in file), None)
+            second = next((key for key in _LABELS if key in file), None)
+            if first is None or second is None:
+                raise ValueError(
+                    f"{path}: expected the arrays features and labels, got {', '.join(file)}."
+                )
+            images, labels = file[first], file[second]
+            listed = file.get("classes", None)
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise ValueError(f"{path}: the file is truncated or corrupted ({error}).") from None
+    return of_arrays(
+        path.name,
+        where=str(path),
+        images=images,
+        labels=labels,
+        names=names or _strings(listed),
+        frame=frame,
+        stated=names is not None,
+    )
+
+
+def _strings(listed: Any) -> Names:
+    if listed is None or listed.ndim != 1 or listed.dtype.kind not in "US":
+        return None
+    return tuple(str(name) for name in listed.astype(str))
+
+
+def of_arrays(
+    name: str,
+    *,
+    where: str,
+    images: Any,
+    labels: Any,
+    names: Names,
+    frame: Frame,
+    stated: bool,
+) -> ImageSet:
+    """Images and labels that are arrays already."""
+    rows = frame.rows(images, where)
+    if names is None:
+        raise ValueError(
+            f"{where}: expected classes= (--classes), names or how many there are: which labels "
+            "occur in the data is private."
+        )
+    numbers = numbered(np.asarray(labels), names, where)
+    if numbers.shape != (len(rows),):
+        raise ValueError(f"{where}: expected {len(rows)} labels, got shape {numbers.shape}.")
+    assumed = () if stated else (CLASSES_OF_SOURCE,)
+    return ImageSet(
+        name=name,
+        features=np.ascontiguousarray(rows),
+        labels=numbers,
+        classes=names,
+        image_shape=frame.shape,
+        assumed=(*assumed, *frame.assumed()),
+    )
+
+
+def numbered(labels: NDArray[Any], names: tuple[str, ...], where: str) -> NDArray[np.int64]:
+    """Labels as places in the list of names: integers, or names.
+
+    Raises
+    ------
+    ValueError
+        If a label is neither.
+    """
+    labels = labels.reshape(len(labels)) if labels.ndim == 2 and labels.shape[1] == 1 else labels
+    if labels.dtype.kind in "iu":
+        return labels.astype(np.int64)
+    places = {name: number for number, name in enumerate(names)}
+    found = [places.get(str(label), -1) for label in labels.tolist()]
+    if -1 in found:
+        raise ValueError(
+            f"{where}: expected labels to be integers, or names of the classes "
+            f"{', '.join(names[:20])}; got {labels.tolist()[found.index(-1)]!r}."
+        )
+    return np.array(found, np.int64)
+
+
+def column_of(columns: list[str], wanted: str | None, usual: tuple[str, ...], kind: str) -> str:
+    """The column that the user names, or the first of the usual names.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    for name in (wanted,) if wanted is not None else usual:
+        if name in columns:
+            return name
+    raise ValueError(
+        f"Expected a column of {kind}s, {wanted or ' or '.join(usual)}, among "
+        f"{', '.join(columns)}: columns=(image, label) (--columns) names both."
+    )
+
+
+def of_parquet(
+    path: Path, parts: list[Path], names: Names, frame: Frame, *, columns: tuple[str, str] | None
+) -> ImageSet:
+    """Files as the Hugging Face library writes them: encoded images with their labels."""
+    from pyarrow import parquet  # noqa: PLC0415 - only this kind of file needs it
+
+    wanted = columns or (None, None)
+    stated = names is not None
+    rows: list[NDArray[np.uint8]] = []
+    labels: list[Any] = []
+    for file in parts:
+        schema = parquet.read_schema(file)
+        image = column_of(schema.names, wanted[0], IMAGE_COLUMNS, "image")
+        label = column_of(schema.names, wanted[1], LABEL_COLUMNS, "label")
+        names = names or _names_in(schema.metadata, label)
+        for batch in parquet.ParquetFile(file).iter_batches(256, columns=[image, label]):
+            labels += batch.column(label).to_pylist()
+            for value in batch.column(image).to_pylist():
+                where = f"{file}: row {len(rows) + 1}"
+                content = value.get("bytes") if isinstance(value, dict) else value
+                if not isinstance(content, bytes):
+                    raise ValueError(f"{where}: expected the bytes of an image, got none.")
+                rows.append(frame.row(decoded(content, where), where))
+    if names is None:
+        raise ValueError(f"{path}: expected classes= (--classes): names, or how many there are.")
+    assumed = () if stated else (CLASSES_OF_SOURCE,)
+    numbers = numbered(np.array(labels), names, str(path)) if labels else labels
+    return collected(
+        path.stem, rows=rows, labels=numbers, names=names, frame=frame, assumed=assumed
+    )
+
+
+def _names_in(metadata: Any, label: str) -> Names:
+    """Names of classes that the library writes into its files, if it did."""
+    try:
+        found = json.loads((metadata or {})[b"huggingface"])["info"]["features"][label]["names"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return tuple(str(name) for name in found) or None
+
+
+__all__ = [
+    "CLASSES_OF_SOURCE",
+    "IMAGE_COLUMNS",
+    "LABEL_COLUMNS",
+    "collected",
+    "column_of",
+    "idx_files",
+    "numbered",
+    "of_arrays",
+    "of_folder",
+    "of_idx",
+    "of_npz",
+    "of_parquet",
+]

@@ -1,0 +1,90 @@
+"""Labelled images as bytes, and what was taken to be public knowledge about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit import _validate
+
+Shape = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ImageSet:
+    """Labelled images of one size.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, the folder or the kind of object that they came from.
+    features : array of uint8, shape (n, d)
+        Images, flat, channel by channel, row by row.
+    labels : array of int64, shape (n,)
+        Numbers of classes.
+    classes : tuple of str
+        Every class that there can be: public knowledge.
+    image_shape : (int, int, int)
+        Channels, height and width: public knowledge.
+    assumed : tuple of str
+        What nobody stated, so that it was read from the data and counts as public knowledge: whole
+        sentences for the notes of a manifest.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit each other.
+    """
+
+    name: str
+    features: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    classes: tuple[str, ...]
+    image_shape: Shape
+    assumed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        width = int(np.prod(self.image_shape))
+        features, labels = self.features, self.labels
+        if features.dtype != np.uint8 or features.ndim != 2 or features.shape[1] != width:
+            shown = f"{features.dtype} of shape {features.shape}"
+            raise _validate.fail("features", f"to be bytes of shape (n, {width})", shown)
+        if labels.shape != (len(features),) or labels.dtype.kind not in "iu":
+            shown = f"{labels.dtype} of shape {labels.shape}"
+            raise _validate.fail("labels", f"to be {len(features)} integers", shown)
+        if len(set(self.classes)) != len(self.classes) or not self.classes:
+            raise _validate.fail("classes", "to be different names, at least one", self.classes)
+        if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < len(self.classes):
+            wrong = labels[(labels < 0) | (labels >= len(self.classes))][0]
+            condition = (
+                f"to be in [0, {len(self.classes) - 1}], as there are {len(self.classes)} classes"
+            )
+            raise _validate.fail("labels", condition, int(wrong))
+        object.__setattr__(self, "labels", labels.astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+
+def class_names(classes: Any) -> tuple[str, ...] | None:
+    """Names of classes from what a user states: names, a number of classes, or nothing.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+    """
+    if classes is None:
+        return None
+    if isinstance(classes, (int, np.integer)) and not isinstance(classes, bool):
+        return tuple(str(i) for i in range(int(_validate.integer("classes", classes, minimum=1))))
+    names = () if isinstance(classes, str) else tuple(str(name) for name in classes)
+    if not names or len(set(names)) != len(names):
+        raise _validate.fail("classes", "to be a number, or different names", classes)
+    return names
+
+
+__all__ = ["ImageSet", "class_names"]
