@@ -179,13 +179,26 @@ def _open(
         test, train = real.taken(np.sort(order[:cut])), real.taken(np.sort(order[cut:]))
     learned, known, judged = (some_rows(one, rows, rng) for one in (synthetic, train, test))
     targets = tuple(
-        target_scores(learned, known, judged, target=name, plan=plan, guarantee=facts.guarantee)
+        target_scores(
+            learned,
+            known,
+            judged,
+            target=name,
+            plan=plan,
+            guarantee=facts.guarantee,
+            everybody=train,
+        )
         for name in plan.targets
     )
     membership: MembershipTest | None = None
     if samples.holdout is not None:
         membership = membership_test(
-            synthetic, real, samples.holdout, guarantee=facts.guarantee, rng=rng
+            synthetic,
+            real,
+            samples.holdout,
+            guarantee=facts.guarantee,
+            rng=rng,
+            within=None if made.arrays is None else synthetic.columns[-1].name,
         )
     return UtilityReport(
         release=facts,

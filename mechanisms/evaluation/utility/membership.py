@@ -8,13 +8,14 @@ them right refutes a small epsilon.
 Guarantee
 ---------
 Let the records in the data be a uniformly random subset of a pool, and let m records in and m
-records out be matched at random. Given the unordered pairs and all other records, exchanging the
-two of a pair maps the subset to another one that is equally likely, so the m bits are independent
-fair coins. To change one bit is to replace one record. So the release is a mechanism of m bits
-that is (epsilon, delta)-DP under replace-one in the sense of the theorem, whose tail of right
-guesses is :func:`rdpkit.numerics.right_guesses.right_guesses_tail`. Under add-or-remove-one and
-zero-out a replacement is two steps, which makes it (2 epsilon, (1 + e^epsilon) delta)-DP. Several
-attacks share the probability of error.
+records out be matched at random, perhaps only with those of the same class. Given the unordered
+pairs and all other records, exchanging the two of a pair maps the subset to another one that is
+equally likely, so the m bits are independent fair coins. To change one bit is to replace one
+record. So the release is a mechanism of m bits that is (epsilon, delta)-DP under replace-one in the
+sense of the theorem, whose tail of right guesses is
+:func:`rdpkit.numerics.right_guesses.right_guesses_tail`. Under add-or-remove-one and zero-out a
+replacement is two steps, which makes it (2 epsilon, (1 + e^epsilon) delta)-DP. Several attacks
+share the probability of error.
 
 Source
 ------
@@ -116,6 +117,7 @@ def membership_test(
     *,
     guarantee: Guarantee | None,
     rng: np.random.Generator,
+    within: str | None = None,
 ) -> MembershipTest:
     """Attack a release with records that were in the data and records that were not.
 
@@ -133,10 +135,20 @@ def membership_test(
         Of the release.
     rng : numpy.random.Generator
         Chooses and matches the pairs, and guesses where the attack sees no difference.
+    within : str, optional
+        A column in which the two of a pair agree, such as the label: then to exchange them changes
+        no number of records of a class, which some releases take to be public.
+
+    Raises
+    ------
+    ValueError
+        If there is no pair.
     """
-    pairs = min(members.rows, others.rows, MOST_PAIRS)
-    inside = members.taken(rng.permutation(members.rows)[:pairs])
-    outside = others.taken(rng.permutation(others.rows)[:pairs])
+    rows = _matched(members, others, rng, within)
+    pairs = len(rows[0])
+    if not pairs:
+        raise ValueError(f"Expected records of the same {within} in the holdout, got none.")
+    inside, outside = members.taken(rows[0]), others.taken(rows[1])
     adjacency = Adjacency.REPLACE_ONE if guarantee is None else guarantee.adjacency
     delta = DELTA if guarantee is None else guarantee.delta
     counts = sorted({max(1, math.ceil(share * pairs)) for share in _SHARES}, reverse=True)
@@ -167,6 +179,27 @@ def membership_test(
         adjacency=adjacency.value,
         proven=None if guarantee is None else guarantee.epsilon,
     )
+
+
+def _matched(
+    members: Sample, others: Sample, rng: np.random.Generator, within: str | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of records that were in and that were not, in random pairs."""
+    first, second = rng.permutation(members.rows), rng.permutation(others.rows)
+    if within is not None:
+        ours, theirs = (
+            one.column(within).values[order] for one, order in ((members, first), (others, second))
+        )
+        chosen = []
+        for value in sorted(set(theirs) & set(ours)):
+            same = np.flatnonzero(ours == value), np.flatnonzero(theirs == value)
+            count = min(map(len, same))
+            chosen.append((first[same[0][:count]], second[same[1][:count]]))
+        empty = np.empty(0, np.int64)
+        first, second = (np.concatenate([empty, *(c[i] for c in chosen)]) for i in (0, 1))
+    pairs = min(len(first), len(second))
+    order = rng.permutation(pairs)[:MOST_PAIRS]
+    return first[order], second[order]
 
 
 def proven_epsilon(

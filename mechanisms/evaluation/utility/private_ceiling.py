@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 
 import rdpkit
 from rdpkit import Adjacency, Guarantee
+from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.scattering import scattering
 
 STEPS = 40
-_RATE, _NORM = 4.0, 1.0
+_NORM = 1.0
+_FASTEST, _QUIET = 100.0, 0.3
+_POOLS, _SMALLEST, _PIECE = 3, 8, 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,6 +104,8 @@ def private_linear(
     hot = (answers[:, None] == np.array(classes, dtype=object)[None, :]).astype(np.float64)
     weights = np.zeros((x.shape[1], len(classes)))
     total, average = np.zeros_like(weights), max(1, len(x))
+    # Much noise lowers the learning rate, so that a step moves the weights by little of it.
+    rate = min(_FASTEST, _QUIET * average / std)
     for step in range(STEPS):
         scores = x @ weights
         scores -= scores.max(axis=1, keepdims=True)
@@ -111,10 +117,39 @@ def private_linear(
         pull *= np.minimum(1.0, _NORM * (1.0 - 1e-12) / np.maximum(norms, 1e-300))[:, None]
         gradient = np.ascontiguousarray(x.T @ pull)
         noise.add_normal(gradient, std=std)
-        weights = weights + _RATE * gradient / average
+        weights = weights + rate * gradient / average
         if step >= STEPS // 2:
             total += weights
     return PrivateLinear(weights=total / (STEPS - STEPS // 2), classes=classes, guarantee=guarantee)
+
+
+def private_inputs(sample: Sample) -> Sample:
+    """The columns for a private linear model: of images a wavelet scattering, pooled 3 by 3.
+
+    It takes no data, and works on each record by itself. Other records stay as they are.
+    """
+    if sample.image is None or min(sample.image[1:]) < _SMALLEST:
+        return sample
+    grey = sample.pixels().reshape(sample.rows, *sample.image).mean(axis=1).astype(np.float32)
+    pieces = [_pooled(scattering(grey[i : i + _PIECE])) for i in range(0, len(grey), _PIECE)]
+    features = np.concatenate(pieces)
+    return Sample(
+        columns=tuple(
+            SampleColumn(name=f"s{i}", kind="number", values=features[:, i])
+            for i in range(features.shape[1])
+        )
+    )
+
+
+def _pooled(found: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Means over a few parts of the places of each channel, flat."""
+    height, width = found.shape[2:]
+    parts = [
+        found[:, :, rows][:, :, :, columns].mean(axis=(2, 3), dtype=np.float64)
+        for rows in np.array_split(np.arange(height), min(_POOLS, height))
+        for columns in np.array_split(np.arange(width), min(_POOLS, width))
+    ]
+    return np.concatenate(parts, axis=1)
 
 
 def _short(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -124,4 +159,4 @@ def _short(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return short
 
 
-__all__ = ["STEPS", "PrivateLinear", "noise_for", "private_linear"]
+__all__ = ["STEPS", "PrivateLinear", "noise_for", "private_inputs", "private_linear"]

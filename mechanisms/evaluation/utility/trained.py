@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rdpkit import Guarantee
 from rdpkit.mechanisms.evaluation.utility.design import encoder_of
-from rdpkit.mechanisms.evaluation.utility.private_ceiling import private_linear
+from rdpkit.mechanisms.evaluation.utility.private_ceiling import private_inputs, private_linear
 from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
 from rdpkit.mechanisms.evaluation.utility.standard_models import (
     CONVNET,
@@ -158,6 +158,7 @@ def target_scores(
     target: str,
     plan: TrainingPlan,
     guarantee: Guarantee | None = None,
+    everybody: Sample | None = None,
     missing_is_wrong: bool = False,
 ) -> TargetScores:
     """Train every model on the release and, where they are given, on real records; then test.
@@ -176,6 +177,9 @@ def target_scores(
         Models and seed.
     guarantee : Guarantee, optional
         Of the release; asks for the private ceiling.
+    everybody : Sample, optional
+        All real training records, on which the private ceiling is trained: it is the better the
+        more there are. By default ``train``.
     missing_is_wrong : bool
         Whether test records without a value in the target count as wrong answers, rather than
         being left out: then every accuracy is a mean over all test records.
@@ -192,8 +196,9 @@ def target_scores(
         models.append(ModelScore(model=name, synthetic=score(answers, ours), real=real))
     private = None
     if true is not None and guarantee is not None:
+        crowd = true if everybody is None else _with_answers(everybody, target)
         private = _private_score(
-            made, true, judged, target=target, guarantee=guarantee, seed=plan.seed
+            made, crowd, judged, target=target, guarantee=guarantee, seed=plan.seed
         )
     return TargetScores(
         target=target,
@@ -250,15 +255,16 @@ def _private_score(
     usable = np.isfinite(guarantee.epsilon) and guarantee.epsilon > 0.0 and guarantee.delta > 0.0
     if made.column(target).kind != "category" or len(classes) < 2 or not usable:
         return None
-    encoder = encoder_of(made.without(target))
+    ours, theirs, asked = (private_inputs(one.without(target)) for one in (made, true, test))
+    encoder = encoder_of(ours)
     found = private_linear(
-        encoder.rows(true),
+        encoder.rows(theirs),
         true.column(target).values,
         classes=classes,
         target=guarantee,
         noise=NoiseSource.seeded(seed),
     )
-    return score(test.column(target).values, found.predicted(encoder.rows(test)))
+    return score(test.column(target).values, found.predicted(encoder.rows(asked)))
 
 
 __all__ = [

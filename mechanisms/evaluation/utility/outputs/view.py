@@ -257,7 +257,7 @@ def _models(scores: TargetScores, report: UtilityReport) -> Section:
         )
     if scores.private is not None:
         text.append(
-            "The last line is the alternative to a release: one linear model, trained on the real "
+            "The last line is the alternative to a release: one linear model, trained on all real "
             "records with noise at the epsilon of the release. A release that does better than "
             "this "
             "is worth more than the one model, and it can be used for everything else as well."

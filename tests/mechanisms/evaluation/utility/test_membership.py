@@ -59,6 +59,20 @@ def test_a_release_that_knows_nothing_is_not(adjacency):
     assert found.adjacency == adjacency
 
 
+def test_pairs_agree_in_a_class():
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(90, 2))
+    members = of_arrays(values, np.repeat([0, 1, 2], 30), image=None)
+    others = of_arrays(values + 9.0, np.repeat([0, 1, 3], [20, 40, 30]), image=None)
+    found = membership_test(members, members, others, guarantee=None, rng=rng, within="label")
+    # Twenty of class 0 and thirty of class 1; classes 2 and 3 are on one side alone.
+    assert found.pairs == 50
+    assert found.right_share == 1.0
+    alone = of_arrays(values, np.full(90, 7), image=None)
+    with pytest.raises(ValueError, match="of the same label in the holdout, got none"):
+        membership_test(members, members, alone, guarantee=None, rng=rng, within="label")
+
+
 def test_equal_records_are_guessed_by_a_coin():
     rng = np.random.default_rng(2)
     same = records(np.ones((500, 2)))
