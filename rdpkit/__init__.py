@@ -37,6 +37,7 @@ if _TYPE_CHECKING:
         LDPDC,
         NDPDC,
         AboveThreshold,
+        ClassMoments,
         ClassWiseDPMix,
         Composed,
         CustomProfile,
@@ -102,6 +103,7 @@ __all__ = [
     "CalibrationError",
     "Choice",
     "ClaimCheck",
+    "ClassMoments",
     "ClassWiseDPMix",
     "Comparison",
     "Composed",
@@ -210,6 +212,7 @@ _MODULES = {
     "accountants.rdp_curve": ("RdpCurve",),
     "events": (
         "AboveThreshold",
+        "ClassMoments",
         "ClassWiseDPMix",
         "Composed",
         "CustomProfile",

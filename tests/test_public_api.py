@@ -34,6 +34,7 @@ PUBLIC = {
     "BudgetExceededError",
     "Calibration",
     "CalibrationError",
+    "ClassMoments",
     "ClassWiseDPMix",
     "Choice",
     "ClaimCheck",

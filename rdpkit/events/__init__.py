@@ -8,6 +8,7 @@ from typing import Any
 
 from rdpkit import extensions
 from rdpkit.events.base import Event
+from rdpkit.events.class_moments import ClassMoments
 from rdpkit.events.composition import Composed, Parallel, Repeated
 from rdpkit.events.custom_profile import CustomProfile
 from rdpkit.events.custom_rdp import CustomRdp
@@ -80,6 +81,7 @@ _OWN: tuple[type[Event], ...] = (
     RandomAllocationGaussian,
     TruncatedPoissonGaussian,
     UserSampledGaussian,
+    ClassMoments,
 )
 
 
@@ -160,6 +162,7 @@ __all__ = [
     "MECHANISMS",
     "NDPDC",
     "AboveThreshold",
+    "ClassMoments",
     "ClassWiseDPMix",
     "Composed",
     "CustomProfile",

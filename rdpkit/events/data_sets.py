@@ -1,12 +1,13 @@
 """The neighbouring data sets by which an event describes how its lower bound is attained.
 
-All records lie on one line through the origin, and the changed record is as far from the others as
-records may be. What a release tells about the changed record is then a pair of one-dimensional
-distributions.
+Nearly always all records lie on one line through the origin, and the changed record is as far from
+the others as records may be. What a release tells about the changed record is then a pair of
+one-dimensional distributions.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,17 +32,21 @@ class RecordGroup:
         Signed L2 distance from the origin along the line.
     label : int
         Class, from 0; -1 for the special record of zero-out, which is in no class.
+    across : float
+        Distance from the line, along a second unit vector that is orthogonal to it.
     """
 
     count: int
     position: float
     label: int = 0
+    across: float = 0.0
 
     def describe(self) -> str:
         """The group in words."""
         if self.label == SPECIAL.label:
             return "the special record, which contributes nothing"
-        return f"{how_many(self.count, 'record')} of class {self.label} at {self.position:+.6g} u"
+        place = f"{self.position:+.6g} u" + (f" {self.across:+.6g} v" if self.across else "")
+        return f"{how_many(self.count, 'record')} of class {self.label} at {place}"
 
 
 SPECIAL = RecordGroup(count=1, position=0.0, label=-1)
@@ -64,11 +69,18 @@ class DataSet:
         return sum(group.count for group in self.groups)
 
     def arrays(self, direction: Array) -> tuple[Array, NDArray[np.int64]]:
-        """Features, shape (n, d), along the unit vector ``direction``, and labels, shape (n,)."""
+        """Features, shape (n, d), along the unit vector ``direction``, and labels, shape (n,).
+
+        Records that are not on that line need two coordinates.
+        """
         counts = [group.count for group in self.groups]
         positions = np.repeat([group.position for group in self.groups], counts)
         labels = np.repeat(np.array([g.label for g in self.groups], dtype=np.int64), counts)
-        return np.asarray(positions[:, None] * direction[None, :], dtype=np.float64), labels
+        features = np.asarray(positions[:, None] * direction[None, :], dtype=np.float64)
+        if any(group.across for group in self.groups):
+            across = np.repeat([group.across for group in self.groups], counts)
+            features += across[:, None] * orthogonal(direction)[None, :]
+        return features, labels
 
     def describe(self) -> str:
         """The groups in words."""
@@ -77,7 +89,7 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbouringDataSets:
-    """Two neighbouring data sets on one line.
+    """Two neighbouring data sets, on one line unless a group of records is said to be off it.
 
     Parameters
     ----------
@@ -94,6 +106,25 @@ class NeighbouringDataSets:
     direction: Literal["axis", "diagonal"] = "axis"
 
 
+def orthogonal(direction: Array) -> Array:
+    """A unit vector that is orthogonal to the unit vector ``direction``.
+
+    Raises
+    ------
+    ValueError
+        If there is only one coordinate.
+    """
+    if len(direction) < 2:
+        raise ValueError(
+            "Expected at least 2 coordinates, since the records are not on one line, got 1."
+        )
+    # The axis that is nearest to orthogonal, without what of it is along the line.
+    found = np.zeros(len(direction))
+    found[np.argmin(np.abs(direction))] = 1.0
+    found -= (found @ direction) * direction
+    return found / math.sqrt(found @ found)
+
+
 def data_set(*groups: RecordGroup) -> DataSet:
     """The data set made of these groups, without the empty ones."""
     return DataSet(groups=tuple(group for group in groups if group.count))
@@ -108,6 +139,7 @@ def one_record_changed(
     label: int = 0,
     new_label: int = 0,
     direction: Literal["axis", "diagonal"] = "axis",
+    replacement_across: float = 0.0,
 ) -> NeighbouringDataSets:
     """A record at ``changed`` that is removed, or replaced by another or by the special one.
 
@@ -123,13 +155,18 @@ def one_record_changed(
         Classes of the record and of its replacement.
     direction : {"axis", "diagonal"}
         The direction of the line on which the positions are.
+    replacement_across : float
+        How far from that line the replacement is.
     """
     first = data_set(*rest, RecordGroup(count=1, position=changed, label=label))
     match adjacency:
         case Adjacency.ADD_OR_REMOVE_ONE:
             second = data_set(*rest)
         case Adjacency.REPLACE_ONE:
-            second = data_set(*rest, RecordGroup(count=1, position=replacement, label=new_label))
+            other = RecordGroup(
+                count=1, position=replacement, label=new_label, across=replacement_across
+            )
+            second = data_set(*rest, other)
         case Adjacency.ZERO_OUT:
             second = data_set(*rest, SPECIAL)
     return NeighbouringDataSets(first=first, second=second, direction=direction)

@@ -1,9 +1,9 @@
 """The neighbouring data sets that attain a lower bound, to print or to give to a mechanism.
 
-An event names the data sets itself (:meth:`rdpkit.Event.neighbours`). All records lie on one line
-through the origin, and the changed record is as far from the others as records may be. What a
-release tells about the changed record is then a pair of one-dimensional distributions, and the
-lower bound composes these pairs.
+An event names the data sets itself (:meth:`rdpkit.Event.neighbours`). Nearly always all records lie
+on one line through the origin, and the changed record is as far from the others as records may be.
+What a release tells about the changed record is then a pair of one-dimensional distributions, and
+the lower bound composes these pairs.
 """
 
 from __future__ import annotations
@@ -69,6 +69,9 @@ class NeighbouringPair:
     def describe(self) -> list[str]:
         """Both data sets and the distinguishing event, in words."""
         axis = "(1, ..., 1)/sqrt(d)" if self.direction == "diagonal" else "a coordinate axis"
+        groups = (*self.first.groups, *self.second.groups)
+        if any(group.across for group in groups):
+            axis += ", v another unit vector, orthogonal to u"
         lines = [
             f"u is {axis}; neighbours under {self.adjacency.value}:",
             f"D : {self.first.describe()}",

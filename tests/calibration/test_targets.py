@@ -107,6 +107,16 @@ EVENTS = {
         rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=60000, batch_size=256, epochs=3),
         ADD,
     ),
+    "class_moments": (
+        rdpkit.ClassMoments(
+            noise_std=5.0,
+            sum_weight=0.5,
+            pooled_weight=0.6,
+            class_weight=0.6,
+            count_weight=0.1,
+        ),
+        ADD,
+    ),
     "shuffled_gaussian": (
         rdpkit.ShuffledGaussian(
             noise_std=10.0, record_norm=1.0, batch_size=256, dataset_size=60000

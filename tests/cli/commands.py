@@ -130,6 +130,13 @@ EVENTS = {
         "max_batch_size": 15,
         "population_size": 1000,
     },
+    "class_moments": {
+        "noise_std": 4.0,
+        "sum_weight": 0.5,
+        "pooled_weight": 0.6,
+        "class_weight": 0.6,
+        "count_weight": 0.1,
+    },
     "shuffled_gaussian": {
         "noise_std": 4.0,
         "record_norm": 1.0,

@@ -182,6 +182,14 @@ EXAMPLES = {
         "population_size": 100,
         "record_diameter": 1.5,
     },
+    "class_moments": {
+        "noise_std": 4.0,
+        "sum_weight": 0.5,
+        "pooled_weight": 0.6,
+        "class_weight": 0.6,
+        "count_weight": 0.1,
+        "nonnegative": True,
+    },
     "shuffled_gaussian": {
         "noise_std": 4.0,
         "record_norm": 1.0,

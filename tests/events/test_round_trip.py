@@ -182,6 +182,14 @@ SIMPLE = {
             "population_size": st.integers(1, 10**6),
         }
     ),
+    "class_moments": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "sum_weight": positive,
+            "pooled_weight": st.floats(0.0, 1e3),
+            "nonnegative": st.booleans(),
+        }
+    ),
     "shuffled_gaussian": st.fixed_dictionaries(
         {
             "noise_std": positive,

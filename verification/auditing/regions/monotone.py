@@ -46,6 +46,7 @@ _GAUSSIAN = (
     *("mixture_of_gaussians", "shuffled_gaussian", "random_allocation_gaussian"),
     *("truncated_poisson_gaussian", "user_sampled_gaussian", "tree_aggregation"),
     *("matrix_factorization", "dpsgd", "dpmix", "class_wise_dpmix", "dpcda", "ldpdc", "ndpdc"),
+    "class_moments",
 )
 _NOISES = ("noise_std", "noise_multiplier", "feature_noise", "label_noise")
 _OTHERS: Mapping[tuple[str, str], str] = {

@@ -1,0 +1,171 @@
+"""Sums and second moments of records, released once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event
+from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
+from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter
+from rdpkit.events.gaussian import Gaussian
+
+_WEIGHTS = ("sum_weight", "pooled_weight", "class_weight", "count_weight")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassMoments(Event):
+    """Sums and second moments of records, with and without their classes, plus Gaussian noise.
+
+    Released once, side by side, each number with noise of its own from N(0, noise_std^2), for
+    records u of L2 norm at most 1, each in one of several classes: ``sum_weight`` times the sum of
+    u for every class; ``pooled_weight`` times the sum of u u' over all classes; ``class_weight``
+    times the sum of u u' for every class; ``count_weight`` times the number of records of every
+    class. Of a symmetric matrix each entry beside the diagonal is released once, times sqrt(2).
+
+    Where the sums, or the second moments by class, are of all records together, where a part is
+    left out, or where some coordinates, the diagonal or any other public linear map that makes no
+    vector longer take the place of u or of u u', the guarantee is the same. The lower bound is of
+    the release as described above, with two classes and two coordinates or more.
+
+    Parameters
+    ----------
+    noise_std : float
+        Standard deviation of the noise on each released number; above 0.
+    sum_weight : float
+        Weight of the sums of each class; at least 0. Not all weights are 0.
+    pooled_weight : float, optional
+        Weight of the second moments of all classes together; at least 0.
+    class_weight : float, optional
+        Weight of the second moments of each class; at least 0.
+    count_weight : float, optional
+        Weight of the numbers of records of each class; at least 0. With 0 they are not released.
+    nonnegative : bool, optional
+        Whether no inner product of two records is negative, because it is public knowledge that no
+        coordinate is. Replacing a record then changes a little less.
+
+    Raises
+    ------
+    ValueError
+        If the noise is not a finite positive number, a weight is not a finite number of at least 0,
+        or all weights are 0.
+
+    Source
+    ------
+    rdpkit, theory page "Class moments".
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.ClassMoments(noise_std=5.0, sum_weight=0.6, pooled_weight=0.8)
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 3)
+    1.09
+    """
+
+    mechanism: ClassVar[str] = "class_moments"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+    noise_std: float
+    sum_weight: float
+    pooled_weight: float = 0.0
+    class_weight: float = 0.0
+    count_weight: float = 0.0
+    nonnegative: bool = False
+
+    def __post_init__(self) -> None:
+        checks = dict.fromkeys(_WEIGHTS, _validate.non_negative)
+        _validate.attributes(self, noise_std=_validate.positive, **checks)
+        if not isinstance(self.nonnegative, bool):
+            raise _validate.fail("nonnegative", "to be True or False", self.nonnegative)
+        given = tuple(getattr(self, name) for name in _WEIGHTS)
+        if not any(given):
+            raise _validate.fail("the weights", "not to be all 0", given)
+        if math.isinf(_root_above(4 * self._square())):
+            raise _validate.fail("the weights", "to have a finite sum of squares", given)
+
+    def _squares(self) -> tuple[Fraction, Fraction, Fraction]:
+        """The squared weights of sums, of both kinds of second moments, and of counts: exact."""
+        sums, pooled, by_class, counts = (Fraction(getattr(self, name)) ** 2 for name in _WEIGHTS)
+        return sums, pooled + by_class, counts
+
+    def _square(self) -> Fraction:
+        """The largest square of what one record adds."""
+        return sum(self._squares(), Fraction(0))
+
+    def _product(self) -> Fraction | None:
+        """The inner product of the two records that are farthest apart; None in two classes."""
+        sums, moments, counts = self._squares()
+        if self.nonnegative or not sums:
+            return None
+        if sums > 2 * moments:
+            return None if moments + counts >= sums else Fraction(-1)
+        return None if counts >= sums**2 / moments / 4 else -sums / (2 * moments)
+
+    def sensitivity(self, adjacency: Adjacency) -> float:
+        """L2 sensitivity of all that is released, rounded up to the next float."""
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+                return _root_above(self._square())
+            case Adjacency.REPLACE_ONE:
+                product = self._product()
+                if product is None:
+                    return _root_above(2 * self._square())
+                sums, moments, _ = self._squares()
+                return _root_above(2 * sums * (1 - product) + 2 * moments * (1 - product**2))
+
+    def expand(self) -> Event:
+        """One noisy sum of vectors of that norm and that diameter."""
+        return Gaussian(
+            noise_std=self.noise_std,
+            record_norm=self.sensitivity(Adjacency.ADD_OR_REMOVE_ONE),
+            record_diameter=self.sensitivity(Adjacency.REPLACE_ONE),
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What must hold beyond the parameters."""
+        norms = "no record has an L2 norm above 1"
+        if self.nonnegative:
+            return (norms, "no two records have a negative inner product")
+        return (norms,)
+
+    def free_parameters(self) -> Mapping[str, FreeParameter]:
+        """More noise is more private, and larger weights are less private."""
+        return {"noise_std": NOISE, **dict.fromkeys(_WEIGHTS, NORM)}
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
+        """A record of norm 1 and none, or another one at the angle that changes most."""
+        product = self._product()
+        cosine = 0.0 if product is None else float(product)
+        return one_record_changed(
+            adjacency,
+            changed=1.0,
+            replacement=cosine,
+            replacement_across=math.sqrt((1.0 - cosine) * (1.0 + cosine)),
+            new_label=1 if product is None else 0,
+        )
+
+
+def _root_above(square: Fraction) -> float:
+    """The least float that is not below the root of a positive number; inf beyond all floats."""
+    # A power of 4 takes the number close to 1, where no float is too large or too small.
+    power = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    close = square / Fraction(4) ** power
+    found = math.sqrt(close)
+    while Fraction(found) ** 2 < close:
+        found = math.nextafter(found, math.inf)
+    while Fraction(math.nextafter(found, 0.0)) ** 2 >= close:
+        found = math.nextafter(found, 0.0)
+    try:
+        scaled = math.ldexp(found, power)
+    except OverflowError:
+        return math.inf
+    # Among the smallest floats, which have fewer digits, scaling may have rounded down.
+    return scaled if Fraction(scaled) ** 2 >= square else math.nextafter(scaled, math.inf)
+
+
+__all__ = ["ClassMoments"]
