@@ -28,10 +28,11 @@ class ClassMoments(Event):
     times the sum of u u' for every class; ``count_weight`` times the number of records of every
     class. Of a symmetric matrix each entry beside the diagonal is released once, times sqrt(2).
 
-    Where the sums, or the second moments by class, are of all records together, where a part is
-    left out, or where some coordinates, the diagonal or any other public linear map that makes no
-    vector longer take the place of u or of u u', the guarantee is the same. The lower bound is of
-    the release as described above, with two classes and two coordinates or more.
+    The guarantee is the same if a part is left out, if second moments by class or counts are of all
+    classes together, or if some coordinates, the diagonal or any other public linear map that makes
+    no vector longer take the place of u or of u u' in a part. It is the same if everything is of
+    all classes together. It is *not* the same if the sums alone are. The lower bound is of the
+    release as described above, with two classes and two coordinates or more.
 
     Parameters
     ----------
