@@ -15,10 +15,16 @@ if _TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
     from rdpkit.mechanisms.parts.noise import NoiseSource
     from rdpkit.mechanisms.parts.privacy import Privacy
+    from rdpkit.mechanisms.releases.accounts import LedgerAccount, LedgerRefusalError, LedgerRelease
+    from rdpkit.mechanisms.releases.ledger import Ledger
     from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
     from rdpkit.mechanisms.releases.release import Release, check_arrays, load_release
 
 __all__ = [
+    "Ledger",
+    "LedgerAccount",
+    "LedgerRefusalError",
+    "LedgerRelease",
     "Manifest",
     "NoiseSource",
     "Privacy",
@@ -31,6 +37,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Ledger": "releases.ledger",
+    "LedgerAccount": "releases.accounts",
+    "LedgerRefusalError": "releases.accounts",
+    "LedgerRelease": "releases.accounts",
     "Manifest": "releases.manifest",
     "NoiseSource": "parts.noise",
     "Privacy": "parts.privacy",

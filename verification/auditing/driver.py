@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rdpkit.formats.numbers import how_many
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import (
     Bounds,
@@ -23,9 +24,11 @@ from rdpkit.verification.auditing.findings import (
 )
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
+from rdpkit.verification.claims.ledgers import LEDGER, dataset_of
 from rdpkit.verification.claims.reading import claim_of_release, load_files, shipped_files
 
 if TYPE_CHECKING:
+    from rdpkit.mechanisms.releases.ledger import Ledger
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.auditing.tested_code import CodeOutcome
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
@@ -129,8 +132,8 @@ def audit_files(
     Parameters
     ----------
     *files : str or Path
-        Claims in TOML, or manifests of releases in JSON; with none, the claims of the papers, which
-        are shipped.
+        Claims in TOML, manifests of releases in JSON, or ledgers of releases, whose names end in
+        .jsonl; with none, the claims of the papers, which are shipped.
     bounds, jobs, cache, allow_code, regions
         As for :func:`findings_about`.
 
@@ -232,6 +235,8 @@ def with_release(finding: Finding) -> Finding:
     path = finding.claim.release
     if path is None:
         return finding
+    if Path(path).suffix == LEDGER:
+        return _with_ledger(finding, path)
     try:
         # Imported here because most claims name no release.
         from rdpkit.mechanisms.releases.manifest import load_manifest  # noqa: PLC0415
@@ -274,6 +279,55 @@ def with_release(finding: Finding) -> Finding:
     return refuted_by(finding, problems)
 
 
+def _with_ledger(finding: Finding, path: str) -> Finding:
+    """The finding, refuted if a release of the ledger is not what the ledger says."""
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415 - as above
+
+    ledger, name = Ledger(path), dataset_of(finding.claim)
+    problems = ledger_problems(ledger, name)
+    if problems:
+        return refuted_by(finding, [f"{Path(path).name}: {problem}" for problem in problems])
+    releases = ledger.account(name).releases
+    seen = sum(one.sha256 is not None for one in releases)
+    told = [f"{how_many(seen, 'release')}, as recorded in the ledger"]
+    if seen < len(releases):
+        told.append(f"{how_many(len(releases) - seen, 'charge')} for which no release was seen")
+    return with_notes(finding, *told)
+
+
+def ledger_problems(ledger: Ledger, dataset: str) -> tuple[str, ...]:
+    """Whatever keeps the account of a data set from being true, a sentence each.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The ledger.
+    dataset : str
+        The name of the data set.
+
+    Returns
+    -------
+    tuple of str
+        What :meth:`rdpkit.mechanisms.Ledger.problems` finds, and guarantees that are refuted.
+    """
+    found = list(ledger.problems(dataset))
+    audited: dict[object, bool] = {}
+    for one in ledger.account(dataset).releases:
+        if one.sha256 is None or one.reason is not None:
+            continue
+        try:
+            claim = claim_of_release(ledger.manifest_path(one))
+        except (OSError, ValueError):
+            continue  # among the problems already
+        same = (claim.event, claim.epsilon, claim.delta, claim.adjacency, claim.bound)
+        if same not in audited:
+            refuted = audit_one(claim, bounds=Bounds.NEEDED).soundness is Soundness.REFUTED
+            audited[same] = refuted
+        if audited[same]:
+            found.append(f"{one.path}: its claim of epsilon {claim.epsilon} is refuted")
+    return tuple(found)
+
+
 def _guarantee_is_refuted(finding: Finding, path: str) -> bool:
     """Whether the guarantee that a manifest states is refuted, which a claim need not repeat."""
     claim, own = finding.claim, claim_of_release(Path(path))
@@ -282,4 +336,11 @@ def _guarantee_is_refuted(finding: Finding, path: str) -> bool:
     return about_it.soundness is Soundness.REFUTED
 
 
-__all__ = ["NOT_RUN", "audit_files", "code_outcome", "findings_about", "with_release"]
+__all__ = [
+    "NOT_RUN",
+    "audit_files",
+    "code_outcome",
+    "findings_about",
+    "ledger_problems",
+    "with_release",
+]

@@ -32,6 +32,7 @@ from rdpkit.verification.claims.format import (
     UNMODELLED,
     WORK_KEYS,
 )
+from rdpkit.verification.claims.ledgers import LEDGER, claims_of_ledger
 from rdpkit.verification.claims.lines import claim_lines
 from rdpkit.verification.claims.unknown import Unknown, read_unknown
 
@@ -64,7 +65,7 @@ def _files_in(name: str) -> list[Path]:
 
 
 def load_files(paths: Iterable[str | Path]) -> list[Claim]:
-    """Read claims from files: TOML, or the manifest of a release if the name ends in .json.
+    """Read claims from files in TOML, manifests of releases (.json), or ledgers (.jsonl).
 
     Raises
     ------
@@ -90,6 +91,8 @@ def load_files(paths: Iterable[str | Path]) -> list[Claim]:
 def _from_file(path: Path) -> list[Claim]:
     if path.suffix == ".json":
         return [claim_of_release(path)]
+    if path.suffix == LEDGER:
+        return claims_of_ledger(path)
     return loads(path.read_bytes(), origin=str(path), folder=path.parent)
 
 

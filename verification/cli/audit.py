@@ -124,8 +124,9 @@ def audit(
 ) -> None:
     """Recompute privacy claims with their own formula, and bound what is true.
 
-    FILES are claims in TOML, or manifests of releases in JSON; with none, the claims of the papers,
-    which are shipped; with --register, those of the wider literature.
+    FILES are claims in TOML, manifests of releases in JSON, or ledgers of releases in .jsonl; with
+    none, the claims of the papers, which are shipped; with --register, those of the wider
+    literature.
 
     Exit status: 0 fine, 1 a claim breaks a rule of --fail-on, or with --baseline is worse than it
     was, 2 bad usage or bad input.

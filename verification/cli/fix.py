@@ -23,6 +23,7 @@ from rdpkit.verification.auditing.remedies import Remedy, obstacles, remedies
 from rdpkit.verification.auditing.rules import DEFAULT, broken_rules, failures
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.editing import ClaimsText, unified_diff
+from rdpkit.verification.claims.ledgers import LEDGER
 from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.cli.audit_options import audited, file_type
 
@@ -154,7 +155,8 @@ def fix(
     if yes and dry_run:
         raise ValueError("Expected --yes or --dry-run, got both.")
     claims = _chosen(load_files(files), identifiers)
-    texts = {path: path.read_bytes().decode() for path in files if path.suffix != ".json"}
+    claims_files = [path for path in files if path.suffix not in (".json", LEDGER)]
+    texts = {path: path.read_bytes().decode() for path in claims_files}
 
     def audit_of(some: Sequence[Claim]) -> list[Finding]:
         return audited(

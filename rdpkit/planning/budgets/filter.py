@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +20,7 @@ from rdpkit.events import Event
 from rdpkit.events.composition import composed_of
 from rdpkit.formats.numbers import how_many
 from rdpkit.formats.tables import event_from_table, event_to_table
-from rdpkit.planning.budgets.ledger import Ledger
+from rdpkit.planning.budgets.ledger import LedgerFile
 from rdpkit.planning.budgets.order_mixture import (
     OrderMixture,
     around,
@@ -209,7 +209,7 @@ class PrivacyFilter:
         self._charges: list[tuple[float, ...]] = []
         self._total: list[Fraction | float] = []
         self._deltas = Fraction(0)
-        self._ledger: Ledger | None = None
+        self._ledger: LedgerFile | None = None
         self._mutex = threading.RLock()
         self._held = False
         self._blocks: list[Any] = []
@@ -456,15 +456,44 @@ class PrivacyFilter:
         OSError
             If it cannot be written.
         """
-        entries = [self._settings]
         if self._ledger is not None:
             raise ValueError(
                 f"This budget is kept in {self._ledger.path}; a copy could be spent a second time."
             )
-        for one, charge in zip(self._spendings, self._charges, strict=True):
-            entries.append(_as_entry(one, charge))
-        self._ledger = Ledger.create(Path(path), entries)
+        self._ledger = LedgerFile.create(Path(path), self.entries())
         return self
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The budget and its charges as plain values, for :meth:`from_entries`."""
+        charged = zip(self._spendings, self._charges, strict=True)
+        return [self._settings, *(_as_entry(one, charge) for one, charge in charged)]
+
+    def last_entry(self) -> dict[str, Any]:
+        """The last of :meth:`entries`."""
+        if not self._spendings:
+            return self._settings
+        return _as_entry(self._spendings[-1], self._charges[-1])
+
+    @classmethod
+    def from_entries(cls, entries: Sequence[Mapping[str, Any]]) -> PrivacyFilter:
+        """A budget from what :meth:`entries` has made of it; it is in no file.
+
+        Raises
+        ------
+        ValueError
+            If the first entry is no budget.
+        """
+        if not entries or entries[0].get("version") != _VERSION:
+            raise ValueError("expected a budget that PrivacyFilter.save wrote.")
+        found = cls.__new__(cls)
+        found._begin(dict(entries[0]))
+        for entry in entries[1:]:
+            found.take(entry)
+        return found
+
+    def take(self, entry: Mapping[str, Any]) -> None:
+        """Count a charge of :meth:`entries` that was allowed before, without asking again."""
+        self._take(*_from_entry(entry))
 
     @classmethod
     def load(cls, path: str | Path) -> PrivacyFilter:
@@ -482,15 +511,13 @@ class PrivacyFilter:
             raise FileNotFoundError(
                 f"{place}: there is no such budget; 'rdpkit budget new' makes one."
             )
-        ledger = Ledger(place)
+        ledger = LedgerFile(place)
         with ledger.locked():
             entries = ledger.new_entries()
-        found = cls.__new__(cls)
-        if not entries or entries[0].get("version") != _VERSION:
-            raise ValueError(f"{place}: expected a budget that PrivacyFilter.save wrote.")
-        found._begin(entries[0])
-        for entry in entries[1:]:
-            found._take(*_from_entry(entry))
+        try:
+            found = cls.from_entries(entries)
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
         found._ledger = ledger
         return found
 
@@ -503,10 +530,10 @@ class PrivacyFilter:
                 return
             yield from self._with_file(self._ledger)
 
-    def _with_file(self, ledger: Ledger) -> Iterator[None]:
+    def _with_file(self, ledger: LedgerFile) -> Iterator[None]:
         with ledger.locked():
             for entry in ledger.new_entries():
-                self._take(*_from_entry(entry))
+                self.take(entry)
             self._held = True
             try:
                 yield
@@ -596,7 +623,7 @@ def _as_entry(spending: Charge, charge: tuple[float, ...]) -> dict[str, Any]:
     }
 
 
-def _from_entry(entry: dict[str, Any]) -> tuple[Charge, tuple[float, ...]]:
+def _from_entry(entry: Mapping[str, Any]) -> tuple[Charge, tuple[float, ...]]:
     spending = Charge(
         event_from_table(entry["event"]), entry["count"], entry["delta"], entry["label"]
     )

@@ -29,7 +29,7 @@ def as_line(number: int, entry: dict[str, Any]) -> bytes:
     return f'{{"n":{number},"check":"{check:08x}","entry":{body}}}\n'.encode()
 
 
-class Ledger:
+class LedgerFile:
     """The lines of a file, read as they are added by this process and by others.
 
     Parameters
@@ -44,7 +44,7 @@ class Ledger:
         self._lines = 0
 
     @classmethod
-    def create(cls, path: Path, entries: list[dict[str, Any]]) -> Ledger:
+    def create(cls, path: Path, entries: list[dict[str, Any]]) -> LedgerFile:
         """Write a new file as a whole.
 
         Raises
@@ -58,8 +58,8 @@ class Ledger:
         with ledger.locked():
             if path.exists():
                 raise FileExistsError(
-                    f"{path} is there already: 'rdpkit budget show' and PrivacyFilter.load read "
-                    "it. A new budget needs another name."
+                    f"{path} is there already, and what was spent must not be lost. A new file "
+                    "needs another name; 'rdpkit budget show' and 'rdpkit ledger show' read it."
                 )
             content = b"".join(as_line(n, entry) for n, entry in enumerate(entries))
             write_whole(path, content)
@@ -131,4 +131,4 @@ class Ledger:
         return entry
 
 
-__all__ = ["Ledger", "as_line"]
+__all__ = ["LedgerFile", "as_line"]

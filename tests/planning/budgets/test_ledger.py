@@ -11,7 +11,7 @@ import time
 import pytest
 
 import rdpkit
-from rdpkit.planning.budgets.ledger import Ledger, as_line
+from rdpkit.planning.budgets.ledger import LedgerFile, as_line
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 QUERY = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
@@ -127,7 +127,7 @@ def test_a_charge_that_cannot_be_written_is_not_made(tmp_path, monkeypatch):
     def fail(self, entry):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(Ledger, "add", fail)
+    monkeypatch.setattr(LedgerFile, "add", fail)
     with pytest.raises(OSError, match="the disk is full"):
         found.spend(QUERY)
     monkeypatch.undo()

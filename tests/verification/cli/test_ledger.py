@@ -1,0 +1,126 @@
+"""``rdpkit ledger``, and the audit of a ledger: made, charged, refused, shown, checked."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rdpkit
+from rdpkit.cli import main
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.releases.release import release
+from rdpkit.verification.auditing.driver import audit_files
+from rdpkit.verification.auditing.findings import Soundness
+
+NEW = ["--delta", "1e-5", "--adjacency", "replace_one"]
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def saved(folder, name, noise_std=8.0, seed=None):
+    noise = NoiseSource.system() if seed is None else NoiseSource.seeded(seed)
+    made = release(
+        np.random.default_rng().normal(size=(3, 2)),
+        np.arange(3),
+        event=rdpkit.Gaussian(noise_std=noise_std, record_norm=1.0),
+        parameters={},
+        privacy=Privacy(delta=1e-5, adjacency="replace_one", noise=noise),
+    )
+    made.save(folder / f"{name}.npz")
+    return folder / f"{name}.json"
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "ledger.jsonl"
+    made = run("ledger", "new", found, "--dataset", "people", "--epsilon", "3", *NEW)
+    assert made.exit_code == 0, made.output
+    return found
+
+
+def test_added_shown_and_checked(path, tmp_path):
+    names = [saved(tmp_path, name) for name in ("a", "b")]
+    assert run("ledger", "add", path, *names, "--dataset", "people").exit_code == 0
+    table = json.loads(run("ledger", "show", path, "--format", "json").output)["datasets"][0]
+    assert table["private"]
+    assert table["budget"] == 3.0
+    assert 0.0 < table["epsilon_if_fixed_in_advance"] <= table["epsilon_however_chosen"] <= 3.0
+    text = run("ledger", "show", path).output
+    assert "if all releases were fixed in advance" in text
+    assert "however later ones were chosen" in text
+    checked = run("ledger", "check", path)
+    assert (checked.exit_code, checked.output) == (0, "people: 2 releases, no problem\n")
+
+
+def test_refusals_have_status_1_and_the_others_are_charged(path, tmp_path):
+    loud, quiet = saved(tmp_path, "loud", 1.0), saved(tmp_path, "quiet")
+    done = run("ledger", "add", path, loud, quiet, "--dataset", "people", "--format", "json")
+    assert done.exit_code == 1
+    told = json.loads(done.output)["releases"]
+    assert "exceeds" in told[0]["refused"]
+    assert told[1]["refused"] is None
+    for words in (
+        ["add", tmp_path / "no.jsonl", quiet],
+        ["add", path, quiet],
+        ["add", path, quiet, "--dataset", "peple"],
+        ["add", path, tmp_path / "none.json", "--dataset", "people"],
+        ["show", tmp_path / "no.jsonl"],
+        ["new", path, "--dataset", "people", *NEW],
+    ):
+        done = run("ledger", *words)
+        assert done.exit_code == 2, done.output
+        assert done.output.startswith("Error: ")
+
+
+def test_a_data_set_that_is_not_private_any_more(path, tmp_path):
+    seeded = saved(tmp_path, "seeded", seed=1)
+    anyway = ["--dataset", "people", "--record-anyway"]
+    assert "NOT PRIVATE" in run("ledger", "add", path, seeded, *anyway).output
+    assert "NOT PRIVATE: 1 release" in run("ledger", "show", path).output
+    assert run("ledger", "check", path).exit_code == 1
+    (finding,) = audit_files(path)
+    assert finding.soundness is Soundness.REFUTED
+
+
+@pytest.mark.thorough
+def test_the_audit_takes_a_ledger(path, tmp_path):
+    run("ledger", "new", path, "--dataset", "recorded", *NEW)
+    for name, dataset in (("a", "people"), ("b", "people"), ("c", "recorded")):
+        run("ledger", "add", path, saved(tmp_path, name), "--dataset", dataset)
+    found = audit_files(path)
+    assert [finding.claim.id for finding in found] == ["ledger/people", "ledger/recorded"]
+    assert all(finding.soundness is Soundness.SOUND for finding in found)
+    assert any("fixed in advance" in note for note in found[1].notes)
+    audited = run("audit", path, "--junit", tmp_path / "j.xml", "--sarif", tmp_path / "s.sarif")
+    assert audited.exit_code == 0, audited.output
+    (tmp_path / "b.npz").unlink()
+    assert [one.soundness for one in audit_files(path)] == [Soundness.REFUTED, Soundness.SOUND]
+    assert run("audit", path).exit_code == 1
+    checked = json.loads(run("ledger", "check", path, "--format", "json").output)["datasets"]
+    assert [len(one["problems"]) > 0 for one in checked] == [True, False]
+
+
+def test_a_ledger_without_releases_has_nothing_to_audit(path):
+    done = run("audit", path)
+    assert done.exit_code == 2
+    assert "nothing was released" in done.output
+
+
+def test_a_guarantee_that_is_too_small_is_found(path, tmp_path):
+    manifest = saved(tmp_path, "small")
+    table = json.loads(manifest.read_text())
+    table["guarantee"] |= {"epsilon": 0.1, "enclosure": [0.09, 0.1]}
+    table["checks"] = [check for check in table["checks"] if check["name"] != "epsilon"]
+    manifest.write_text(json.dumps(table))
+    done = run("ledger", "add", path, manifest, "--dataset", "people")
+    assert done.exit_code == 0, done.output
+    # The event was charged, whatever the manifest says of it.
+    shown = json.loads(run("ledger", "show", path, "--format", "json").output)["datasets"][0]
+    assert shown["epsilon_if_fixed_in_advance"] > 0.5
+    assert "refuted" in run("ledger", "check", path).output

@@ -1,0 +1,291 @@
+"""``rdpkit ledger``: all releases from each data set, what they cost together, and what is left."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rdpkit.cli.event_options import adjacency_option, delta_option
+from rdpkit.cli.option_types import NUMBER, NameType
+from rdpkit.cli.output import OUT_OF_REACH, format_option, one_line_errors, to_file_option
+from rdpkit.formats.records import as_plain
+from rdpkit.formats.tables import event_to_table, read_event
+from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
+from rdpkit.planning.budgets.rules import COMPOSITIONS
+
+if TYPE_CHECKING:
+    from rdpkit.mechanisms.releases.accounts import LedgerAccount, LedgerRelease
+    from rdpkit.mechanisms.releases.ledger import Ledger
+
+_SHOWN = 20
+
+file_argument = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
+
+
+@click.group()
+def ledger() -> None:
+    """Keep all releases from a data set together; what exceeds its budget is refused.
+
+    The ledger is a file of a team or a project. It holds manifests by data set, and says what they
+    cost together.
+    """
+
+
+@ledger.command()
+@file_argument
+@click.option("--dataset", required=True, metavar="NAME", help="What you call the data set.")
+@click.option(
+    "--epsilon",
+    type=NUMBER,
+    help="The budget's epsilon, in nats, above 0. Without it releases are recorded, and none is "
+    "refused for what it costs.",
+)
+@click.option(
+    "--composition",
+    type=NameType("composition", {name: name for name in COMPOSITIONS}),
+    default=COMPOSITIONS[0],
+    show_default=True,
+    help="What adds up in the budget, as for rdpkit budget new.",
+)
+@click.option(
+    "--planned",
+    metavar="EVENT.toml",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="For renyi: use the one order that is best for this event, which is what is intended.",
+)
+@click.option(
+    "--delta-for-events",
+    type=NUMBER,
+    default=0.0,
+    help="The part of delta for releases that are charged with a delta of their own, like those "
+    "with noisy counts.  [default: 0]",
+)
+@format_option
+@to_file_option
+@one_line_errors
+def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> None:
+    """Open a data set in the file LEDGER, which is made if it is not there."""
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415 - as all commands here
+
+    name = values.pop("dataset")
+    if planned is not None:
+        values["planned"] = read_event(planned)
+    try:
+        found = Ledger.create(path)
+    except FileExistsError:
+        found = Ledger(path)
+    found.open(name, **values)
+    _show(found, (name,), output_format)
+
+
+new.params[2:2] = [delta_option(), adjacency_option()]
+
+
+@ledger.command()
+@file_argument
+@click.argument(
+    "manifests", nargs=-1, required=True, metavar="MANIFEST...", type=click.Path(path_type=Path)
+)
+@click.option(
+    "--dataset", metavar="NAME", help="The data set; by default the one that the manifest names."
+)
+@click.option(
+    "--record-anyway",
+    is_flag=True,
+    help="Record also what cannot be charged. The data set is not private any more from then on.",
+)
+@format_option
+@one_line_errors
+def add(
+    path: Path,
+    manifests: tuple[Path, ...],
+    dataset: str | None,
+    record_anyway: bool,
+    output_format: str,
+) -> None:
+    """Charge releases that were made, each by the event in its MANIFEST.
+
+    Exit status 1 if one of them is refused; the others are charged.
+    """
+    from rdpkit import BudgetExceededError  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.accounts import LedgerRefusalError  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
+
+    found = Ledger(path)
+    told: list[dict[str, Any]] = []
+    for manifest in manifests:
+        try:
+            one = found.add(manifest, dataset=dataset, record_anyway=record_anyway)
+        except (LedgerRefusalError, BudgetExceededError) as error:
+            told.append({"manifest": str(manifest), "refused": str(error)})
+            continue
+        told.append({"manifest": str(manifest), "refused": None, **_release_table(one)})
+    if output_format == "json":
+        click.echo(as_json({"releases": told}))
+    else:
+        for entry in told:
+            click.echo(printable(_added(entry)), err=entry["refused"] is not None)
+    if any(entry["refused"] is not None for entry in told):
+        sys.exit(OUT_OF_REACH)
+
+
+@ledger.command()
+@file_argument
+@click.option("--dataset", metavar="NAME", help="Only this data set.")
+@format_option
+@to_file_option
+@one_line_errors
+def show(path: Path, dataset: str | None, output_format: str) -> None:
+    """Say for each data set what was released, what it cost together, and what is left."""
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
+
+    found = Ledger(path)
+    _show(found, found.datasets if dataset is None else (dataset,), output_format)
+
+
+@ledger.command()
+@file_argument
+@click.option("--dataset", metavar="NAME", help="Only this data set.")
+@format_option
+@to_file_option
+@one_line_errors
+def check(path: Path, dataset: str | None, output_format: str) -> None:
+    """Check that every release is there and unchanged, and audit what it claims.
+
+    Exit status 1 if a manifest or its data are missing or have changed, a claim is refuted, or a
+    release is covered by no account.
+    """
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
+    from rdpkit.verification.auditing.driver import ledger_problems  # noqa: PLC0415
+
+    found = Ledger(path)
+    names = found.datasets if dataset is None else (dataset,)
+    checked = {
+        name: (len(found.account(name).releases), ledger_problems(found, name)) for name in names
+    }
+    if output_format == "json":
+        tables = [
+            {"dataset": name, "releases": number, "problems": problems}
+            for name, (number, problems) in checked.items()
+        ]
+        click.echo(as_json({"ledger": str(path), "datasets": tables}))
+    else:
+        for name, (number, problems) in checked.items():
+            verdict = how_many(len(problems), "problem") if problems else "no problem"
+            lines = [f"{name}: {how_many(number, 'release')}, {verdict}"]
+            lines += [f"  {problem}" for problem in problems]
+            click.echo("\n".join(printable(line) for line in lines))
+    if any(problems for _, problems in checked.values()):
+        sys.exit(OUT_OF_REACH)
+
+
+def _added(entry: dict[str, Any]) -> str:
+    if entry["refused"] is not None:
+        return f"refused: {entry['refused']}"
+    if entry["reason"] is not None:
+        return f"NOT PRIVATE: recorded without an account: {entry['reason']}"
+    return f"charged: {entry['manifest']}, a release of {entry['mechanism']}"
+
+
+def _show(found: Ledger, names: tuple[str, ...], output_format: str) -> None:
+    accounts = [found.account(name) for name in names]
+    if output_format == "json":
+        click.echo(as_json({"datasets": [_account_table(one) for one in accounts]}))
+        return
+    blocks = ["\n".join(printable(line) for line in _lines(one)) for one in accounts]
+    click.echo("\n\n".join(blocks) or "no data sets")
+
+
+def _lines(account: LedgerAccount) -> list[str]:
+    """What people read about one data set."""
+    at = f"at delta {account.delta:g}, {account.adjacency.value}"
+    lines = [f"{account.dataset}: {how_many(len(account.releases), 'release')}"]
+    if not account.private:
+        lines.append(
+            f"  NOT PRIVATE: {how_many(len(account.unaccounted), 'release')} of these "
+            f"{'is' if len(account.unaccounted) == 1 else 'are'} covered by no account, so that "
+            "nothing below holds for the whole"
+        )
+    budget = "none, releases are only recorded" if account.budget is None else account.budget
+    lines.append(f"  budget      {'' if account.budget is None else 'epsilon '}{budget} {at}")
+    if account.fixed is not None:
+        lines.append(
+            f"  spent       epsilon {_up(account.fixed.epsilon)}, an upper bound if all releases "
+            "were fixed in advance"
+        )
+    if account.adaptive is not None and account.releases:
+        lines.append(
+            f"              epsilon {_up(account.adaptive)}, an upper bound however later ones "
+            "were chosen"
+        )
+    left = account.left
+    if left is not None:
+        lines.append(f"  left        {rounded_down(left.epsilon)} of the budget's epsilon")
+        if left.noise_multiplier is not None:
+            fits = (
+                f"with noise of {rounded_up(left.noise_multiplier)} sensitivities or more"
+                if math.isfinite(left.noise_multiplier)
+                else "does not fit"
+            )
+            lines.append(f"              one more Gaussian release {fits}")
+    if len(account.releases) > _SHOWN:
+        lines.append(f"  the last {_SHOWN} of {len(account.releases)}:")
+    return [*lines, *map(_release_line, account.releases[-_SHOWN:])]
+
+
+def _up(epsilon: float) -> str:
+    return rounded_up(epsilon) if math.isfinite(epsilon) else "inf"
+
+
+def _release_line(one: LedgerRelease) -> str:
+    words = f"  {one.number:>4}  {one.path} ({one.mechanism})"
+    if one.epsilon is not None:
+        words += f": epsilon {_up(one.epsilon)} alone"
+    if one.sha256 is None:
+        words += ": charged, and the release was not seen"
+    return words if one.reason is None else f"{words}: NOT PRIVATE: {one.reason}"
+
+
+def _account_table(account: LedgerAccount) -> dict[str, Any]:
+    left = account.left
+    return {
+        "dataset": account.dataset,
+        "adjacency": account.adjacency.value,
+        "delta": account.delta,
+        "budget": account.budget,
+        "private": account.private,
+        "epsilon_if_fixed_in_advance": (
+            None if account.fixed is None else as_plain(account.fixed.epsilon)
+        ),
+        "epsilon_however_chosen": (
+            None if account.adaptive is None else as_plain(account.adaptive)
+        ),
+        "left": None
+        if left is None
+        else {
+            "epsilon": left.epsilon,
+            "noise_multiplier": as_plain(left.noise_multiplier),
+            "delta": left.delta,
+        },
+        "releases": [_release_table(one) for one in account.releases],
+    }
+
+
+def _release_table(one: LedgerRelease) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "path": one.path,
+        "mechanism": one.mechanism,
+        "epsilon": one.epsilon,
+        "delta_of_its_own": one.delta,
+        "event": None if one.event is None else event_to_table(one.event),
+        "sha256": one.sha256,
+        "reason": one.reason,
+    }
+
+
+__all__ = ["ledger"]
