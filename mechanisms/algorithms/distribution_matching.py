@@ -20,6 +20,7 @@ from rdpkit.mechanisms.parts.labelled_images import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.random_extractor import CondensationOptions
+from rdpkit.mechanisms.parts.threads import training_threads
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release_without_guarantee
 
@@ -123,6 +124,7 @@ def synthesize(
     )
 
 
+@training_threads()
 def _learned(
     start: torch.Tensor,
     data: LabelledImages,

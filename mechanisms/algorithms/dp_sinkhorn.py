@@ -29,6 +29,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import draw_seed
 from rdpkit.mechanisms.parts.sampling import poisson_sample
+from rdpkit.mechanisms.parts.threads import training_threads
 from rdpkit.mechanisms.parts.verify_target import DataPair, VerifyTarget, on_one_thread
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
@@ -378,6 +379,7 @@ def synthesize(
     )
 
 
+@training_threads()
 def _trained(
     data: LabelledImages,
     *,

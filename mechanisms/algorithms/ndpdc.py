@@ -25,6 +25,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import CondensationOptions, random_convnet
 from rdpkit.mechanisms.parts.sampling import poisson_sample
+from rdpkit.mechanisms.parts.threads import training_threads
 from rdpkit.mechanisms.parts.verify_target import (
     LabelledRecords,
     VerifyTarget,
@@ -289,6 +290,7 @@ class _Learning:
         ]
         self._optimizer: torch.optim.SGD
 
+    @training_threads()
     def iterate(self, computation: Computation, parameters: dict[str, Any]) -> None:
         """Take all steps, or those that a checkpoint of these parameters lacks."""
         device, checkpoint = computation.torch_device, computation.checkpoint

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rdpkit import _validate
+from rdpkit.mechanisms.parts.threads import training_threads
 
 Augment = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 """Changes a batch of images at random, drawing from the generator."""
@@ -166,6 +167,7 @@ def soft_labels(labels: NDArray[Any], classes: int) -> NDArray[np.float32]:
     return shares
 
 
+@training_threads()
 def train(
     model: nn.Module,
     images: NDArray[np.float32],

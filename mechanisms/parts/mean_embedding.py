@@ -38,6 +38,7 @@ from rdpkit.mechanisms.parts.labelled_images import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.random_extractor import draw_seed
+from rdpkit.mechanisms.parts.threads import training_threads
 
 Embedding = NDArray[np.float64]
 FeatureMap = Callable[[torch.Tensor], torch.Tensor]
@@ -230,6 +231,7 @@ class Fit:
             _validate.positive(name, getattr(self, name))
 
 
+@training_threads()
 def match_means(
     means: Embedding,
     feature_map: FeatureMap,
