@@ -28,7 +28,7 @@ _OPTIONS = (
         "--real",
         metavar=_WHERE,
         help="Evaluate a release: the records that it was made from, as a CSV, Parquet, Arrow or "
-        "NPZ file, or the name of a data set such as mnist.",
+        "NPZ file, a folder of images, or the name of a data set such as mnist.",
     ),
     click.option(
         "--test",

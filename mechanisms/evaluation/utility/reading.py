@@ -117,7 +117,8 @@ def open_records(
     Parameters
     ----------
     source : str, Path, or a table
-        A table or arrays in a file, the name of a data set (:data:`DATASETS`), or a frame.
+        A table or arrays in a file, a folder of images, the name of a data set (:data:`DATASETS`),
+        or a frame.
     directory : str or Path, optional
         The data directory, for data sets by name.
     schema : Schema, optional
@@ -133,11 +134,13 @@ def open_records(
     if str(source) in DATASETS:
         return _of_dataset(str(source), directory)
     path = Path(source)
+    if path.is_dir():
+        return _of_folder(path)
     if path.suffix in TABLES:
         return Opened(name=path.name, table=read(path, schema=schema))
     if path.suffix == ".npz":
         return _of_npz(path)
-    accepted = ", ".join((*TABLES, *ARRAYS[:1], *DATASETS))
+    accepted = ", ".join((*TABLES, *ARRAYS[:1], "a folder of images", *DATASETS))
     raise _validate.fail("records", f"to be a file or a data set, one of {accepted}", str(source))
 
 
@@ -175,6 +178,27 @@ def _of_dataset(name: str, directory: str | Path | None) -> Opened:
 
     test = part("test", data.test_features, data.test_labels)
     return part("train", data.train_features, data.train_labels, test=test)
+
+
+def _of_folder(path: Path) -> Opened:
+    """Images of a folder, with a folder for each class or files as MNIST has them."""
+    from rdpkit.mechanisms.data.images import load_images  # noqa: PLC0415
+
+    train = load_images(path)
+    test = None
+    if (path / "test").is_dir():
+        size, channels = train.image_shape[1:], train.image_shape[0]
+        found = load_images(
+            path, part="test", classes=train.classes, image_size=size, channels=channels
+        )
+        test = Opened(
+            name=f"{path.name} (test)",
+            arrays=(found.features, found.labels),
+            image=found.image_shape,
+        )
+    return Opened(
+        name=path.name, arrays=(train.features, train.labels), image=train.image_shape, test=test
+    )
 
 
 def _of_npz(path: Path) -> Opened:

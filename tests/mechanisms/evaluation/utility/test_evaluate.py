@@ -175,3 +175,20 @@ def test_names_are_text_in_every_format():
     assert "www.c" not in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert all(line.replace(r"\|", "").count("|") in (3, 4, 5, 6) for line in rows)
+
+
+def test_folders_of_images_are_real_records(release, tmp_path):
+    from PIL import Image
+
+    data = load_dataset("digits")
+    for part, count in (("train", 120), ("test", 60)):
+        features, labels = data.train_features[:count], data.train_labels[:count]
+        for i, (row, label) in enumerate(zip(features, labels)):
+            folder = tmp_path / "digits" / part / str(label)
+            folder.mkdir(parents=True, exist_ok=True)
+            pixels = (row.astype(np.float64) * 255 / 16).round().astype(np.uint8).reshape(8, 8)
+            Image.fromarray(pixels).save(folder / f"{i}.png")
+    report = evaluate_release(release, real=tmp_path / "digits", models=["logistic"])
+    assert (report.real, report.test, report.real_records) == ("digits", "digits (test)", 120)
+    assert report.targets[0].test_records == 60
+    assert report.targets[0].best.synthetic > 0.7
