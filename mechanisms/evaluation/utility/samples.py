@@ -290,8 +290,9 @@ def same_columns(samples: Sequence[tuple[str, Sample]]) -> None:
     for name, sample in samples[1:]:
         if sample.names != first.names:
             raise ValueError(
-                f"Expected {name} to have the {len(first.names)} columns of {where}, got "
-                f"{len(sample.names)}."
+                f"Expected {name} to have {len(first.names) - 1} numbers and a label, as "
+                f"{where} has, got {len(sample.names) - 1}. A release that holds no records, but a "
+                "classifier or statistics, is read by rdpkit evaluate EXPERIMENT --release."
             )
 
 

@@ -101,6 +101,9 @@ def test_errors_say_what_is_missing(tmp_path):
     (tmp_path / "x.parquet").write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"x.parquet: not a table"):
         evaluate_release(tmp_path / "x.parquet", real=made)
+    np.savez(tmp_path / "y.npz", features=np.ones((9, 5)), labels=np.arange(9))
+    with pytest.raises(ValueError, match=r"real records to have 5 numbers and a label.*got 64"):
+        evaluate_release(tmp_path / "y.npz", real="digits")
     np.savez(tmp_path / "x.npz", other=np.ones(3))
     with pytest.raises(ValueError, match="has no array 'features'"):
         evaluate_release(made, real=tmp_path / "x.npz")
