@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import rdpkit
 from rdpkit import Adjacency, Event, Guarantee
 from rdpkit.events import Composed, CustomProfile, EpsilonDelta
 from rdpkit.events.composition import composed_of
+from rdpkit.formats.numbers import how_many
 from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.planning.budgets import BudgetLeft
 
@@ -131,13 +134,40 @@ def together(releases: tuple[LedgerRelease, ...]) -> Event | None:
 def fixed_guarantee(
     releases: tuple[LedgerRelease, ...], *, delta: float, adjacency: Adjacency
 ) -> Guarantee | None:
-    """What the charged releases guarantee together, if all of them were fixed in advance."""
+    """What the charged releases guarantee together, if all of them were fixed in advance.
+
+    Releases that paid with a delta of their own may have no divergences, and others no loss
+    distribution, so that no accountant knows both. Then epsilons of the first are added.
+    """
     event = together(releases)
     if event is None:
         return None
-    if len({one.event for one in releases}) <= _MANY_EVENTS:
-        return rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
-    return rdpkit.epsilon(event, delta=delta, adjacency=adjacency, bound="best-rdp")
+    found = _guarantee(event, delta, adjacency)
+    with_delta = [one for one in releases if one.delta > 0.0 and one.event is not None]
+    others = together(tuple(one for one in releases if one.delta <= 0.0))
+    left = Fraction(delta) - sum(Fraction(one.delta) for one in with_delta)
+    # Below it as a float.
+    rest = math.nextafter(float(left), 0.0)
+    if math.isfinite(found.epsilon) or others is None or not rest > 0.0:
+        return found
+    own = _guarantee(others, rest, adjacency)
+    parts = [own.epsilon]
+    for one in with_delta:
+        assert one.event is not None
+        parts.append(rdpkit.epsilon(one.event, delta=one.delta, adjacency=adjacency).epsilon)
+    if not all(map(math.isfinite, parts)):
+        return found
+    epsilon = math.nextafter(float(sum(map(Fraction, parts))), math.inf)
+    note = f"the epsilons of {how_many(len(with_delta), 'release')} with a delta are added"
+    return replace(
+        own, epsilon=epsilon, delta=delta, enclosure=None, notes=(*own.notes, note), profile=None
+    )
+
+
+def _guarantee(event: Event, delta: float, adjacency: Adjacency) -> Guarantee:
+    if isinstance(event, Composed) and len(event.events) > _MANY_EVENTS:
+        return rdpkit.epsilon(event, delta=delta, adjacency=adjacency, bound="best-rdp")
+    return rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
 
 
 def charged_event(manifest: Manifest) -> tuple[Event, float]:
