@@ -251,7 +251,12 @@ def _private(
     targets = tuple(_with_noise(one, given) for one in scores)
     return UtilityReport(
         release=_facts(made, synthetic),
-        cost=Cost(kind="accounted", guarantee=noisy.guarantee, noise_std=noisy.noise_std),
+        cost=Cost(
+            kind="accounted",
+            guarantee=noisy.guarantee,
+            noise_std=noisy.noise_std,
+            event=noisy.event,
+        ),
         real_records=real.rows,
         targets=targets,
         marginals=with_errors(marginals, np.array(list(given))),

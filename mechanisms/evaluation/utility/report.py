@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 import rdpkit
-from rdpkit import Guarantee
+from rdpkit import Event, Guarantee
 from rdpkit.formats.records import as_plain
+from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.evaluation.utility.columns import ColumnSummary, Correlation, Histogram
 from rdpkit.mechanisms.evaluation.utility.marginal_errors import MarginalError, Marginals, mean
 from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest
@@ -33,11 +34,14 @@ class Cost:
         Of an accounted report.
     noise_std : float or None
         The noise on each of its numbers.
+    event : Event or None
+        What an accounted report releases, to be composed with the release.
     """
 
     kind: Literal["public", "unaccounted", "accounted"]
     guarantee: Guarantee | None = None
     noise_std: float | None = None
+    event: Event | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +162,10 @@ class UtilityReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the pictures."""
-        release, cost = as_plain(self.release), as_plain(self.cost)
+        release = as_plain(replace(self.release, guarantee=None))
+        cost = as_plain(replace(self.cost, guarantee=None, event=None))
+        event = self.cost.event
+        cost["event"] = None if event is None else event_to_table(event)
         for table, guarantee in (
             (release, self.release.guarantee),
             (cost, self.cost.guarantee),

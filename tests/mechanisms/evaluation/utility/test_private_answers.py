@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import rdpkit
+from rdpkit.formats.tables import event_from_table
 from rdpkit.mechanisms.evaluation.utility import Budget, evaluate_release
 from rdpkit.mechanisms.evaluation.utility.marginal_errors import marginal_errors
 from rdpkit.mechanisms.evaluation.utility.private_answers import noisy_averages
@@ -61,6 +62,8 @@ def test_a_private_report_has_nothing_but_noisy_numbers():
     )
     assert report.cost.kind == "accounted"
     assert report.cost.guarantee.epsilon <= 1.0
+    stated = event_from_table(report.as_dict()["cost"]["event"])
+    assert rdpkit.epsilon(stated, delta=1e-6, adjacency="replace_one") == report.cost.guarantee
     assert (report.columns, report.correlations, report.histograms) == ((), (), ())
     assert report.membership is None
     assert report.pictures is None
