@@ -12,6 +12,10 @@ from rdpkit import mechanisms
 
 def test_public_names():
     assert mechanisms.__all__ == [
+        "Ledger",
+        "LedgerAccount",
+        "LedgerRefusalError",
+        "LedgerRelease",
         "Manifest",
         "NoiseSource",
         "Privacy",
