@@ -1,0 +1,175 @@
+"""A release of images of the user's own by any mechanism, with noise for a target epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from rdpkit import Adjacency, _validate
+from rdpkit.mechanisms.algorithms import find_mechanism
+from rdpkit.mechanisms.algorithms.specification import SCALING, Mechanism
+from rdpkit.mechanisms.data.images import ImageSet, load_images
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.releases.computation import Computation
+from rdpkit.mechanisms.releases.release import Release
+
+_BYTES = public_scaling(factor=1 / 255)
+
+
+def synthesize_images(
+    source: Any,
+    *,
+    mechanism: str,
+    epsilon: float,
+    delta: float,
+    adjacency: Adjacency | str,
+    counts: Any = "noisy",
+    options: Mapping[str, Any] = MappingProxyType({}),
+    noise: NoiseSource | None = None,
+    dataset: str | None = None,
+    seed: int = 0,
+    computation: Computation | None = None,
+    reading: Mapping[str, Any] = MappingProxyType({}),
+) -> Release:
+    """Release synthetic records of labelled images.
+
+    Guarantee
+    ---------
+    That of the mechanism's event, at most ``epsilon`` at ``delta``, an upper bound; the manifest
+    states it. What noisy counts of records cost is part of it.
+
+    Assumes
+    -------
+    The classes, the size and the channels of images are public knowledge. Those that nobody stated
+    are in the notes of the manifest.
+
+    Parameters
+    ----------
+    source : ImageSet, or what :func:`load_images` takes
+        The private images.
+    mechanism : str
+        A mechanism of :mod:`rdpkit.mechanisms.algorithms` whose noise can be calibrated.
+    epsilon : float
+        The largest epsilon that is wanted, in nats; > 0.
+    delta : float
+        In (0, 1), far below one over the number of images.
+    adjacency : Adjacency or str
+        When two data sets are neighbours.
+    counts : "noisy", "public", or sequence of int
+        How numbers of records become known: see :class:`Privacy`.
+    options : mapping
+        Options of the mechanism, apart from its noise.
+    noise : NoiseSource, optional
+        By default system entropy. With a seeded source the release is not private.
+    dataset : str, optional
+        Your name for the private images, which the manifest states.
+    seed : int
+        Of randomness that need not be secret, such as weights.
+    computation : Computation, optional
+        Device, progress and type of the results.
+    reading : mapping
+        Further arguments of :func:`load_images`: classes, image_size, channels, part, columns.
+
+    Returns
+    -------
+    Release
+        Its parameters have the names of the classes and the shape of the images.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not accepted, or the mechanism's noise cannot be calibrated.
+    """
+    spec = find_mechanism(mechanism)
+    if not spec.calibrated:
+        raise _validate.fail("mechanism", "to be one whose noise can be calibrated", mechanism)
+    _validate.positive("epsilon", epsilon)
+    drawn = NoiseSource.system() if noise is None else noise
+    privacy = Privacy(delta=delta, adjacency=adjacency, noise=drawn, counts=counts)
+    checked = spec.check(options, calibrated=True)
+    images = source if isinstance(source, ImageSet) else load_images(source, **reading)
+    if checked.get(SCALING, "public") != "public":
+        raise _validate.fail("options", f"to have {SCALING} 'public'", dict(options))
+    values, privacy = _calibrated(spec, checked, images, privacy, epsilon=epsilon)
+    values.pop(SCALING, None)
+    wanted = spec.arguments()
+    given: dict[str, Any] = {
+        "scaling": _BYTES if _stays_bytes(spec) else public_scaling(),
+        "options": spec.build(values),
+        "privacy": privacy,
+        "noise": drawn,
+        "seed": seed,
+        "classes": len(images.classes),
+        "image_shape": images.image_shape,
+        "computation": computation or Computation(),
+    }
+    made = spec.synthesize(
+        _features(spec, images),
+        images.labels,
+        **{name: value for name, value in given.items() if name in wanted},
+    )
+    stated = {
+        **made.manifest.parameters,
+        "class_names": list(images.classes),
+        "image_shape": list(images.image_shape),
+    }
+    manifest = replace(
+        made.manifest,
+        parameters=stated,
+        dataset=dataset,
+        notes=(*made.manifest.notes, *images.assumed),
+    )
+    return replace(made, manifest=manifest)
+
+
+def _stays_bytes(spec: Mechanism) -> bool:
+    """Whether the mechanism scales records itself, so that it may get them as they are stored."""
+    return spec.features == "unit" and "scaling" in spec.arguments()
+
+
+def _features(spec: Mechanism, images: ImageSet) -> Any:
+    if _stays_bytes(spec):
+        return images.features
+    unit = images.features.astype(np.float32) / np.float32(255.0)
+    return unit * np.float32(2.0) - np.float32(1.0) if spec.features == "signed" else unit
+
+
+def _calibrated(
+    spec: Mechanism,
+    options: dict[str, Any],
+    images: ImageSet,
+    privacy: Privacy,
+    *,
+    epsilon: float,
+) -> tuple[dict[str, Any], Privacy]:
+    """Options with the noise that meets the target, and counts that are known once and for all."""
+    classes, delta = len(images.classes), privacy.delta
+    sizes: tuple[int, ...] = (1,) * classes
+    needed = spec.counts_needed(options)
+    if needed is not None:
+        actual = tuple(np.bincount(images.labels, minlength=classes).tolist())
+        known = privacy.known_counts(actual, needed)
+        privacy = replace(privacy, counts=known)
+        epsilon, delta = known.remaining(epsilon=epsilon, delta=delta)
+        drawn = options.get(spec.sample_size or "")
+        if isinstance(drawn, (int, float)):
+            known = known.for_samples_of(drawn)
+        sizes = known.of_classes(classes)
+    values = spec.calibrate(
+        options,
+        class_sizes=sizes,
+        dimension=images.features.shape[1],
+        target_epsilon=epsilon,
+        delta=delta,
+        adjacency=Adjacency.parse(privacy.adjacency),
+    )
+    return dict(values), privacy
+
+
+__all__ = ["synthesize_images"]

@@ -1,0 +1,68 @@
+"""Releases of images of one's own: the target is met, and bytes go in as bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rdpkit.mechanisms.data.images import ImageSet, load_images, to_image_folder
+from rdpkit.mechanisms.experiments.own_images import synthesize_images
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.release import load_release
+
+OPTIONS = {"samples_per_class": 5, "order_of_mixture": 16, "clip_norm": 1.0}
+QUESTION = {"mechanism": "dpcda", "epsilon": 10.0, "delta": 1e-5, "adjacency": "replace_one"}
+
+
+@pytest.fixture
+def images():
+    rng = np.random.default_rng(0)
+    return ImageSet(
+        name="small",
+        features=rng.integers(0, 256, (400, 64), dtype=np.uint8),
+        labels=np.arange(400) % 2,
+        classes=("cat", "dog"),
+        image_shape=(1, 8, 8),
+        assumed=("The size was not stated.",),
+    )
+
+
+@pytest.mark.parametrize("counts", ["noisy", [200, 200]])
+def test_the_target_is_met_and_the_manifest_says_what_is_needed_to_go_back(
+    images, counts, tmp_path
+):
+    made = synthesize_images(images, counts=counts, options=OPTIONS, dataset="pets", **QUESTION)
+    assert made.guarantee is not None
+    assert 9.0 < made.guarantee.epsilon <= 10.0
+    assert made.manifest.private
+    assert made.manifest.dataset == "pets"
+    assert made.manifest.notes[-1] == "The size was not stated."
+    made.save(tmp_path / "synth.npz")
+    again = load_release(tmp_path / "synth.npz")
+    names, shape = (again.manifest.parameters[key] for key in ("class_names", "image_shape"))
+    folder = to_image_folder(again, tmp_path / "out", classes=names, image_shape=tuple(shape))
+    found = load_images(folder, classes=names)
+    assert found.features.shape == (10, 64)
+    assert found.labels.tolist() == [0] * 5 + [1] * 5
+
+
+def test_bytes_give_what_scaled_numbers_give(images):
+    """Up to the rounding of clipping factors to 24 bits, and of numbers to single precision."""
+    from rdpkit.mechanisms.experiments import own_images
+
+    found = []
+    for stays in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(own_images, "_stays_bytes", lambda spec, stays=stays: stays)
+            made = synthesize_images(
+                images, counts=[200, 200], options=OPTIONS, noise=NoiseSource.seeded(3), **QUESTION
+            )
+        found.append(made.features)
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-6)
+
+
+def test_what_cannot_be_done_is_said(images):
+    with pytest.raises(ValueError, match="whose noise can be calibrated"):
+        synthesize_images(images, **{**QUESTION, "mechanism": "original"})
+    with pytest.raises(ValueError, match="preprocessing"):
+        synthesize_images(images, options={**OPTIONS, "preprocessing": "exact-z-score"}, **QUESTION)
