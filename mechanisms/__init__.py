@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 if _TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.utility.evaluate import evaluate_release
     from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
+    from rdpkit.mechanisms.experiments.table_release import TableRelease, synthesize_table
     from rdpkit.mechanisms.parts.noise import NoiseSource
     from rdpkit.mechanisms.parts.privacy import Privacy
     from rdpkit.mechanisms.releases.accounts import LedgerAccount, LedgerRefusalError, LedgerRelease
@@ -29,11 +30,13 @@ __all__ = [
     "NoiseSource",
     "Privacy",
     "Release",
+    "TableRelease",
     "UtilityReport",
     "check_arrays",
     "evaluate_release",
     "load_manifest",
     "load_release",
+    "synthesize_table",
 ]
 
 _HOMES = {
@@ -41,6 +44,8 @@ _HOMES = {
     "LedgerAccount": "releases.accounts",
     "LedgerRefusalError": "releases.accounts",
     "LedgerRelease": "releases.accounts",
+    "TableRelease": "experiments.table_release",
+    "synthesize_table": "experiments.table_release",
     "Manifest": "releases.manifest",
     "NoiseSource": "parts.noise",
     "Privacy": "parts.privacy",

@@ -15,6 +15,13 @@ from rdpkit.mechanisms.cli.experiment_options import (
     file_option,
     running,
 )
+from rdpkit.mechanisms.cli.table_options import (
+    is_table,
+    refuse_for_experiments,
+    refuse_for_tables,
+    release_table,
+    table_options,
+)
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
@@ -30,8 +37,9 @@ _DIGITS = 19
     "-o",
     "--output",
     "output",
-    metavar="FILE.npz",
-    text="Where to save the release: .npz or .safetensors, and its manifest beside it as .json.",
+    metavar="FILE",
+    text="Where to save the release: .npz or .safetensors, or of a table .csv, .parquet or .arrow; "
+    "its manifest goes beside it as .json.",
 )
 @click.option(
     "--setting",
@@ -56,6 +64,7 @@ _DIGITS = 19
     metavar="FILE.svg",
     text="Also draw images of every setting beside originals, to an SVG or PNG file.",
 )
+@table_options
 @experiment_options
 def synthesize(
     *,
@@ -70,13 +79,27 @@ def synthesize(
     data_dir: Path | None,
     device: str | None,
     output_format: str,
+    **of_table: Any,
 ) -> None:
-    """Make the release that EXPERIMENT describes, with its guarantee.
+    """Make a release of a table, or the one that EXPERIMENT describes, with its guarantee.
 
-    EXPERIMENT is a TOML file, or the name of an experiment of the package (--list). Work that takes
+    \b
+    rdpkit synthesize data.parquet --schema schema.toml --epsilon 1 --delta 1e-6
+        --adjacency replace_one -o synth.csv
+
+    The argument is a table (.csv, .parquet, .arrow): synthetic records with the same columns, types
+    and ranges are written, and the manifest beside them.
+
+    Or it is an experiment: a TOML file, or the name of one of the package (--list). Work that takes
     hours is saved in FILE.unfinished.npz, and the same command continues it. The grid shows private
     records beside the released ones, so it is for experiments on public data.
-    """
+    """  # noqa: D301 - click reads the mark of a block that is not wrapped
+    if experiment is not None and not list_them and is_table(experiment, of_table):
+        own = {"setting": setting, "noise": noise, "counts": counts, "seed": seed, "grid": grid}
+        refuse_for_tables(own)
+        release_table(experiment, of_table, output=output, output_format=output_format)
+        return
+    refuse_for_experiments(of_table)
     found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
     if found is None:
         return

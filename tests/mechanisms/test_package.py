@@ -20,11 +20,13 @@ def test_public_names():
         "NoiseSource",
         "Privacy",
         "Release",
+        "TableRelease",
         "UtilityReport",
         "check_arrays",
         "evaluate_release",
         "load_manifest",
         "load_release",
+        "synthesize_table",
     ]
     for name in mechanisms.__all__:
         assert getattr(mechanisms, name).__name__ == name

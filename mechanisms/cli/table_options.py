@@ -1,0 +1,235 @@
+"""``rdpkit synthesize DATA --schema``: its options, and the release of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
+from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
+
+if TYPE_CHECKING:
+    from rdpkit import Event
+    from rdpkit.mechanisms.data.tables.schema import Schema
+    from rdpkit.mechanisms.releases.ledger import Ledger
+
+TABLES = (".csv", ".parquet", ".arrow", ".feather")
+"""How the names of tables end; everything else is an experiment."""
+
+_OPTIONS = (
+    click.option(
+        "--schema",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="SCHEMA.toml",
+        help="Of a table: what is publicly known of its columns. `rdpkit schema` drafts one.",
+    ),
+    click.option("--epsilon", type=NUMBER, help="Of a table: the largest epsilon that is wanted."),
+    click.option("--delta", type=NUMBER, help="Of a table: delta, far below 1 over its records."),
+    click.option("--adjacency", type=ADJACENCY, help="Of a table: when two tables are neighbours."),
+    click.option(
+        "--rows",
+        type=INTEGER,
+        help="Of a table: how many records to make.  [default: the noisy number of private ones]",
+    ),
+    click.option(
+        "--columns",
+        multiple=True,
+        metavar="COLUMN",
+        help="Of a table: release these columns of the schema alone; may be repeated.",
+    ),
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="COLUMN",
+        help="Of a table: leave this column out; may be repeated.",
+    ),
+    click.option(
+        "--mechanism",
+        metavar="NAME",
+        help="Of a table: the mechanism.  [default: marginals, the only one for tables]",
+    ),
+    click.option(
+        "--dataset",
+        metavar="NAME",
+        help="Of a table: your name for it, which the manifest states and a ledger knows.",
+    ),
+    click.option(
+        "--ledger",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Of a table: charge this ledger before the release is made; needs --dataset.",
+    ),
+    click.option(
+        "--accept-drafted-schema",
+        is_flag=True,
+        help="Of a table: take a schema that nobody has confirmed; the release is NOT PRIVATE.",
+    ),
+)
+_ABSENT = (None, (), False)
+_NEEDED = ("schema", "epsilon", "delta", "adjacency")
+
+
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator for the options of the release of a table."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def is_table(name: str | None, given: dict[str, Any]) -> bool:
+    """Whether the argument of ``rdpkit synthesize`` is a table: by its ending, or by --schema."""
+    if name is None:
+        return False
+    return Path(name).suffix.lower() in TABLES or given["schema"] is not None
+
+
+def refuse_for_experiments(given: dict[str, Any]) -> None:
+    """Say that an option is for tables.
+
+    Raises
+    ------
+    ValueError
+        If one was given.
+    """
+    for name, value in given.items():
+        if value not in _ABSENT:
+            raise ValueError(
+                f"Expected a table (a file that ends in {', '.join(TABLES)}) for "
+                f"--{name.replace('_', '-')}, got an experiment."
+            )
+
+
+def refuse_for_tables(given: dict[str, Any]) -> None:
+    """Say that an option is for experiments.
+
+    Raises
+    ------
+    ValueError
+        If one was given.
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"Expected an experiment for --{name.replace('_', '-')}, got a table."
+                + (" Its noise is never seeded." if name in ("seed", "noise") else "")
+            )
+
+
+def release_table(
+    data: str, given: dict[str, Any], *, output: Path | None, output_format: str
+) -> None:
+    """Release a table, and print its guarantee.
+
+    Raises
+    ------
+    ValueError, OSError
+        If an option is missing or not accepted, or a file cannot be read or written.
+    """
+    missing = [name for name in _NEEDED if given[name] is None]
+    if missing:
+        hint = f" `rdpkit schema {data} -o schema.toml` drafts one." if "schema" in missing else ""
+        raise ValueError(f"Expected --{', --'.join(missing)} for a table.{hint}")
+    if given["mechanism"] not in (None, "marginals"):
+        raise ValueError(
+            f"Expected --mechanism to be marginals for a table, got {given['mechanism']!r}."
+        )
+    if output is None:
+        raise ValueError("Expected --output: a release that is not kept is of no use.")
+    from rdpkit.cli.progress import work_shown  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.reading import format_of  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.schema import load_schema  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.table_release import synthesize_table  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.file_release import check_file_path  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
+
+    check_file_path(output)
+    format_of(output)
+    if output.absolute() in (Path(data).absolute(), given["schema"].absolute()):
+        raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
+    schema = _selected(load_schema(given["schema"]), given)
+    charges = _Charges(given, output)
+    with work_shown() as work:
+        made = synthesize_table(
+            data,
+            schema=schema,
+            epsilon=given["epsilon"],
+            delta=given["delta"],
+            adjacency=given["adjacency"],
+            rows=given["rows"],
+            accept_drafted_schema=given["accept_drafted_schema"],
+            before=charges.charge,
+            progress=lambda done, total: work.show("fitting", done, total),
+        )
+    saved = made.save(output, dataset=given["dataset"])
+    charges.complete()
+    manifest = saved.manifest
+    if output_format == "json":
+        described = {
+            "file": str(output),
+            "rows": made.table.num_rows,
+            "columns": list(schema.names),
+            "guarantee": made.guarantee.as_dict(),
+            "private": manifest.private,
+            "checks": [check.as_dict() for check in manifest.checks],
+        }
+        click.echo(as_json(described))
+        return
+    columns = how_many(len(schema.names), "column")
+    lines = [f"{how_many(made.table.num_rows, 'record')} of {columns} in {output}"]
+    lines += guarantee_lines(made.guarantee)
+    lines += verdict_lines(manifest.private, manifest.checks)
+    click.echo("\n".join(printable(line) for line in lines))
+
+
+class _Charges:
+    """The ledger that pays for a release, if there is one."""
+
+    def __init__(self, given: dict[str, Any], output: Path) -> None:
+        if given["ledger"] is not None and given["dataset"] is None:
+            raise ValueError("Expected --dataset with --ledger: the name that the ledger has.")
+        if given["ledger"] is not None and given["accept_drafted_schema"]:
+            raise ValueError(
+                "Expected a confirmed schema with --ledger: what is not private is not charged."
+            )
+        self._given, self._output = given, output
+        self._number: int | None = None
+
+    def charge(self, event: Event) -> None:
+        """Charge the release, or refuse it; nothing has been released yet."""
+        if self._given["ledger"] is not None:
+            self._number = self._ledger().charge(
+                dataset=self._given["dataset"],
+                event=event,
+                adjacency=self._given["adjacency"],
+                delta=self._given["delta"],
+                path=self._output,
+            )
+
+    def complete(self) -> None:
+        """Say which release the charge was for."""
+        if self._number is not None:
+            self._ledger().complete(self._number, self._output.with_suffix(".json"))
+
+    def _ledger(self) -> Ledger:
+        from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
+
+        return Ledger(self._given["ledger"])
+
+
+def _selected(schema: Schema, given: dict[str, Any]) -> Schema:
+    if given["columns"]:
+        schema = schema.select(given["columns"])
+    return schema.drop(given["drop"]) if given["drop"] else schema
+
+
+__all__ = [
+    "TABLES",
+    "is_table",
+    "refuse_for_experiments",
+    "refuse_for_tables",
+    "release_table",
+    "table_options",
+]
