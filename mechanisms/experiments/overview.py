@@ -88,7 +88,12 @@ def _rank(found: Mapping[Column | None, Summary]) -> tuple[bool, float]:
 
 
 def _private(found: Mapping[Column | None, Summary]) -> str:
-    return "; ".join(dict.fromkeys(private(one) for one in found.values()))
+    """What speaks against any of a line's releases."""
+    texts = dict.fromkeys(private(one) for one in found.values())
+    reasons = [text.removeprefix("no: ").split(", ") for text in texts if text.startswith("no: ")]
+    if not reasons or len(reasons) < len(texts):
+        return "; ".join(texts)
+    return "no: " + ", ".join(dict.fromkeys(reason for some in reasons for reason in some))
 
 
 def _everywhere(summary: Summary | None) -> str:
