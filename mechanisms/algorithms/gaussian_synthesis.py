@@ -1,12 +1,14 @@
 """Mean-and-covariance synthesis: records drawn from the normal law that fits each class (M_G).
 
-A public multiple of the identity is added to each covariance, so that the guarantee holds for every
-data set. Without it, as the paper has it, the data must have a covariance that is not close to
-singular. That is tested on the data, and the release is not private.
+A public multiple of the identity is added to each covariance, or noise is added to the moments, so
+that the guarantee holds for every data set. Without either, as the paper has it, the data must have
+a covariance that is not close to singular. That is tested on the data, and the release is not
+private.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from rdpkit import (
     Adjacency,
+    ClassMoments,
     Event,
     GaussianSynthesis,
     Parallel,
@@ -48,6 +51,22 @@ _FOR_EVERY_DATA_SET = PrivacyCheck(
     "every data set of finite numbers",
 )
 
+_OF_NOISY_MOMENTS = PrivacyCheck(
+    name="preconditions",
+    status="holds",
+    sentence="records are cut to [-1, 1], and all that is drawn is made of noisy sums: the theorem "
+    "holds for every data set of finite numbers",
+)
+
+# Sums, second moments and counts; under replace-one counts of that weight cost nothing.
+_WEIGHTS = {
+    "sum_weight": math.sqrt(0.3),
+    "class_weight": math.sqrt(0.7),
+    "count_weight": math.sqrt(0.03),
+}
+# Records are made shorter by more than the rounding errors of their sums.
+_LENGTH = 1.0 - 1e-6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianSynthesisOptions:
@@ -61,21 +80,33 @@ class GaussianSynthesisOptions:
         What is added to each diagonal entry of the covariances, a public number > 0.
     min_eigenvalue : float, optional
         In (0, 1] (sigma of the paper), a public number: data with a smaller eigenvalue are refused,
-        and nothing is added. Such a release is not private. Exactly one of this and
-        ``added_variance`` is given.
+        and nothing is added. Such a release is not private.
+    noise_std : float, optional
+        Standard deviation of the noise on each number of :class:`rdpkit.ClassMoments`, for records
+        divided by the root of the number of features. The draws are then made of noisy moments, and
+        any number of them is as private as one. Exactly one of this, ``added_variance`` and
+        ``min_eigenvalue`` is given.
     """
 
     outputs_per_class: int
     added_variance: float | None = None
     min_eigenvalue: float | None = None
+    noise_std: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.added_variance is None) == (self.min_eigenvalue is None):
+        given = (self.added_variance, self.min_eigenvalue, self.noise_std)
+        if sum(value is not None for value in given) != 1:
             raise _validate.fail(
-                "added_variance and min_eigenvalue",
-                "to be one of them and not the other",
-                (self.added_variance, self.min_eigenvalue),
+                "added_variance, min_eigenvalue and noise_std",
+                "to be one of them and not the others",
+                given,
             )
+
+    def moments(self) -> ClassMoments | None:
+        """What is released of all classes, if it is noisy moments."""
+        if self.noise_std is None:
+            return None
+        return ClassMoments(noise_std=self.noise_std, **_WEIGHTS)
 
     def event(self, records: int, dimension: int) -> GaussianSynthesis | RegularisedSynthesis:
         """What is released of one class of ``records`` records."""
@@ -96,7 +127,9 @@ def synthesize(
     privacy: Privacy,
     computation: Computation = ON_PROCESSOR,
 ) -> Release:
-    """Release draws from N(mean, covariance) of each class, cut to [-1, 1]^d; no noise is added.
+    """Release draws from N(mean, covariance) of each class, cut to [-1, 1]^d.
+
+    Noise is added to the mean and the covariance only if ``noise_std`` is given.
 
     A table without classes has ``classes=1`` and labels that are all 0.
 
@@ -105,15 +138,17 @@ def synthesize(
     With ``added_variance`` that of :class:`rdpkit.RegularisedSynthesis`, class by class (and of the
     scaling's event, composed with it), at the delta and the adjacency of ``privacy``: an upper
     bound, in the manifest. It holds for every data set: covariances may be singular, and classes
-    may have fewer records than the account says, or none. With ``min_eigenvalue`` that of
-    :class:`rdpkit.GaussianSynthesis`, and the manifest says that the release is not private.
+    may have fewer records than the account says, or none. With ``noise_std`` that of
+    :class:`rdpkit.ClassMoments`, which holds for every data set, too. With ``min_eigenvalue`` that
+    of :class:`rdpkit.GaussianSynthesis`, and the manifest says that the release is not private.
 
     Assumes
     -------
-    With ``added_variance`` nothing of the data. With ``min_eigenvalue``: the covariance of every
-    class, in the data *and in every neighbour*, has no eigenvalue below it. For the data themselves
-    this is checked. If the check refuses the data, the refusal tells them from a neighbour that is
-    not refused. The numbers of records in the account must be lower bounds, and data with fewer are
+    With ``added_variance`` or ``noise_std`` nothing of the data. With ``min_eigenvalue``: the
+    covariance of every class, in the data *and in every neighbour*, has no eigenvalue below it. For
+    the data themselves this is checked. If the check refuses the data, the refusal tells them from
+    a neighbour that is not refused. With ``added_variance`` and ``min_eigenvalue`` the numbers of
+    records in the account must be lower bounds; with ``min_eigenvalue``, data with fewer are
     refused, too.
 
     Parameters
@@ -123,7 +158,7 @@ def synthesize(
     labels, classes, privacy, computation
         As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
     options : GaussianSynthesisOptions
-        How many records to draw, and the added variance or the assumed eigenvalue.
+        How many records to draw, and the added variance, the noise or the assumed eigenvalue.
     scaling : Scaling
         Takes features to [-1, 1].
 
@@ -145,6 +180,21 @@ def synthesize(
     """
     records = Records(features=features, labels=labels, classes=classes, scaling=scaling, box=BOX)
     scaling.check_accounted("mean-and-covariance synthesis")
+    moments = options.moments()
+    if moments is not None:
+        return release_batches(
+            noisy_batches(
+                records, event=moments, outputs=options.outputs_per_class, noise=privacy.noise
+            ),
+            records=records,
+            shape=(records.classes * options.outputs_per_class, *records.shape),
+            event=moments,
+            privacy=privacy,
+            mechanism=SPEC.name,
+            parameters=as_parameters(options),
+            computation=computation,
+            checks=(_OF_NOISY_MOMENTS,),
+        )
     # Any number will do: smaller data sets are filled up, and larger ones are more private.
     counts = privacy.known_counts(records.class_sizes, NUMBER_BY_CLASS).for_samples_of(2)
     parts = tuple(options.event(size, records.dimension) for size in counts.sizes)
@@ -170,6 +220,9 @@ def _event_of(parts: Sequence[GaussianSynthesis | RegularisedSynthesis]) -> Even
 
 
 def _event(options: GaussianSynthesisOptions, class_sizes: Sizes, dimension: int) -> Event:
+    moments = options.moments()
+    if moments is not None:
+        return moments
     return _event_of([options.event(size, dimension) for size in class_sizes])
 
 
@@ -219,6 +272,74 @@ def batches(
             drawn += mean
             np.clip(drawn, *BOX, out=drawn)
             yield drawn, np.full(count, label, dtype=np.int64)
+
+
+def noisy_batches(
+    records: Records, *, event: ClassMoments, outputs: int, noise: NoiseSource
+) -> Iterator[Batch]:
+    """Draws from the normal laws that noisy moments describe, ``outputs`` of each class.
+
+    Parameters
+    ----------
+    records : Records
+        The data, cut to [-1, 1].
+    event : ClassMoments
+        The noise, and the weights of sums, of second moments by class and of counts.
+    outputs : int
+        Draws of each class.
+    noise : NoiseSource
+        Where the noise and the draws come from.
+
+    Yields
+    ------
+    features : ndarray of float64, shape (k, d)
+        Draws, cut to [-1, 1].
+    labels : ndarray of int64, shape (k,)
+        Their classes.
+    """
+    if records.box != BOX:
+        raise ValueError(f"Expected records cut to {BOX}, got {records.box}.")
+    for label in range(records.classes):
+        mean, root = _noisy_law(records, label, event, noise)
+        for part in in_batches(outputs, records.dimension):
+            count = part.stop - part.start
+            drawn = noise.normal((count, records.dimension)) @ root.T
+            drawn += mean
+            np.clip(drawn, *BOX, out=drawn)
+            yield drawn, np.full(count, label, dtype=np.int64)
+
+
+def _noisy_law(
+    records: Records, label: int, event: ClassMoments, noise: NoiseSource
+) -> tuple[Array, Array]:
+    """Mean and a root of the covariance of one class, from its noisy moments alone."""
+    members, size = records.members[label], records.dimension
+    length = _LENGTH / math.sqrt(size)
+    sums, seconds = np.zeros(size), np.zeros((size, size))
+    for part in in_batches(len(members), size):
+        rows = records.rows(members[part]) * length
+        sums += rows.sum(axis=0)
+        seconds += rows.T @ rows
+    upper = np.triu_indices(size)
+    twice = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
+    found = np.concatenate(
+        [
+            np.array([event.count_weight * len(members)]),
+            event.sum_weight * sums,
+            event.class_weight * twice * seconds[upper],
+        ]
+    )
+    noise.add_normal(found, std=event.noise_std)
+    count = max(float(found[0]) / event.count_weight, 1.0)
+    mean = found[1 : size + 1] / (event.sum_weight * count * length)
+    np.clip(mean, *BOX, out=mean)
+    covariance = np.zeros((size, size))
+    covariance[upper] = found[size + 1 :] / (twice * event.class_weight * count * length**2)
+    covariance += np.triu(covariance, 1).T
+    covariance -= np.outer(mean, mean)
+    values, vectors = np.linalg.eigh(covariance)
+    # No variance in the cube is above 1 in any coordinate, and none is negative.
+    return mean, np.asarray(vectors * np.sqrt(np.clip(values, 0.0, float(size))))
 
 
 def _law(
@@ -310,4 +431,12 @@ SPEC = Mechanism(
     verify=verify_target,
 )
 
-__all__ = ["BOX", "SPEC", "GaussianSynthesisOptions", "batches", "synthesize", "verify_target"]
+__all__ = [
+    "BOX",
+    "SPEC",
+    "GaussianSynthesisOptions",
+    "batches",
+    "noisy_batches",
+    "synthesize",
+    "verify_target",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -36,7 +37,7 @@ def made(rows=None, labels=None, **changes):
         "counts": "public",
         **changes,
     }
-    if "min_eigenvalue" not in given:
+    if not given.keys() & {"min_eigenvalue", "noise_std"}:
         given.setdefault("added_variance", 0.09)
     if rows is None:
         rows, labels = data()
@@ -69,6 +70,71 @@ def test_the_paper_s_own_release_tests_its_data_and_is_not_private():
     (said,) = [check for check in one.manifest.checks if check.name == "preconditions"]
     assert said.status == "fails"
     assert "releases one neighbour and refuses the other" in said.sentence
+
+
+def test_noisy_moments_hold_for_every_data_set_and_any_number_of_draws():
+    one = made(noise=NoiseSource.system(), noise_std=5.0, outputs_per_class=50)
+    assert isinstance(one.manifest.event, rdpkit.ClassMoments)
+    assert one.manifest.event.noise_std == 5.0
+    assert one.manifest.private
+    assert one.guarantee == made(noise_std=5.0, outputs_per_class=1).guarantee
+    assert one.features.shape == (100, 2)
+    # Under replace-one the counts are free.
+    with_counts = one.manifest.event
+    without = dataclasses.replace(with_counts, count_weight=0.0)
+    relation = rdpkit.Adjacency.REPLACE_ONE
+    assert with_counts.sensitivity(relation) == without.sensitivity(relation)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_noisy_moments_refuse_no_data_set(count):
+    rows, labels = np.ones((count, 3)), np.zeros(count, dtype=np.int64)
+    for std in (1e-9, 1.0, 1e9):
+        one = made(rows, labels, noise_std=std)
+        assert one.features.shape == (6, 3)
+        assert np.abs(one.features).max() <= 1.0
+
+
+def test_noisy_moments_are_sums_that_one_record_moves_by_no_more_than_the_event_says():
+    """The noise is watched: what is handed to it, for neighbours that are far apart."""
+
+    class Watched:
+        def __init__(self):
+            self.seen = []
+
+        def add_normal(self, values, *, std):
+            self.seen.append(values.copy())
+
+        def normal(self, shape):
+            return np.zeros(shape)
+
+    event = gaussian_synthesis.GaussianSynthesisOptions(
+        outputs_per_class=1, noise_std=1.0
+    ).moments()
+    ends = []
+    for row, label in (([1.0, 1.0], 0), ([-1.0, 1.0], 0), ([-1.0, 1.0], 1)):
+        records = Records(
+            features=np.array([[0.5, 0.2], row]),
+            labels=np.array([0, label]),
+            classes=2,
+            scaling=public_scaling(),
+            box=gaussian_synthesis.BOX,
+        )
+        watched = Watched()
+        list(gaussian_synthesis.noisy_batches(records, event=event, outputs=1, noise=watched))
+        ends.append(np.concatenate(watched.seen))
+    limit = event.sensitivity(rdpkit.Adjacency.REPLACE_ONE)
+    for other in ends[1:]:
+        assert 0.9 * limit < np.linalg.norm(ends[0] - other) <= limit
+
+
+def test_draws_from_moments_with_little_noise_have_the_mean_and_covariance():
+    features, labels = data(spread=1.0)
+    one = made(features, labels, noise_std=1e-6, outputs_per_class=20_000)
+    for label in range(2):
+        drawn, real = one.features[one.labels == label], features[labels == label]
+        assert np.abs(drawn.mean(axis=0) - real.mean(axis=0)).max() < 0.01
+        assert np.abs(np.cov(drawn.T) - np.cov(real.T)).max() < 0.01
 
 
 def fitted(rows, labels, events):
