@@ -58,12 +58,8 @@ _OF_NOISY_MOMENTS = PrivacyCheck(
     "holds for every data set of finite numbers",
 )
 
-# Sums, second moments and counts; under replace-one counts of that weight cost nothing.
-_WEIGHTS = {
-    "sum_weight": math.sqrt(0.3),
-    "class_weight": math.sqrt(0.7),
-    "count_weight": math.sqrt(0.03),
-}
+# Weights of sums, second moments and counts; under replace-one counts of that weight cost nothing.
+_SUMS, _MOMENTS, _COUNTS = (math.sqrt(share) for share in (0.3, 0.7, 0.03))
 # Records are made shorter by more than the rounding errors of their sums.
 _LENGTH = 1.0 - 1e-6
 
@@ -106,7 +102,12 @@ class GaussianSynthesisOptions:
         """What is released of all classes, if it is noisy moments."""
         if self.noise_std is None:
             return None
-        return ClassMoments(noise_std=self.noise_std, **_WEIGHTS)
+        return ClassMoments(
+            noise_std=self.noise_std,
+            sum_weight=_SUMS,
+            class_weight=_MOMENTS,
+            count_weight=_COUNTS,
+        )
 
     def event(self, records: int, dimension: int) -> GaussianSynthesis | RegularisedSynthesis:
         """What is released of one class of ``records`` records."""
