@@ -6,7 +6,9 @@ of the schema is moved inside. Otherwise an error would show that a certain reco
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.data.tables.arrow_types import is_text, value_type
-from rdpkit.mechanisms.data.tables.schema import Column, Schema
+from rdpkit.mechanisms.data.tables.schema import PER_SECOND, Column, Schema
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -150,6 +152,8 @@ def read_values(given: pa.ChunkedArray, column: Column) -> NDArray[Any]:
 
 
 def _decoded(given: pa.ChunkedArray) -> pa.Array:
+    if pa.types.is_string_view(given.type):
+        given = given.cast(pa.string())
     array = given.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], given.type)
@@ -182,10 +186,32 @@ def _steps(column: Column, array: pa.Array) -> tuple[NDArray[Any], NDArray[np.bo
                 numbers = np.clip(np.rint(numbers), -(2.0**62), 2.0**62).astype(np.int64)
         return numbers, known
     target = pa.date32() if column.kind == "date" else column.arrow_type
+    if column.kind == "datetime" and (
+        pa.types.is_timestamp(array.type) or pa.types.is_date(array.type)
+    ):
+        return _instants(array, target.unit)
     cast = _cast(column, array, target)
     known = np.asarray(cast.is_valid())
     whole = cast.cast(pa.int32() if column.kind == "date" else pa.int64())
     return np.asarray(whole.fill_null(0)).astype(np.int64), known
+
+
+def _instants(array: pa.Array, unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Times and dates in another unit: rounded down where it is coarser, never out of range."""
+    if pa.types.is_date32(array.type):
+        array = pc.cast(array, pa.int32())
+        per_second = Fraction(1, 86_400)
+    else:
+        own = "ms" if pa.types.is_date64(array.type) else array.type.unit
+        per_second = Fraction(PER_SECOND[own])
+    known = np.asarray(array.is_valid())
+    found = np.asarray(pc.cast(array, pa.int64()).fill_null(0))
+    factor = PER_SECOND[unit] / per_second
+    if factor < 1:
+        return found // factor.denominator, known
+    # No range of a schema reaches as far as 2^62.
+    farthest = 2**62 // factor.numerator
+    return np.clip(found, -farthest, farthest) * factor.numerator, known
 
 
 def _cast(column: Column, array: pa.Array, target: Any) -> pa.Array:
@@ -201,6 +227,10 @@ def _cast(column: Column, array: pa.Array, target: Any) -> pa.Array:
             f"Expected the column {column.name!r} to hold values of the kind {column.kind}, got a "
             f"column of the type {source}."
         )
+    if source == pa.uint64():
+        # The largest numbers stay large; a cast would make them negative.
+        largest = pa.scalar(2**63 - 1, pa.uint64())
+        array = pc.min_element_wise(array, largest, skip_nulls=False)
     try:
         return pc.cast(array, target, safe=not pa.types.is_integer(source))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -209,15 +239,29 @@ def _cast(column: Column, array: pa.Array, target: Any) -> pa.Array:
 
 def _one(cell: pa.Scalar, target: Any) -> Any:
     """One cell with another type; None if it cannot be read."""
-    value = cell.as_py()
-    if isinstance(value, str):
-        value = value.strip()
+    text = pa.types.is_string(cell.type) or pa.types.is_large_string(cell.type)
+    try:
+        if not text:
+            return pc.cast(cell, target)
+        value = str(cell.as_py()).strip() if cell.is_valid else ""
         if pa.types.is_boolean(target):
             return _WORDS.get(value.lower())
-    try:
-        return pc.cast(pa.scalar(value), target).as_py()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError):
+        try:
+            return pc.cast(pa.scalar(value), target)
+        except pa.ArrowInvalid:
+            return _time(value, target) if pa.types.is_timestamp(target) else None
+    # Whatever a cell holds, it is no reason to refuse the table.
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return None
+
+
+def _time(text: str, target: Any) -> Any:
+    """A time with more decimals than its type has, without these."""
+    found = dt.datetime.fromisoformat(text)
+    if (found.tzinfo is None) != (target.tz is None):
+        return None
+    microseconds = pa.scalar(found, pa.timestamp("us", tz=target.tz))
+    return pc.cast(microseconds, target, safe=target.unit == "ns")
 
 
 def _values(column: Column, codes: NDArray[np.int64], draws: UniformDraws) -> pa.Array:
@@ -254,7 +298,10 @@ def _from_steps(column: Column, steps: NDArray[np.int64], missing: NDArray[np.bo
     return pa.array(steps, mask=missing).cast(kind)
 
 
-_TEXTS: tuple[Callable[[Any], bool], ...] = (pa.types.is_string, pa.types.is_large_string)
+_TEXTS: tuple[Callable[[Any], bool], ...] = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+)
 _NUMBERS: tuple[Callable[[Any], bool], ...] = (
     pa.types.is_integer,
     pa.types.is_floating,

@@ -84,16 +84,21 @@ def _from_file(path: Path, *, as_text: bool) -> pa.Table:
         if kind == "csv":
             return _from_csv(path, as_text=as_text)
         if kind == "parquet":
-            return parquet.read_table(path)
-        return feather.read_table(path)
+            return _without_index(parquet.read_table(path))
+        return _with_plain_texts(feather.read_table(path))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: expected text in UTF-8, got bytes that are none.") from None
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         first = str(error).splitlines()[0][:300]
         raise ValueError(f"{path}: not a table in {kind}: {first}") from None
 
 
 def _from_csv(path: Path, *, as_text: bool) -> pa.Table:
-    with csv.open_csv(path) as first:
+    # Texts may hold line breaks, and in a table of one column an empty line is a missing value.
+    parsing = csv.ParseOptions(newlines_in_values=True)
+    with csv.open_csv(path, parse_options=parsing) as first:
         names = first.schema.names
+    parsing.ignore_empty_lines = len(names) > 1
     types = {name: pa.string() for name in names} if as_text else None
     options = csv.ConvertOptions(
         strings_can_be_null=True,
@@ -101,16 +106,14 @@ def _from_csv(path: Path, *, as_text: bool) -> pa.Table:
         null_values=[""],
         column_types=types,
     )
-    return csv.read_csv(
-        path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=options
-    )
+    return csv.read_csv(path, parse_options=parsing, convert_options=options)
 
 
 def _from_frame(source: Any) -> pa.Table:
     if isinstance(source, pa.Table):
-        return source
+        return _with_plain_texts(source)
     if isinstance(source, pa.RecordBatch):
-        return pa.Table.from_batches([source])
+        return _with_plain_texts(pa.Table.from_batches([source]))
     if hasattr(source, "__arrow_c_stream__"):
         found = pa.table(source)
     elif type(source).__module__.split(".")[0] == "pandas":
@@ -120,11 +123,36 @@ def _from_frame(source: Any) -> pa.Table:
             "Expected source to be a file, a pyarrow.Table, or a data frame that gives out Arrow "
             f"data, got {shown(source)}."
         )
-    # The index of a pandas frame is no column of the table.
-    metadata = found.schema.pandas_metadata or {}
+    return _without_index(found)
+
+
+def _without_index(table: pa.Table) -> pa.Table:
+    """The columns alone: an index of pandas without a name is none of them."""
+    metadata = table.schema.pandas_metadata or {}
     index = [one for one in metadata.get("index_columns", []) if isinstance(one, str)]
     unnamed = [one for one in index if one.startswith("__index_level_")]
-    return found.drop_columns(unnamed).replace_schema_metadata(None)
+    found = table.drop_columns([one for one in unnamed if one in table.column_names])
+    return _with_plain_texts(found.replace_schema_metadata(None))
+
+
+def _with_plain_texts(table: pa.Table) -> pa.Table:
+    """The same values, where texts of polars (views) are texts as all formats have them."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):
+            plain = table[field.name].cast(pa.string())
+        elif pa.types.is_dictionary(field.type) and pa.types.is_string_view(field.type.value_type):
+            kind = pa.dictionary(field.type.index_type, pa.string(), ordered=field.type.ordered)
+            chunks = [
+                pa.DictionaryArray.from_arrays(
+                    chunk.indices, chunk.dictionary.cast(pa.string()), ordered=field.type.ordered
+                )
+                for chunk in table[field.name].chunks
+            ]
+            plain = pa.chunked_array(chunks, type=kind)
+        else:
+            continue
+        table = table.set_column(index, pa.field(field.name, plain.type), plain)
+    return table
 
 
 __all__ = ["FORMATS", "format_of", "read"]

@@ -55,7 +55,8 @@ _DEFAULT_TYPES: dict[str, str] = {
     "datetime": "timestamp[us]",
 }
 _EPOCH = dt.date(1970, 1, 1)
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""How many units of time a second has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -455,8 +456,8 @@ def _instant(value: Any, kind: Any) -> int:
     zero = dt.datetime(1970, 1, 1, tzinfo=None if found.tzinfo is None else dt.UTC)
     apart = found - zero
     seconds = apart.days * 86_400 + apart.seconds
-    per_second = _PER_SECOND[kind.unit]
+    per_second = PER_SECOND[kind.unit]
     return seconds * per_second + apart.microseconds * per_second // 10**6
 
 
-__all__ = ["BINS", "KINDS", "Column", "Kind", "Schema", "load_schema"]
+__all__ = ["BINS", "KINDS", "PER_SECOND", "Column", "Kind", "Schema", "load_schema"]

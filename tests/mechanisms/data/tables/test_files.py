@@ -50,10 +50,39 @@ def test_an_empty_text_is_no_missing_value(tmp_path):
     assert read(path)["b"].to_pylist() == [None, 1]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_a_table_of_one_column_keeps_its_missing_values(tmp_path, suffix):
+    table = pa.table({"a": pa.array(["x", None, "", None, None])})
+    write(table, tmp_path / f"t{suffix}")
+    assert read(tmp_path / f"t{suffix}").equals(table)
+
+
+def test_line_breaks_in_quotes_are_no_rows_however_long_the_file(tmp_path):
+    table = pa.table({"a": ["one\n\ntwo, three\r\n" * 9] * 12_000, "b": range(12_000)})
+    write(table, tmp_path / "t.csv")
+    assert read(tmp_path / "t.csv")["b"].equals(table["b"])
+
+
+def test_an_index_that_pandas_wrote_is_no_column(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2]}, index=[7, 9])
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet").column_names == ["a"]
+
+
+def test_texts_of_polars_are_texts():
+    views = pa.array(["x", None], pa.string_view())
+    codes = pa.array([1, 0], pa.uint8())
+    entries = pa.DictionaryArray.from_arrays(codes, pa.array(["u", "v"], pa.string_view()))
+    found = read(pa.table({"a": views, "b": entries}))
+    assert found.schema.types == [pa.string(), pa.dictionary(pa.uint8(), pa.string())]
+    assert found.to_pydict() == {"a": ["x", None], "b": ["v", "u"]}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("t.csv", "a,b\n1\n", "not a table in csv"),
+        ("t.csv", b"\xff\xfe,b\n1,2\n", "in UTF-8"),
         ("t.csv", "", "not a table in csv"),
         ("t.csv", "a,a\n1,2\n", "named once"),
         ("t.parquet", "no", "not a table in parquet"),
@@ -62,7 +91,7 @@ def test_an_empty_text_is_no_missing_value(tmp_path):
     ],
 )
 def test_a_file_that_is_no_table_is_an_error(tmp_path, name, content, message):
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=message):
         read(tmp_path / name)
 
