@@ -57,6 +57,8 @@ def _how(column: SampleColumn) -> tuple[str, ...] | tuple[float, float, bool]:
 
 
 def _encoded(column: SampleColumn, how: tuple[str, ...] | tuple[float, float, bool]) -> Matrix:
+    if column.kind == "category" and not how:
+        return np.zeros((len(column.values), 1))
     if column.kind == "category":
         places = {value: i for i, value in enumerate(how)}
         codes = np.fromiter((places.get(v, -1) for v in column.values), np.int64)

@@ -18,6 +18,7 @@ Kind = Literal["number", "category"]
 Image = tuple[int, int, int]
 """Channels, height and width."""
 
+_LARGEST = 1e150
 FEW = 12
 """Whole numbers with at most so many different values in a release are read as categories."""
 
@@ -219,7 +220,7 @@ def of_schema(table: Any, schema: Schema, *, where: str) -> Sample:
             SampleColumn(
                 name=one.name,
                 kind="number" if one.is_ordered else "category",
-                values=read_values(table.column(one.name), one),
+                values=_bounded(read_values(table.column(one.name), one)),
                 unit=one.arrow_type.unit if one.kind == "datetime" else units.get(one.kind, ""),
             )
             for one in schema.columns
@@ -256,15 +257,24 @@ def _values(column: Any, name: str, kind: Kind, where: str) -> NDArray[Any]:
         if pa.types.is_temporal(stated):
             column = column.cast(pa.date32() if pa.types.is_date(stated) else pa.int64())
             column = column.cast(pa.int32()) if pa.types.is_date(stated) else column
-        numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        whole = pa.types.is_integer(column.type)
+        cast = column.cast(pa.float64(), safe=not whole)
+        numbers = cast.to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise ValueError(
             f"Expected the column {name!r} of {where} to hold numbers or dates, as that of the "
             f"release does, got {stated}."
         ) from None
     found = np.array(numbers, dtype=np.float64)
-    found[~np.isfinite(found)] = np.nan
-    return found
+    return _bounded(found)
+
+
+def _bounded(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers whose squares can be summed; infinite ones are missing."""
+    if values.dtype.kind != "f":
+        return values
+    finite = np.where(np.isfinite(values), values, np.nan)
+    return np.asarray(np.clip(finite, -_LARGEST, _LARGEST))
 
 
 def _text(value: Any) -> str | None:

@@ -116,15 +116,19 @@ def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:
     """The columns to predict: those named, or the last that are worth predicting.
 
     Without a name these are columns of 2 to 50 categories of which none fills nearly all of the
-    release, at most three; where there are none, the last column. Images have their labels.
+    release, at most three; where there are none, the last column. Images have their
+    labels.
 
     Raises
     ------
     ValueError
         If a column that was named is not there.
     """
-    if named:
+    if named and len(synthetic.columns) > 1:
         return tuple(synthetic.column(name).name for name in named)
+    if len(synthetic.columns) < 2:
+        # There is nothing to predict a column from.
+        return ()
     if synthetic.image is not None:
         return (synthetic.columns[-1].name,)
     found = [c.name for c in synthetic.columns if _is_worth_it(c)]

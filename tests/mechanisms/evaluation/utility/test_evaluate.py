@@ -195,3 +195,23 @@ def test_folders_of_images_are_real_records(release, tmp_path):
     assert (report.real, report.test, report.real_records) == ("digits", "digits (test)", 120)
     assert report.targets[0].test_records == 60
     assert report.targets[0].best.synthetic > 0.7
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"a": ["x", "y"] * 10},
+        {"a": [1.5] * 20, "b": ["x"] * 20},
+        {"a": pa.nulls(20), "b": ["x", "y"] * 10},
+        {"a": [float("inf"), -1e308, 1e308, 0.5] * 5, "b": ["x", "y"] * 10},
+        {"a": np.arange(20) * 10**17, "b": ["x", "y"] * 10},
+    ],
+)
+def test_odd_columns_are_reported_all_the_same(columns):
+    made = pa.table(columns)
+    report = evaluate_release(made, real=made, holdout=made, models=["logistic", "nearest"])
+    assert report.single_error == 0.0
+    assert len(report.targets) == (1 if len(columns) > 1 else 0)
+    json.dumps(report.as_dict(), allow_nan=False)
+    assert report.markdown()
+    assert report.html()
