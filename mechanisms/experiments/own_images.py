@@ -13,6 +13,7 @@ from rdpkit import Adjacency, _validate
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING, Mechanism
 from rdpkit.mechanisms.data.images import ImageSet, load_images
+from rdpkit.mechanisms.experiments.preparation import scales_itself
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -100,7 +101,7 @@ def synthesize_images(
     values.pop(SCALING, None)
     wanted = spec.arguments()
     given: dict[str, Any] = {
-        "scaling": _BYTES if _stays_bytes(spec) else public_scaling(),
+        "scaling": _BYTES if scales_itself(spec) else public_scaling(),
         "options": spec.build(values),
         "privacy": privacy,
         "noise": drawn,
@@ -128,13 +129,8 @@ def synthesize_images(
     return replace(made, manifest=manifest)
 
 
-def _stays_bytes(spec: Mechanism) -> bool:
-    """Whether the mechanism scales records itself, so that it may get them as they are stored."""
-    return spec.features == "unit" and "scaling" in spec.arguments()
-
-
 def _features(spec: Mechanism, images: ImageSet) -> Any:
-    if _stays_bytes(spec):
+    if scales_itself(spec):
         return images.features
     unit = images.features.astype(np.float32) / np.float32(255.0)
     return unit * np.float32(2.0) - np.float32(1.0) if spec.features == "signed" else unit

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.mechanisms.algorithms import find_mechanism
-from rdpkit.mechanisms.algorithms.specification import SCALING
+from rdpkit.mechanisms.algorithms.specification import SCALING, Mechanism
 from rdpkit.mechanisms.data.dataset import Dataset
 from rdpkit.mechanisms.data.registry import load_dataset
 from rdpkit.mechanisms.data.table import load_table
@@ -21,6 +21,7 @@ from rdpkit.mechanisms.parts.preprocessing import Scaling, exact_z_score, public
 from rdpkit.mechanisms.releases.release import Release
 
 Floats = NDArray[np.float32]
+BYTES = (0.0, 255.0)
 
 
 def load(choice: Mapping[str, Any], directory: str | Path | None) -> Dataset:
@@ -88,6 +89,30 @@ def scaling_of(preprocessing: str, train: Floats) -> Scaling:
     if preprocessing == "exact-z-score":
         return exact_z_score(train, allow_private_statistics=True)
     return public_scaling()
+
+
+def private_records(
+    mechanism: Mechanism, preprocessing: str, scaled: Scaled
+) -> tuple[NDArray[Any], Scaling]:
+    """The training records as a mechanism gets them, and how it has to scale them.
+
+    A mechanism that scales records to [0, 1] itself gets bytes as they are stored: they take an
+    eighth of the memory of numbers in double precision, and their sums are exact.
+    """
+    data = scaled.data
+    if (
+        preprocessing == "public"
+        and scales_itself(mechanism)
+        and data.train_features.dtype == np.uint8
+        and data.value_range == BYTES
+    ):
+        return data.train_features, public_scaling(factor=1 / BYTES[1])
+    return scaled.train, scaling_of(preprocessing, scaled.train)
+
+
+def scales_itself(mechanism: Mechanism) -> bool:
+    """Whether a mechanism takes a scaling of records to [0, 1]."""
+    return mechanism.features == "unit" and "scaling" in mechanism.arguments()
 
 
 def tested_records(cell: Cell, scaled: Scaled) -> Floats:

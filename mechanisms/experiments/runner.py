@@ -22,8 +22,8 @@ from rdpkit.mechanisms.experiments.preparation import (
     Scaled,
     as_inputs,
     load,
+    private_records,
     scale,
-    scaling_of,
     tested_records,
     training_records,
 )
@@ -203,8 +203,9 @@ class Runner:
                 known = counts_of_run(data.class_sizes, needed, privacy, checkpoint)
                 privacy = replace(privacy, counts=known)
         options = self.options(cell, data, known)
+        records, scaling = private_records(mechanism, options.pop(SCALING, "public"), scaled)
         given: dict[str, Any] = {
-            "scaling": scaling_of(options.pop(SCALING, "public"), scaled.train),
+            "scaling": scaling,
             "options": mechanism.build(options),
             "privacy": privacy,
             "noise": noise,
@@ -219,7 +220,7 @@ class Runner:
         }
         wanted = mechanism.arguments()
         return mechanism.synthesize(
-            scaled.train,
+            records,
             data.train_labels,
             **{name: value for name, value in given.items() if name in wanted},
         )

@@ -53,7 +53,7 @@ def test_bytes_give_what_scaled_numbers_give(images):
     found = []
     for stays in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(own_images, "_stays_bytes", lambda spec, stays=stays: stays)
+            patch.setattr(own_images, "scales_itself", lambda spec, stays=stays: stays)
             made = synthesize_images(
                 images, counts=[200, 200], options=OPTIONS, noise=NoiseSource.seeded(3), **QUESTION
             )
