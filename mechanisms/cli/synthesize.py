@@ -17,6 +17,7 @@ from rdpkit.mechanisms.cli.experiment_options import (
 )
 from rdpkit.mechanisms.cli.table_options import (
     is_table,
+    refusals_of_ledgers,
     refuse_for_experiments,
     refuse_for_tables,
     release_table,
@@ -26,6 +27,7 @@ from rdpkit.mechanisms.cli.table_options import (
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
     from rdpkit.mechanisms.experiments.runner import Runner
+    from rdpkit.mechanisms.releases.release import Release
 
 _COLUMNS = 10
 # No number of records has so many digits.
@@ -99,14 +101,16 @@ def synthesize(
         refuse_for_tables(own)
         release_table(experiment, of_table, output=output, output_format=output_format)
         return
+    ledger, dataset = of_table.pop("ledger"), of_table.pop("dataset")
     refuse_for_experiments(of_table)
+    if (ledger is None) != (dataset is None):
+        raise ValueError("Expected --ledger and --dataset together, for an experiment.")
     found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
     if found is None:
         return
     if output is None and grid is None:
         raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
     from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
-    from rdpkit.mechanisms.releases.checkpoint import Checkpoint  # noqa: PLC0415
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
@@ -119,10 +123,8 @@ def synthesize(
         if output is None:
             return
         cell = _changed(_one_of(found, setting), noise=noise, counts=counts)
-        checkpoint = Checkpoint(output.with_suffix(".unfinished.npz"), run=cell.release_key(chosen))
-        made = runner.synthesize(cell, chosen, checkpoint=checkpoint)
-        made.save(output)
-        checkpoint.clear()
+        charged = None if ledger is None else (ledger, dataset)
+        made = _saved(runner, cell, chosen, output=output, charged=charged)
     described: dict[str, Any] = {"file": str(output), **guarantee_of(made)}
     if output_format == "json":
         click.echo(as_json(described))
@@ -132,6 +134,33 @@ def synthesize(
     lines += verdict_lines(made.manifest.private, made.manifest.checks)
     lines += [f"note       {note}" for note in made.manifest.notes]
     click.echo("\n".join(printable(line) for line in lines))
+
+
+def _saved(
+    runner: Runner, cell: Cell, seed: int, *, output: Path, charged: tuple[Path, str] | None
+) -> Release:
+    """Make a release and save it; a ledger is charged before anything of it is on the disk."""
+    if charged is None:
+        from rdpkit.mechanisms.releases.checkpoint import Checkpoint  # noqa: PLC0415
+
+        checkpoint = Checkpoint(output.with_suffix(".unfinished.npz"), run=cell.release_key(seed))
+        made = runner.synthesize(cell, seed, checkpoint=checkpoint)
+        made.save(output)
+        checkpoint.clear()
+        return made
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
+
+    path, dataset = charged
+    ledger = Ledger(path)
+    with refusals_of_ledgers():
+        ledger.expect(dataset, cell.privacy.adjacency)
+    # A checkpoint would hold noisy answers that nobody has paid for.
+    made = runner.synthesize(cell, seed, checkpoint=None)
+    with refusals_of_ledgers():
+        charge = ledger.charge_unsaved(made.manifest, dataset=dataset, path=output)
+    made.save(output)
+    ledger.complete(charge, output.with_suffix(".json"))
+    return made
 
 
 def _one_of(experiment: Experiment, setting: int | None) -> Cell:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
+from rdpkit.cli.output import OUT_OF_REACH, CommandError
 from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
 
 if TYPE_CHECKING:
@@ -54,13 +56,15 @@ _OPTIONS = (
     click.option(
         "--dataset",
         metavar="NAME",
-        help="Of a table: your name for it, which the manifest states and a ledger knows.",
+        help="Your name for the private data, which a ledger knows and the manifest of a table "
+        "states.",
     ),
     click.option(
         "--ledger",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Of a table: charge this ledger before the release is made; needs --dataset.",
+        help="Charge this ledger before anything is released; needs --dataset. Of an experiment, "
+        "nothing is saved before the release is complete.",
     ),
     click.option(
         "--accept-drafted-schema",
@@ -184,6 +188,18 @@ def release_table(
     click.echo("\n".join(printable(line) for line in lines))
 
 
+@contextmanager
+def refusals_of_ledgers() -> Iterator[None]:
+    """What a ledger refuses ends the command with status 1, and bad input with 2."""
+    from rdpkit import BudgetExceededError  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.accounts import LedgerRefusalError  # noqa: PLC0415
+
+    try:
+        yield
+    except (BudgetExceededError, LedgerRefusalError) as error:
+        raise CommandError(str(error), status=OUT_OF_REACH) from None
+
+
 class _Charges:
     """The ledger that pays for a release, if there is one."""
 
@@ -199,7 +215,9 @@ class _Charges:
 
     def charge(self, event: Event) -> None:
         """Charge the release, or refuse it; nothing has been released yet."""
-        if self._given["ledger"] is not None:
+        if self._given["ledger"] is None:
+            return
+        with refusals_of_ledgers():
             self._number = self._ledger().charge(
                 dataset=self._given["dataset"],
                 event=event,
@@ -228,6 +246,7 @@ def _selected(schema: Schema, given: dict[str, Any]) -> Schema:
 __all__ = [
     "TABLES",
     "is_table",
+    "refusals_of_ledgers",
     "refuse_for_experiments",
     "refuse_for_tables",
     "release_table",

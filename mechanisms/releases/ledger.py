@@ -330,6 +330,34 @@ class Ledger:
             stated = self._release(Path(path).with_suffix(".json"), event.mechanism, epsilon=None)
             return self._write({"kind": "charge", "dataset": dataset, **charged, "release": stated})
 
+    def charge_unsaved(self, manifest: Manifest, *, dataset: str, path: str | Path) -> int:
+        """Charge a release that is in memory, before anything of it is saved.
+
+        For mechanisms whose event is known only with the release, because their numbers of records
+        are noisy. Parameters, errors and what is returned are those of :meth:`charge`; the charge
+        is that of the manifest.
+        """
+        _validate.one_of_a_kind("manifest", manifest, Manifest)
+        with self._locked():
+            charged = _charged(self._set(dataset), manifest, str(path))
+            stated = self._release(
+                Path(path).with_suffix(".json"), manifest.mechanism, epsilon=None
+            )
+            return self._write({"kind": "charge", "dataset": dataset, **charged, "release": stated})
+
+    def expect(self, dataset: str, adjacency: Adjacency | str) -> None:
+        """Say before long work that a release could not be charged to a data set.
+
+        Raises
+        ------
+        LedgerRefusalError
+            If the data set has another neighbouring relation.
+        ValueError
+            If the ledger does not have the data set.
+        """
+        with self._locked():
+            _check_relation(self._set(dataset), Adjacency.parse(adjacency))
+
     def complete(self, charge: int, manifest: str | Path) -> LedgerRelease:
         """Say which release a charge was for, once it has been made.
 
@@ -350,7 +378,7 @@ class Ledger:
             if name is None or before is None or before.sha256 is not None:
                 raise LedgerRefusalError(f"{path}: no charge {charge} waits for its release.")
             reason = not_private(found)
-            if reason is None and found.event != before.event:
+            if reason is None and before.event not in (found.event, charged_event(found)[0]):
                 reason = "its event is not the one that was charged"
             if reason is not None:
                 raise LedgerRefusalError(

@@ -4,6 +4,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from rdpkit.cli import main
+from rdpkit.mechanisms import Ledger
 from rdpkit.mechanisms.cli.evaluate import evaluate
 from rdpkit.mechanisms.cli.leaderboard import leaderboard
 from rdpkit.mechanisms.cli.synthesize import synthesize
@@ -179,6 +181,24 @@ def test_synthesize_takes_counts_from_the_command_line(digits, tmp_path):
         "pub": ["fails", "holds"],
         "100": ["depends", "holds"],
     }
+
+
+def test_synthesize_charges_a_ledger_before_it_saves(digits, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.jsonl")
+    ledger.open("strict", adjacency="replace_one", delta=1e-4, epsilon=0.5, delta_for_events=9e-5)
+    ledger.open("digits", adjacency="replace_one", delta=1e-4, epsilon=9.0, delta_for_events=9e-5)
+    where = (digits(), "--setting", 1, "--noise", "system", "-o", tmp_path / "made.npz")
+    where = ("synthesize", *where, "--ledger", ledger.path)
+    refused = run(main, *where, "--dataset", "strict", status=1)
+    assert "exceeds" in refused
+    assert not list(tmp_path.glob("made*"))
+    run(main, *where, "--dataset", "digits")
+    (one,) = ledger.account("digits").releases
+    assert one.path == "made.json"
+    assert ledger.problems("digits") == ()
+    assert not list(tmp_path.glob("*.unfinished.npz"))
+    alone = run(main, *where, status=2)
+    assert "--ledger and --dataset together" in alone
 
 
 def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, tmp_path):

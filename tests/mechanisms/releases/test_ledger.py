@@ -165,6 +165,21 @@ def test_charged_before_and_completed_after(ledger, tmp_path):
         ledger.charge(event=gaussian(8.0), path="a", **{**plan, "dataset": "x"})
 
 
+def test_a_release_in_memory_is_charged_before_it_is_saved(ledger, tmp_path):
+    privacy = Privacy(delta=1e-5, adjacency=REPLACE, noise=NoiseSource.system())
+    made = release(
+        np.ones((2, 2)), np.arange(2), event=gaussian(8.0), parameters={}, privacy=privacy
+    )
+    ledger.expect("people", REPLACE)
+    with pytest.raises(LedgerRefusalError, match="about zero_out"):
+        ledger.expect("people", "zero_out")
+    charge = ledger.charge_unsaved(made.manifest, dataset="people", path=tmp_path / "a.npz")
+    assert ledger.account("people").releases[0].sha256 is None
+    made.save(tmp_path / "a.npz")
+    ledger.complete(charge, tmp_path / "a.json")
+    assert ledger.problems("people") == ()
+
+
 def test_an_event_without_finite_divergences_pays_with_its_delta(tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.jsonl")
     ledger.open("strict", epsilon=3.0, **OPTIONS)
