@@ -38,6 +38,8 @@ LONG = {
     "verify.md",
     "zoo.md",
 }
+# Pages of a few seconds, which run with the longer tests of CI.
+MIDDLE = {"baselines.md", "evaluate.md", "images.md", "ledger.md", "tables.md"}
 MEANT = '|| echo "exit status $?"'
 # The README has two lines that install the package from its repository; .ci/run runs them.
 INSTALLS = "python3 -m pip install -c constraints.txt . && rdpkit audit\n"
@@ -46,7 +48,10 @@ PAGES = [
     pytest.param(
         path,
         id=path.relative_to(ROOT).as_posix(),
-        marks=[pytest.mark.slow] if path.name in LONG else [],
+        marks=[
+            *([pytest.mark.slow] if path.name in LONG else []),
+            *([pytest.mark.thorough] if path.name in MIDDLE else []),
+        ],
     )
     for path in pages()
     if any(True for _ in steps(path.read_text(encoding="utf-8")))
