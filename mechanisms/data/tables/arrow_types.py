@@ -53,4 +53,17 @@ def is_real(kind: Any) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-__all__ = ["arrow_type", "is_real", "is_text", "value_type"]
+def limits(kind: Any) -> tuple[int | float, int | float] | None:
+    """The smallest and the largest value of a type of integers or decimals; None for others."""
+    if pa.types.is_integer(kind):
+        bits = kind.bit_width
+        if pa.types.is_unsigned_integer(kind):
+            return 0, 2**bits - 1
+        return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    if pa.types.is_decimal(kind):
+        largest = (10**kind.precision - 1) / 10**kind.scale
+        return -largest, largest
+    return None
+
+
+__all__ = ["arrow_type", "is_real", "is_text", "limits", "value_type"]

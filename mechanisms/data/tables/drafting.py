@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from rdpkit.formats.numbers import how_many
 from rdpkit.formats.records import did_you_mean
-from rdpkit.mechanisms.data.tables.arrow_types import is_real, is_text, value_type
+from rdpkit.mechanisms.data.tables.arrow_types import is_real, is_text, limits, value_type
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
 
 MOST_CATEGORIES = 200
@@ -128,15 +128,22 @@ class _NotDraftedError(ValueError):
 def _drafted(name: str, values: pa.ChunkedArray, bins: int | None) -> tuple[Column, str]:
     kind = values.type
     shared: dict[str, Any] = {"name": name, "type": str(kind), "public": False}
-    if values.null_count:
+    absent = pc.any(pc.is_null(values, nan_is_null=True)).as_py()
+    if absent:
         shared["missing"] = True
-    missing = "values are missing" if values.null_count else "no value is missing"
+    missing = "values are missing" if absent else "no value is missing"
     for fits, make in _MAKERS:
         if fits(kind):
-            keys, what = make(values)
-            if "range" in keys and bins is not None:
-                keys["bins"] = bins
-            return Column(**shared, **keys), f"{what}; {missing}"
+            try:
+                keys, what = make(values)
+                if "range" in keys and bins is not None:
+                    keys["bins"] = bins
+                return Column(**shared, **keys), f"{what}; {missing}"
+            # Times that no calendar has, and integers that no range has.
+            except _NotDraftedError:
+                raise
+            except (OverflowError, ValueError) as error:
+                raise _NotDraftedError(f"no range holds its values: {error}") from None
     if pa.types.is_null(kind):
         raise _NotDraftedError("it has no values at all")
     raise _NotDraftedError(f"values of the type {kind} have no kind")
@@ -162,7 +169,7 @@ def _integer(values: pa.ChunkedArray) -> tuple[dict[str, Any], str]:
     if high - low < _FEW_INTEGERS:
         return {"kind": "integer", "range": (low, high)}, f"the values {low} to {high}"
     step = _step(high - low)
-    ends = (low // step * step, -(-high // step) * step)
+    ends = _inside(values.type, low // step * step, -(-high // step) * step)
     keys = {"kind": "integer", "range": ends}
     return keys, f"values from {ends[0]} to {ends[1]}, rounded outwards"
 
@@ -178,8 +185,15 @@ def _number(values: pa.ChunkedArray) -> tuple[dict[str, Any], str]:
     keys: dict[str, Any] = {"kind": "number", "range": ends}
     if (decimals := _decimals(finite)) is not None:
         keys["decimals"] = decimals
-        keys["range"] = ends = (round(ends[0], decimals), round(ends[1], decimals))
+        keys["range"] = (round(ends[0], decimals), round(ends[1], decimals))
+    keys["range"] = ends = _inside(values.type, *keys["range"])
     return keys, f"values from {ends[0]:g} to {ends[1]:g}, rounded outwards"
+
+
+def _inside(kind: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """The ends of a range, moved to those of the type where they are rounded beyond them."""
+    ends = limits(kind)
+    return (low, high) if ends is None else (max(low, ends[0]), min(high, ends[1]))
 
 
 def _date(values: pa.ChunkedArray) -> tuple[dict[str, Any], str]:

@@ -32,7 +32,13 @@ from rdpkit.formats.records import (
     refused,
     text,
 )
-from rdpkit.mechanisms.data.tables.arrow_types import arrow_type, is_real, is_text, value_type
+from rdpkit.mechanisms.data.tables.arrow_types import (
+    arrow_type,
+    is_real,
+    is_text,
+    limits,
+    value_type,
+)
 
 Kind = Literal["number", "integer", "category", "boolean", "date", "datetime"]
 KINDS: tuple[Kind, ...] = ("number", "integer", "category", "boolean", "date", "datetime")
@@ -225,6 +231,10 @@ class Column:
         low, high = (self.steps_of(value) for value in self.range)
         if not low < high and not (self.is_whole and low == high):
             raise refused("range", "to be two ascending values", list(self.range))
+        ends = limits(self.arrow_type)
+        if ends is not None and not (ends[0] <= low and high <= ends[1]):
+            condition = f"to be in [{ends[0]}, {ends[1]}], as the type {self.type} is"
+            raise refused("range", condition, list(self.range))
         end = high + 1 if self.is_whole else high
         if self.edges is not None:
             inner = [self.steps_of(value) for value in self.edges]

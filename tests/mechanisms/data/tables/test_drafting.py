@@ -1,4 +1,5 @@
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -70,3 +71,28 @@ def test_times_of_all_units_are_drafted_by_the_year(unit, zone):
     assert schema["t"].range[0].startswith("2020-01-01T00:00:00")
     assert schema["t"].range[1].startswith("2022-12-31T23:59:59")
     assert encode(table, schema)[:, 0].tolist() == [7, 24]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([-128, 127], pa.int8()),
+        pa.array([0, 255], pa.uint8()),
+        pa.array([3, 30_001], pa.int16()),
+        pa.array([Decimal("1.5"), Decimal("99.9")], pa.decimal128(3, 1)),
+        pa.array([float("nan"), 1.5, 2.5]),
+    ],
+    ids=str,
+)
+def test_a_drafted_range_is_inside_of_its_type(values):
+    table = pa.table({"x": values})
+    schema = draft_schema(table).schema
+    codes = np.arange(schema.domain[0]).repeat(100)[:, None]
+    found = decode(codes, schema, draws=np.random.default_rng(0))
+    assert found.schema.field("x").type == values.type
+
+
+def test_times_that_no_calendar_has_are_an_error_that_names_the_column():
+    days = pa.array([2**31 - 1], pa.int32()).cast(pa.date32())
+    with pytest.raises(ValueError, match=r"1 column: far \(no range holds its values"):
+        draft_schema(pa.table({"far": days}))

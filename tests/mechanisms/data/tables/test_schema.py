@@ -68,3 +68,10 @@ def test_a_column_that_nobody_confirmed_is_named():
     column = Column(name="x", kind="boolean", public=False)
     assert Schema(columns=(column,)).unconfirmed == ("x",)
     assert Schema(columns=(column,)).confirmed().unconfirmed == ()
+
+
+def test_a_range_is_one_that_the_type_has():
+    with pytest.raises(ValueError, match=r"range to be in \[0, 255\], as the type uint8 is"):
+        Column(name="n", kind="integer", type="uint8", range=(0, 256))
+    with pytest.raises(ValueError, match="as the type decimal128"):
+        Column(name="n", kind="number", type="decimal128(3, 1)", range=(0.0, 100.0))
