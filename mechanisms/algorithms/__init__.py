@@ -35,6 +35,7 @@ MODULES = (
     "dp_hp",
     "marginals",
     "scattering_dpsgd",
+    "moments",
 )
 """Files of this folder that hold a mechanism."""
 

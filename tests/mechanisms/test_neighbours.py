@@ -50,6 +50,8 @@ OPTIONS = {
     "marginals": {"noise_std": 8.0, "rows": 12, "bins": 2, "components": 4, "steps": 2},
     "scattering-dpsgd": {"steps": 2, "batch_size": 3, "noise_multiplier": 4.0, "scales": 1,
                          "angles": 1, "group_channels": 1},
+    "moments": {"noise_std": 4.0, "basis": "cosines", "frequencies": 2, "outputs_per_class": 1,
+                "class_directions": 2},
 }  # fmt: skip
 
 BASELINES = ("original", "noiseless-mixing", "distribution-matching")
