@@ -9,17 +9,17 @@ import torch
 from numpy.typing import ArrayLike
 
 from rdpkit import _validate
-from rdpkit.mechanisms.algorithms.embedding_release import (
-    EmbeddingOptions,
-    embedding_event,
-    embedding_target,
-    release_embedding,
-)
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import labelled_images
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.embedding_release import (
+    EmbeddingOptions,
+    embedding_event,
+    embedding_target,
+    release_embedding,
+)
 from rdpkit.mechanisms.releases.release import Release
 
 

@@ -16,6 +16,7 @@ from rdpkit import _validate
 from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.parts.counts import CountsUse, Sizes
 from rdpkit.mechanisms.parts.verify_target import VerifyTarget
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.planning import plan
 
@@ -67,23 +68,6 @@ def options_from(kind: type[Any], values: Mapping[str, Any]) -> Any:
         elif one.name in values:
             found[one.name] = values[one.name]
     return kind(**found)
-
-
-def as_parameters(options: Any) -> dict[str, Any]:
-    """Options as one flat mapping, from which :func:`options_from` makes the same options again.
-
-    Manifests state them in this form. Each number has the type that its field declares: where a
-    user wrote 1 for a float, the mapping has 1.0.
-    """
-    found: dict[str, Any] = {}
-    for one in fields(options):
-        value = getattr(options, one.name)
-        if is_dataclass(value):
-            found |= as_parameters(value)
-        else:
-            kind = {"float": float, "int": int}.get(str(one.type))
-            found[one.name] = value if kind is None else kind(value)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

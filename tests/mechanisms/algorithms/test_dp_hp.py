@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from scipy.special import eval_hermite, factorial
 
 import rdpkit
-from rdpkit.mechanisms.algorithms import dp_hp, embedding_release
+from rdpkit.mechanisms.algorithms import dp_hp
 from rdpkit.mechanisms.parts import mean_embedding
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases import embedding_release
 from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE

@@ -4,9 +4,10 @@ import torch
 from sklearn.datasets import load_digits
 
 import rdpkit
-from rdpkit.mechanisms.algorithms import dp_merf, embedding_release
+from rdpkit.mechanisms.algorithms import dp_merf
 from rdpkit.mechanisms.parts import mean_embedding
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases import embedding_release
 from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE

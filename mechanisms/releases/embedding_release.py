@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from rdpkit import Adjacency, Event, Gaussian, _validate
-from rdpkit.mechanisms.algorithms.specification import Sizes, as_parameters
-from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.labelled_images import (
     LabelledImages,
     balanced_labels,
@@ -32,6 +31,7 @@ from rdpkit.mechanisms.parts.verify_target import (
     one_more_record,
 )
 from rdpkit.mechanisms.releases.computation import Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
 from rdpkit.mechanisms.releases.streaming import Batch
 
