@@ -20,7 +20,7 @@ from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
 from rdpkit.mechanisms.parts.moments.basis import BASES, Basis, most_of
 from rdpkit.mechanisms.parts.moments.discriminant import Discriminant
 from rdpkit.mechanisms.parts.moments.measuring import Measured, discriminant_of, measure
-from rdpkit.mechanisms.parts.moments.rounds import Array, Plan, View
+from rdpkit.mechanisms.parts.moments.rounds import Array, RoundShares, RoundView
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Batch
@@ -85,9 +85,9 @@ class MomentsOptions:
             )
         return Basis(name=self.basis, frequencies=wanted, shape=shape)
 
-    def plan(self) -> Plan:
+    def plan(self) -> RoundShares:
         """How the budget is divided."""
-        return Plan(rounds=self.rounds)
+        return RoundShares(rounds=self.rounds)
 
     def event(self) -> Gaussian:
         """One Gaussian release that is as private as all rounds."""
@@ -219,7 +219,7 @@ def _draws(
     return made, np.repeat(np.arange(classes), each)
 
 
-def reader_of(made: Release) -> tuple[Basis, View, Discriminant]:
+def reader_of(made: Release) -> tuple[Basis, RoundView, Discriminant]:
     """The public features, the view and the discriminant of a release."""
     parameters = dict(made.manifest.parameters)
     names = MomentsOptions.__dataclass_fields__

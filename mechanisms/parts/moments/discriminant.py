@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.mechanisms.parts.moments.rounds import Array, Moments, View, bulk, spectrum
+from rdpkit.mechanisms.parts.moments.rounds import Array, Moments, RoundView, bulk, spectrum
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 # Eigenvalues of covariances are at least these shares of the largest one of their noise: where
@@ -65,7 +65,7 @@ def within(moments: Moments, means: Means, counts: Sequence[int]) -> Array:
     return found
 
 
-def whitened(moments: Moments, means: Means, counts: Sequence[int]) -> tuple[View, Means]:
+def whitened(moments: Moments, means: Means, counts: Sequence[int]) -> tuple[RoundView, Means]:
     """A view in which classes vary about equally in all directions, and the means in it.
 
     The view has the radius 1, and so have the means: both are to be divided by the next radius.
@@ -88,12 +88,14 @@ def whitened(moments: Moments, means: Means, counts: Sequence[int]) -> tuple[Vie
         values=(means.values - centre) @ turn,
         variances=np.square(turn).T @ means.variances,
     )
-    return View(offset=offset, matrix=matrix, radius=1.0), moved
+    return RoundView(offset=offset, matrix=matrix, radius=1.0), moved
 
 
-def at_radius(view: View, means: Means | None, radius: float) -> tuple[View, Means | None]:
+def at_radius(
+    view: RoundView, means: Means | None, radius: float
+) -> tuple[RoundView, Means | None]:
     """The same view with a radius, and the means in it."""
-    found = View(offset=view.offset, matrix=view.matrix, radius=radius)
+    found = RoundView(offset=view.offset, matrix=view.matrix, radius=radius)
     if means is None:
         return found, None
     return found, Means(values=means.values / radius, variances=means.variances / radius**2)

@@ -21,8 +21,8 @@ from rdpkit.mechanisms.parts.moments.rounds import (
     Array,
     Location,
     Moments,
-    Plan,
-    View,
+    RoundShares,
+    RoundView,
     noisy_location,
     noisy_moments,
     noisy_radius,
@@ -87,7 +87,7 @@ def measure(
     *,
     groups: NDArray[np.int64],
     counts: Sequence[int],
-    plan: Plan,
+    plan: RoundShares,
     block: int,
     std: float,
     noise: NoiseSource,
@@ -104,7 +104,7 @@ def measure(
         Coordinates that have similar variances.
     counts : sequence of int
         Public or noisy numbers of records, one for each class.
-    plan : Plan
+    plan : RoundShares
         How the budget is divided.
     block : int
         Coordinates of which each class has second moments of its own.
@@ -117,7 +117,7 @@ def measure(
     sizes = tuple(max(1, int(count)) for count in counts)
     records, block = sum(sizes), min(block, rows.shape[1])
     location = noisy_location(rows, groups, records=records, plan=plan, std=std, noise=noise)
-    view = View(offset=location.mean, matrix=(location.variances**-_POWER)[groups], radius=1.0)
+    view = RoundView(offset=location.mean, matrix=(location.variances**-_POWER)[groups], radius=1.0)
     means: Means | None = None
     done: list[Moments] = []
     for number in range(plan.rounds):
@@ -139,8 +139,12 @@ def measure(
 
 
 def discriminant_of(
-    arrays: Mapping[str, NDArray[np.floating]], *, counts: Sequence[int], plan: Plan, std: float
-) -> tuple[View, Discriminant]:
+    arrays: Mapping[str, NDArray[np.floating]],
+    *,
+    counts: Sequence[int],
+    plan: RoundShares,
+    std: float,
+) -> tuple[RoundView, Discriminant]:
     """The view and the reader of a release, from its arrays.
 
     Parameters
@@ -151,7 +155,9 @@ def discriminant_of(
         As for :func:`measure`.
     """
     exact = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
-    view = View(offset=exact["offset"], matrix=exact["matrix"], radius=float(exact["radii"][-1]))
+    view = RoundView(
+        offset=exact["offset"], matrix=exact["matrix"], radius=float(exact["radii"][-1])
+    )
     last = Moments(
         view=view,
         sums=exact[f"sums_{plan.rounds}"],

@@ -46,7 +46,7 @@ _SHORTEST = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RoundShares:
     """How the budget is divided; it depends on nothing but the number of rounds.
 
     Parameters
@@ -99,7 +99,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class RoundView:
     """Records as a round sees them: clip((x - offset) @ matrix / radius) to norm 1.
 
     Parameters
@@ -139,7 +139,7 @@ class Moments:
 
     Parameters
     ----------
-    view : View
+    view : RoundView
         What it was measured of.
     sums : array of shape (classes, d)
     pooled : array of shape (d, d)
@@ -151,7 +151,7 @@ class Moments:
         moments, and on one of the moments of a class.
     """
 
-    view: View
+    view: RoundView
     sums: Array
     pooled: Array
     by_class: Array
@@ -170,7 +170,7 @@ def clipped(rows: Array) -> Array:
 
 
 def noisy_location(
-    rows: Floats, groups: NDArray[np.int64], *, records: int, plan: Plan, std: float,
+    rows: Floats, groups: NDArray[np.int64], *, records: int, plan: RoundShares, std: float,
     noise: NoiseSource,
 ) -> Location:  # fmt: skip
     """Mean of all records, and variances of groups of coordinates.
@@ -183,7 +183,7 @@ def noisy_location(
         Public.
     records : int
         A public or noisy number to divide by.
-    plan : Plan
+    plan : RoundShares
         Share of this release.
     std : float
         Standard deviation of the noise of a release that has the whole budget.
@@ -209,7 +209,7 @@ def noisy_location(
 
 
 def noisy_radius(
-    rows: Floats, view: View, *, factor: float, records: int, plan: Plan, std: float,
+    rows: Floats, view: RoundView, *, factor: float, records: int, plan: RoundShares, std: float,
     noise: NoiseSource,
 ) -> float:  # fmt: skip
     """``factor`` times the mean length of records in a view; see :func:`noisy_location`."""
@@ -225,8 +225,8 @@ def noisy_radius(
 
 
 def noisy_moments(
-    rows: Floats, labels: Labels, view: View, *, classes: int, block: int,
-    plan: Plan, number: int, std: float, noise: NoiseSource,
+    rows: Floats, labels: Labels, view: RoundView, *, classes: int, block: int,
+    plan: RoundShares, number: int, std: float, noise: NoiseSource,
 ) -> Moments:  # fmt: skip
     """Class sums and second moments of the records in a view.
 
@@ -234,7 +234,7 @@ def noisy_moments(
     ----------
     rows, labels : arrays
         Features and classes.
-    view : View
+    view : RoundView
         Depends on public numbers and on earlier releases alone.
     classes : int
         Number of classes.
@@ -317,8 +317,8 @@ def bulk(size: int, std: float) -> float:
 __all__ = [
     "Location",
     "Moments",
-    "Plan",
-    "View",
+    "RoundShares",
+    "RoundView",
     "add_symmetric",
     "bulk",
     "clipped",

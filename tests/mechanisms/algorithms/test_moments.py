@@ -11,7 +11,12 @@ import rdpkit
 from rdpkit.mechanisms.algorithms import moments
 from rdpkit.mechanisms.algorithms.moments import MomentsOptions
 from rdpkit.mechanisms.parts.moments.basis import Basis
-from rdpkit.mechanisms.parts.moments.rounds import Plan, View, add_symmetric, noisy_moments
+from rdpkit.mechanisms.parts.moments.rounds import (
+    RoundShares,
+    RoundView,
+    add_symmetric,
+    noisy_moments,
+)
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import load_release
@@ -77,7 +82,7 @@ def test_the_guarantee_is_that_of_one_gaussian_release():
 
 def test_all_rounds_together_use_the_budget():
     """Their Gaussian means, in the worst case of one record more, have the norm 1 / std."""
-    plan = Plan(rounds=2)
+    plan = RoundShares(rounds=2)
     squares = plan.location + 2 * plan.length
     for number in range(2):
         sums, pooled, by_class = plan.noise(number, 3.0)
@@ -102,8 +107,8 @@ def test_one_record_moves_a_round_by_no_more_than_its_norm():
     rows = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
     rows[-1] = 1e30
     labels = np.arange(50) % 3
-    plan = Plan(rounds=1)
-    view = View(offset=np.zeros(4), matrix=np.eye(4), radius=2.0)
+    plan = RoundShares(rounds=1)
+    view = RoundView(offset=np.zeros(4), matrix=np.eye(4), radius=2.0)
     given = {"classes": 3, "block": 2, "plan": plan, "number": 0, "std": 0.0}
     given["noise"] = NoiseSource.seeded(0)
     more = noisy_moments(rows, labels, view, **given)
