@@ -20,7 +20,7 @@ from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
 from rdpkit.mechanisms.parts.moments.basis import BASES, Basis, most_of
 from rdpkit.mechanisms.parts.moments.discriminant import Discriminant
 from rdpkit.mechanisms.parts.moments.measuring import Measured, discriminant_of, measure
-from rdpkit.mechanisms.parts.moments.rounds import Array, RoundShares, RoundView
+from rdpkit.mechanisms.parts.moments.rounds import Array, MomentShares, RoundView
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Batch
@@ -85,9 +85,9 @@ class MomentsOptions:
             )
         return Basis(name=self.basis, frequencies=wanted, shape=shape)
 
-    def plan(self) -> RoundShares:
+    def plan(self) -> MomentShares:
         """How the budget is divided."""
-        return RoundShares(rounds=self.rounds)
+        return MomentShares(rounds=self.rounds)
 
     def event(self) -> Gaussian:
         """One Gaussian release that is as private as all rounds."""

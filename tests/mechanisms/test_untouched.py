@@ -36,7 +36,7 @@ from rdpkit.mechanisms.parts.labelled_images import labelled_images
 from rdpkit.mechanisms.parts.marginals import rounds
 from rdpkit.mechanisms.parts.marginals.counting import pairs_of
 from rdpkit.mechanisms.parts.mean_embedding import class_sums
-from rdpkit.mechanisms.parts.moments.rounds import RoundShares, RoundView, noisy_moments
+from rdpkit.mechanisms.parts.moments.rounds import MomentShares, RoundView, noisy_moments
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.random_extractor import random_convnet
@@ -405,7 +405,7 @@ def test_moments_of_other_classes_keep_every_bit(change):
     for rows in neighbours(np.float64, change):
         made = noisy_moments(
             np.clip(rows, -1.0, 1.0).astype(np.float32), LABELS, view, classes=CLASSES,
-            block=WIDTH, plan=RoundShares(rounds=1), number=0, std=1.0, noise=NoiseSource.seeded(3),
+            block=WIDTH, plan=MomentShares(rounds=1), number=0, std=1.0, noise=NoiseSource.seeded(3),
         )  # fmt: skip
         found.append((made.sums, made.by_class))
     for first, second in zip(*found, strict=True):

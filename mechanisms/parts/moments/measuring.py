@@ -21,7 +21,7 @@ from rdpkit.mechanisms.parts.moments.rounds import (
     Array,
     Location,
     Moments,
-    RoundShares,
+    MomentShares,
     RoundView,
     noisy_location,
     noisy_moments,
@@ -87,7 +87,7 @@ def measure(
     *,
     groups: NDArray[np.int64],
     counts: Sequence[int],
-    plan: RoundShares,
+    plan: MomentShares,
     block: int,
     std: float,
     noise: NoiseSource,
@@ -104,7 +104,7 @@ def measure(
         Coordinates that have similar variances.
     counts : sequence of int
         Public or noisy numbers of records, one for each class.
-    plan : RoundShares
+    plan : MomentShares
         How the budget is divided.
     block : int
         Coordinates of which each class has second moments of its own.
@@ -142,7 +142,7 @@ def discriminant_of(
     arrays: Mapping[str, NDArray[np.floating]],
     *,
     counts: Sequence[int],
-    plan: RoundShares,
+    plan: MomentShares,
     std: float,
 ) -> tuple[RoundView, Discriminant]:
     """The view and the reader of a release, from its arrays.

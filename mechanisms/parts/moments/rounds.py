@@ -46,7 +46,7 @@ _SHORTEST = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundShares:
+class MomentShares:
     """How the budget is divided; it depends on nothing but the number of rounds.
 
     Parameters
@@ -170,7 +170,7 @@ def clipped(rows: Array) -> Array:
 
 
 def noisy_location(
-    rows: Floats, groups: NDArray[np.int64], *, records: int, plan: RoundShares, std: float,
+    rows: Floats, groups: NDArray[np.int64], *, records: int, plan: MomentShares, std: float,
     noise: NoiseSource,
 ) -> Location:  # fmt: skip
     """Mean of all records, and variances of groups of coordinates.
@@ -183,7 +183,7 @@ def noisy_location(
         Public.
     records : int
         A public or noisy number to divide by.
-    plan : RoundShares
+    plan : MomentShares
         Share of this release.
     std : float
         Standard deviation of the noise of a release that has the whole budget.
@@ -209,7 +209,7 @@ def noisy_location(
 
 
 def noisy_radius(
-    rows: Floats, view: RoundView, *, factor: float, records: int, plan: RoundShares, std: float,
+    rows: Floats, view: RoundView, *, factor: float, records: int, plan: MomentShares, std: float,
     noise: NoiseSource,
 ) -> float:  # fmt: skip
     """``factor`` times the mean length of records in a view; see :func:`noisy_location`."""
@@ -226,7 +226,7 @@ def noisy_radius(
 
 def noisy_moments(
     rows: Floats, labels: Labels, view: RoundView, *, classes: int, block: int,
-    plan: RoundShares, number: int, std: float, noise: NoiseSource,
+    plan: MomentShares, number: int, std: float, noise: NoiseSource,
 ) -> Moments:  # fmt: skip
     """Class sums and second moments of the records in a view.
 
@@ -316,8 +316,8 @@ def bulk(size: int, std: float) -> float:
 
 __all__ = [
     "Location",
+    "MomentShares",
     "Moments",
-    "RoundShares",
     "RoundView",
     "add_symmetric",
     "bulk",

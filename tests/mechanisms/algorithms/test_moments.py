@@ -12,7 +12,7 @@ from rdpkit.mechanisms.algorithms import moments
 from rdpkit.mechanisms.algorithms.moments import MomentsOptions
 from rdpkit.mechanisms.parts.moments.basis import Basis
 from rdpkit.mechanisms.parts.moments.rounds import (
-    RoundShares,
+    MomentShares,
     RoundView,
     add_symmetric,
     noisy_moments,
@@ -82,7 +82,7 @@ def test_the_guarantee_is_that_of_one_gaussian_release():
 
 def test_all_rounds_together_use_the_budget():
     """Their Gaussian means, in the worst case of one record more, have the norm 1 / std."""
-    plan = RoundShares(rounds=2)
+    plan = MomentShares(rounds=2)
     squares = plan.location + 2 * plan.length
     for number in range(2):
         sums, pooled, by_class = plan.noise(number, 3.0)
@@ -107,7 +107,7 @@ def test_one_record_moves_a_round_by_no_more_than_its_norm():
     rows = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
     rows[-1] = 1e30
     labels = np.arange(50) % 3
-    plan = RoundShares(rounds=1)
+    plan = MomentShares(rounds=1)
     view = RoundView(offset=np.zeros(4), matrix=np.eye(4), radius=2.0)
     given = {"classes": 3, "block": 2, "plan": plan, "number": 0, "std": 0.0}
     given["noise"] = NoiseSource.seeded(0)

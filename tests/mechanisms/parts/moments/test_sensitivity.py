@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit.mechanisms.parts.moments.rounds import RoundShares
+from rdpkit.mechanisms.parts.moments.rounds import MomentShares
 from rdpkit.mechanisms.parts.moments.sensitivity import (
     location_diameter,
     moments_diameter,
@@ -68,6 +68,6 @@ def test_several_releases_are_as_private_as_one():
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 10])
 def test_shares_add_up_to_the_budget(rounds):
-    plan = RoundShares(rounds=rounds)
+    plan = MomentShares(rounds=rounds)
     assert plan.location + rounds * (plan.length + plan.share) == pytest.approx(1.0, abs=1e-15)
     assert 1.43 < plan.diameter() < 1.5
