@@ -405,7 +405,8 @@ def test_moments_of_other_classes_keep_every_bit(change):
     for rows in neighbours(np.float64, change):
         made = noisy_moments(
             np.clip(rows, -1.0, 1.0).astype(np.float32), LABELS, view, classes=CLASSES,
-            block=WIDTH, plan=MomentShares(rounds=1), number=0, std=1.0, noise=NoiseSource.seeded(3),
+            block=WIDTH, plan=MomentShares(rounds=1), number=0, std=1.0,
+            noise=NoiseSource.seeded(3),
         )  # fmt: skip
         found.append((made.sums, made.by_class))
     for first, second in zip(*found, strict=True):
