@@ -15,6 +15,12 @@ from rdpkit.mechanisms.cli.experiment_options import (
     file_option,
     running,
 )
+from rdpkit.mechanisms.cli.image_options import (
+    image_options,
+    is_images,
+    refuse_image_options,
+    release_images,
+)
 from rdpkit.mechanisms.cli.table_options import (
     is_table,
     refusals_of_ledgers,
@@ -67,6 +73,7 @@ _DIGITS = 19
     text="Also draw images of every setting beside originals, to an SVG or PNG file.",
 )
 @table_options
+@image_options
 @experiment_options
 def synthesize(
     *,
@@ -92,15 +99,18 @@ def synthesize(
     The argument is a table (.csv, .parquet, .arrow): synthetic records with the same columns, types
     and ranges are written, and the manifest beside them.
 
+    Or images (a folder with one folder for each class, a .npz, a .parquet of images) with
+    --mechanism, --epsilon, --delta and --adjacency.
+
     Or it is an experiment: a TOML file, or the name of one of the package (--list). Work that takes
     hours is saved in FILE.unfinished.npz, and the same command continues it. The grid shows private
     records beside the released ones, so it is for experiments on public data.
     """  # noqa: D301 - click reads the mark of a block that is not wrapped
-    if experiment is not None and not list_them and is_table(experiment, of_table):
-        own = {"setting": setting, "noise": noise, "counts": counts, "seed": seed, "grid": grid}
-        refuse_for_tables(own)
-        release_table(experiment, of_table, output=output, output_format=output_format)
-        return
+    own = {"setting": setting, "noise": noise, "counts": counts, "seed": seed, "grid": grid}
+    if experiment is not None and not list_them:
+        shown = {"output": output, "output_format": output_format}
+        if _of_own_records(experiment, of_table, own, device=device, shown=shown):
+            return
     ledger, dataset = of_table.pop("ledger"), of_table.pop("dataset")
     refuse_for_experiments(of_table)
     if (ledger is None) != (dataset is None):
@@ -161,6 +171,22 @@ def _saved(
     made.save(output)
     ledger.complete(charge, output.with_suffix(".json"))
     return made
+
+
+def _of_own_records(
+    source: str, given: dict[str, Any], own: dict[str, Any], *, device: Any, shown: dict[str, Any]
+) -> bool:
+    """Release a table or images, if the argument is such; whether it was."""
+    if is_images(source, given):
+        refuse_for_tables({**own, "counts": None}, kind="images")
+        release_images(source, given, counts=own["counts"], device=device, **shown)
+        return True
+    refuse_image_options(given)
+    if not is_table(source, given):
+        return False
+    refuse_for_tables(own)
+    release_table(source, given, **shown)
+    return True
 
 
 def _one_of(experiment: Experiment, setting: int | None) -> Cell:

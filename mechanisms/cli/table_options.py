@@ -28,9 +28,15 @@ _OPTIONS = (
         metavar="SCHEMA.toml",
         help="Of a table: what is publicly known of its columns. `rdpkit schema` drafts one.",
     ),
-    click.option("--epsilon", type=NUMBER, help="Of a table: the largest epsilon that is wanted."),
-    click.option("--delta", type=NUMBER, help="Of a table: delta, far below 1 over its records."),
-    click.option("--adjacency", type=ADJACENCY, help="Of a table: when two tables are neighbours."),
+    click.option("--epsilon", type=NUMBER, help="Of a table or images: the largest epsilon."),
+    click.option(
+        "--delta", type=NUMBER, help="Of a table or images: delta, far below 1 / records."
+    ),
+    click.option(
+        "--adjacency",
+        type=ADJACENCY,
+        help="Of a table or images: what neighbours are.",
+    ),
     click.option(
         "--rows",
         type=INTEGER,
@@ -51,13 +57,13 @@ _OPTIONS = (
     click.option(
         "--mechanism",
         metavar="NAME",
-        help="Of a table: the mechanism.  [default: marginals, the only one for tables]",
+        help="Of a table or images: the mechanism.  [default for tables: marginals, the only one]",
     ),
     click.option(
         "--dataset",
         metavar="NAME",
-        help="Your name for the private data, which a ledger knows and the manifest of a table "
-        "states.",
+        help="Your name for the private data, which a ledger knows and the manifest of a table or "
+        "of images states.",
     ),
     click.option(
         "--ledger",
@@ -106,7 +112,7 @@ def refuse_for_experiments(given: dict[str, Any]) -> None:
             )
 
 
-def refuse_for_tables(given: dict[str, Any]) -> None:
+def refuse_for_tables(given: dict[str, Any], *, kind: str = "a table") -> None:
     """Say that an option is for experiments.
 
     Raises
@@ -117,7 +123,7 @@ def refuse_for_tables(given: dict[str, Any]) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(
-                f"Expected an experiment for --{name.replace('_', '-')}, got a table."
+                f"Expected an experiment for --{name.replace('_', '-')}, got {kind}."
                 + (" Its noise is never seeded." if name in ("seed", "noise") else "")
             )
 

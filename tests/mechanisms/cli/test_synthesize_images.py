@@ -1,0 +1,59 @@
+"""``rdpkit synthesize IMAGES``: a folder in, a release out, and what is missing is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rdpkit.mechanisms.cli.synthesize import synthesize
+from rdpkit.mechanisms.data.images import ImageSet, to_image_folder
+from rdpkit.mechanisms.releases.release import load_release
+
+
+def run(*arguments):
+    return CliRunner().invoke(synthesize, [str(part) for part in arguments])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    images = ImageSet(
+        name="small",
+        features=rng.integers(0, 256, (80, 16), dtype=np.uint8),
+        labels=np.arange(80) % 2,
+        classes=("cat", "dog"),
+        image_shape=(1, 4, 4),
+    )
+    return to_image_folder(
+        images, tmp_path / "images", classes=images.classes, image_shape=images.image_shape
+    )
+
+
+def test_a_folder_of_images_becomes_a_release(folder, tmp_path):
+    options = ("samples_per_class=3", "order_of_mixture=8", "clip_norm=1.0")
+    found = run(
+        folder, "--mechanism", "dpcda", "--epsilon", 8, "--delta", 1e-4, "--adjacency",
+        "replace_one", "--counts", "40,40", "--classes", "cat,dog", "--image-size", "4x4",
+        "--dataset", "pets", *(part for option in options for part in ("--option", option)),
+        "-o", tmp_path / "synth.npz",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert "6 records in" in found.output
+    manifest = load_release(tmp_path / "synth.npz").manifest
+    assert manifest.dataset == "pets"
+    assert manifest.guarantee.epsilon <= 8.0
+    assert manifest.parameters["class_names"] == ["cat", "dog"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "--mechanism, --epsilon, --delta, --adjacency for images"),
+        (("--seed", 1), "an experiment for --seed, got images"),
+    ],
+)
+def test_what_is_missing_is_named(folder, arguments, message):
+    found = run(folder, *arguments)
+    assert found.exit_code != 0
+    assert message in f"{found.output} {found.exception}"
