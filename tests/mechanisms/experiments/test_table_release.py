@@ -170,7 +170,7 @@ def test_a_ledger_pays_before_and_refuses_beyond_its_budget(files):
     assert again.problems("people") == ()
     (release,) = again.account("people").releases
     assert release.epsilon <= 1.0
-    run(*paid, "-o", files / "two.csv", status=2)
+    run(*paid, "-o", files / "two.csv", status=1)
     assert not (files / "two.csv").exists()
 
 
