@@ -29,7 +29,7 @@ def test_bytes_are_counted_once_for_each_record_of_a_mean(monkeypatch):
     speed = gather.gather_speed(
         np.float32, order=10, clipped=True, workers=2, size=5 * 10 * 784 * 4
     )
-    assert runs[0].shape == (5, 784)
+    assert runs[0] == 5
     assert speed == 2 * 5 * 10 * 784 * 4
     assert gather.copy_speed(3, size=1000) == 2000
     assert len(runs[1]) == 3

@@ -54,7 +54,11 @@ def test_a_claim_about_one_order_needs_no_delta():
         ),
         *((key, None, "a non-empty string, got None") for key in ("id", "source", "mechanism")),
         ("source", "['x']", "a non-empty string, got ['x']"),
-        ("mechanism", "'Gaussian'", "one of 'above_threshold', 'class_wise_dpmix', 'composed', "),
+        (
+            "mechanism",
+            "'Gaussian'",
+            "one of 'above_threshold', 'class_moments', 'class_wise_dpmix', ",
+        ),
         ("mechanism", "'Gaussian'", "'unmodelled', got 'Gaussian'"),
         ("adjacency", None, "one of 'add_or_remove_one', 'replace_one', 'zero_out', got None"),
         (
