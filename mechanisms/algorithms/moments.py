@@ -312,6 +312,7 @@ SPEC = Mechanism(
     counts=NUMBER_BY_CLASS,
     verify=verify_target,
     reader=read,
+    kind="statistics",
 )
 
 __all__ = ["SPEC", "MomentsOptions", "read", "reader_of", "synthesize", "verify_target"]
