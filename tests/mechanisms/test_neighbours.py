@@ -157,7 +157,8 @@ def expected(name, pair, counts):
         return "never"
     if name in ONLY_REPLACE and PAIRS[pair][0] is ADD:
         return None
-    if name in ("dpmix", "dp-sinkhorn") and only_pair and not counts.startswith("stated"):
+    samples_three = name in ("dpmix", "dp-sinkhorn", "scattering-dpsgd")
+    if samples_three and only_pair and not counts.startswith("stated"):
         return None  # one record, as is known under replace-one, is too few for a sample of three
     return True if counts.startswith("noisy") else "either"
 

@@ -130,7 +130,13 @@ def test_what_noisy_counts_may_cost_is_a_share_of_the_target(digits):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", shipped.names())
 def test_experiments_of_the_package_take_the_sizes_of_public_data_as_public(name):
-    """So that their numbers are those that were published before counts could be noisy."""
+    """So that their numbers are those that were published before counts could be noisy.
+
+    Experiments with moments are later, and pay for their counts.
+    """
+    if name.startswith("moments-"):
+        assert {c.privacy.counts for c in shipped.find_experiment(name).cells} == {"noisy"}
+        return
     for cell in shipped.find_experiment(name).cells:
         if find_mechanism(cell.mechanism).counts_needed(cell.options) is not None:
             assert cell.privacy.counts == "public"
