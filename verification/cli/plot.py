@@ -14,10 +14,10 @@ from rdpkit.cli.progress import duration, threads_option, work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
-from rdpkit.verification.figures.catalogue import FIGURES, FigureEntry, FigureParameter
+from rdpkit.verification.outputs.figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
 if TYPE_CHECKING:
-    from rdpkit.verification.figures.model import Figure, Task
+    from rdpkit.verification.outputs.figures.model import Figure, Task
 
 _FORMATS = ("svg", "png")
 
@@ -129,7 +129,7 @@ def _make(
     entry: FigureEntry, *, output: Path | None, data: Path | None, output_format: str, **given: Any
 ) -> None:
     """Compute a figure and write it; files that cannot be written are refused before the work."""
-    from rdpkit.verification.figures import drawing  # noqa: PLC0415 - only where it is needed
+    from rdpkit.verification.outputs.figures import drawing  # noqa: PLC0415 - only where it is needed
 
     if output is None and output_format == "text":
         output = Path(f"{entry.id}.svg")

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from rdpkit.cli import main
 from rdpkit.verification.cli import plot as plot_command
-from rdpkit.verification.figures.catalogue import FIGURES, FigureEntry
+from rdpkit.verification.outputs.figures.catalogue import FIGURES, FigureEntry
 
 SMALL = ["synthesis-figure3", "--records", "1000000", "--points", "2"]
 

@@ -12,7 +12,7 @@ from rdpkit.accountants import loss_distributions
 from rdpkit.calibration import CalibrationError, bracket, calibrate
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.guarantee import Target
-from rdpkit.verification.figures.model import (
+from rdpkit.verification.outputs.figures.model import (
     MOST_CURVES,
     Curve,
     Figure,
@@ -47,8 +47,8 @@ def figure(
 ) -> Figure:
     """The least noise for a budget, and the noise-to-signal ratio, against the order of mixture.
 
-    The parameters are described in :mod:`rdpkit.verification.figures.catalogue`; ``track`` shows
-    progress.
+    The parameters are described in :mod:`rdpkit.verification.outputs.figures.catalogue`;
+    ``track`` shows progress.
 
     Raises
     ------

@@ -13,10 +13,10 @@ import pytest
 
 import rdpkit
 from rdpkit.formats.text import as_json
-from rdpkit.verification.figures import drawing
-from rdpkit.verification.figures.catalogue import FIGURES
-from rdpkit.verification.figures.dpcda import LOWER_UP_TO
-from rdpkit.verification.figures.model import Curve, Figure, Panel, Point
+from rdpkit.verification.outputs.figures import drawing
+from rdpkit.verification.outputs.figures.catalogue import FIGURES
+from rdpkit.verification.outputs.figures.dpcda import LOWER_UP_TO
+from rdpkit.verification.outputs.figures.model import Curve, Figure, Panel, Point
 
 DPCDA, NDPDC = FIGURES["dpcda-figure3"], FIGURES["ndpdc-figure1"]
 SYNTHESIS = FIGURES["synthesis-figure3"]

@@ -9,7 +9,7 @@ import numpy as np
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.verification.figures.model import (
+from rdpkit.verification.outputs.figures.model import (
     BUDGET,
     Curve,
     Figure,
@@ -55,8 +55,8 @@ def figure(
 ) -> Figure:
     """Figure 1 of the paper, with the bounds that hold beside the published one.
 
-    The parameters are described in :mod:`rdpkit.verification.figures.catalogue`; ``track`` shows
-    progress.
+    The parameters are described in :mod:`rdpkit.verification.outputs.figures.catalogue`;
+    ``track`` shows progress.
 
     Raises
     ------

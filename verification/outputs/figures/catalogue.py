@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from rdpkit.verification.figures.model import Figure, Track
+    from rdpkit.verification.outputs.figures.model import Figure, Track
 
 Kind = Literal["integer", "number", "integers", "numbers", "range"]
 
@@ -81,7 +81,7 @@ class FigureEntry:
         ValueError
             If a parameter is outside of its range.
         """
-        module = import_module(f"rdpkit.verification.figures.{self.module}")
+        module = import_module(f"rdpkit.verification.outputs.figures.{self.module}")
         values = {parameter.name: parameter.default for parameter in self.parameters} | given
         figure: Figure = module.figure(**values, track=track or iter)
         return figure

@@ -9,7 +9,7 @@ import numpy as np
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.verification.figures.model import (
+from rdpkit.verification.outputs.figures.model import (
     BUDGET,
     Curve,
     Figure,
@@ -57,8 +57,8 @@ def figure(
 ) -> Figure:
     """Figure 3 of DP-CDA, with the bounds that hold beside the published one.
 
-    The parameters are described in :mod:`rdpkit.verification.figures.catalogue`; ``track`` shows
-    progress.
+    The parameters are described in :mod:`rdpkit.verification.outputs.figures.catalogue`;
+    ``track`` shows progress.
 
     Raises
     ------

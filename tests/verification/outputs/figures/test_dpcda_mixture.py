@@ -8,8 +8,8 @@ import pytest
 
 import rdpkit
 from rdpkit.formats.text import as_json
-from rdpkit.verification.figures import dpcda_mixture
-from rdpkit.verification.figures.catalogue import FIGURES
+from rdpkit.verification.outputs.figures import dpcda_mixture
+from rdpkit.verification.outputs.figures.catalogue import FIGURES
 from tests.cli.commands import run
 
 FIGURE = FIGURES["dpcda-order-of-mixture"]

@@ -12,7 +12,7 @@ import rdpkit
 from rdpkit import Adjacency, _validate
 from rdpkit.analysis import published_rdp
 from rdpkit.pairs.synthesis import attained_pair
-from rdpkit.verification.figures.model import (
+from rdpkit.verification.outputs.figures.model import (
     Curve,
     Figure,
     Panel,
@@ -46,8 +46,8 @@ def figure(
 ) -> Figure:
     """Figure 3 of the paper, with the bounds that hold beside the published one.
 
-    The parameters are described in :mod:`rdpkit.verification.figures.catalogue`; ``track`` shows
-    progress.
+    The parameters are described in :mod:`rdpkit.verification.outputs.figures.catalogue`;
+    ``track`` shows progress.
 
     Raises
     ------

@@ -1,0 +1,237 @@
+"""What the checks of a training report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit.verification.training.mistakes import TrainingMistake
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingLowerBound:
+    """A lower bound on the epsilon of a training.
+
+    Parameters
+    ----------
+    epsilon : float
+        The training has at least this epsilon at ``delta``, except with probability
+        1 - ``confidence``, if what ``given`` says is true.
+    delta : float
+        In [0, 1).
+    confidence : float
+        In (0, 1].
+    given : str
+        What is assumed besides what was measured, as a sentence.
+    mu : float or None
+        The same as a lower bound on mu of Gaussian differential privacy, where there is one.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    given: str
+    mu: float | None = None
+
+    def describe(self) -> str:
+        """In words."""
+        mu = "" if self.mu is None else f", mu at least {self.mu:.4g}"
+        return (
+            f"epsilon at least {self.epsilon:.4g} at delta {self.delta:.4g}{mu} (lower bound, "
+            f"confidence {self.confidence:g}; {self.given})"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "given": self.given,
+            "mu": self.mu,
+            "kind": "lower",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryScores:
+    """The scores of the canaries of a run, for a picture.
+
+    Parameters
+    ----------
+    inside, outside : tuple of float
+        Scores of canaries that were in the training and of those that were not.
+    """
+
+    inside: tuple[float, ...]
+    outside: tuple[float, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"inside": list(self.inside), "outside": list(self.outside)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """What one check found.
+
+    Guarantee
+    ---------
+    A training that does what was accounted for is rejected by the check with probability at most
+    ``false_alarm_rate``.
+
+    Parameters
+    ----------
+    name : str
+        Which check it is.
+    false_alarm_rate : float
+        How often the check rejects a correct training, at most.
+    mistakes : tuple of TrainingMistake
+        What is wrong; the check rejects if there is any.
+    measured : tuple of (str, str)
+        What was measured: a heading, and the value in words.
+    bounds : tuple of TrainingLowerBound
+        Lower bounds on epsilon, the most telling first.
+    notes : tuple of str
+        What could not be looked at, and further remarks.
+    skipped : str
+        Why the check was not made; empty if it was.
+    scores : CanaryScores or None
+        Scores of canaries.
+    seconds : float
+        How long it took.
+    """
+
+    name: str
+    false_alarm_rate: float
+    mistakes: tuple[TrainingMistake, ...] = ()
+    measured: tuple[tuple[str, str], ...] = ()
+    bounds: tuple[TrainingLowerBound, ...] = ()
+    notes: tuple[str, ...] = ()
+    skipped: str = ""
+    scores: CanaryScores | None = None
+    seconds: float = 0.0
+
+    @property
+    def rejected(self) -> bool:
+        """Whether a mistake was found."""
+        return bool(self.mistakes)
+
+    @property
+    def verdict(self) -> str:
+        """``rejected``, ``not rejected`` or ``skipped``."""
+        if self.skipped:
+            return "skipped"
+        return "rejected" if self.rejected else "not rejected"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; the same for the same seed."""
+        return {
+            "check": self.name,
+            "verdict": self.verdict,
+            "false_alarm_rate": self.false_alarm_rate,
+            "mistakes": [mistake.as_dict() for mistake in self.mistakes],
+            "measured": dict(self.measured),
+            "lower_bounds": [bound.as_dict() for bound in self.bounds],
+            "notes": list(self.notes),
+            "skipped": self.skipped,
+            "scores": None if self.scores is None else self.scores.as_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingVerification:
+    """The result of checking a training.
+
+    Guarantee
+    ---------
+    A training that does what was accounted for is rejected with probability at most
+    ``false_alarm_rate``. A training that is not rejected is not proven.
+
+    Parameters
+    ----------
+    name : str
+        What was checked.
+    event : str
+        What the accountant was told, in words.
+    claim : str
+        The claim, in words.
+    false_alarm_rate : float
+        Of all checks together.
+    checks : tuple of CheckResult
+        One for each check that was asked for.
+    seed : int
+        All choices came from it.
+    seconds : float
+        How long it took.
+    """
+
+    name: str
+    event: str
+    claim: str
+    false_alarm_rate: float
+    checks: tuple[CheckResult, ...]
+    seed: int
+    seconds: float
+
+    @property
+    def rejected(self) -> bool:
+        """Whether any check found a mistake."""
+        return any(check.rejected for check in self.checks)
+
+    @property
+    def verdict(self) -> str:
+        """``rejected`` or ``not rejected``."""
+        return "rejected" if self.rejected else "not rejected"
+
+    @property
+    def mistakes(self) -> tuple[TrainingMistake, ...]:
+        """What all checks found."""
+        return tuple(mistake for check in self.checks for mistake in check.mistakes)
+
+    def check(self, name: str) -> CheckResult:
+        """The result of one check.
+
+        Raises
+        ------
+        KeyError
+            If that check was not asked for.
+        """
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(name)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The result in words: headings, and what is said under each."""
+        found = [
+            ("training", self.name),
+            ("told", self.event),
+            ("claim", self.claim),
+            ("verdict", f"{self.verdict} (false-alarm rate {self.false_alarm_rate:g})"),
+        ]
+        for check in self.checks:
+            found.append((check.name, check.skipped or check.verdict))
+            found += [("  mistake", mistake.describe()) for mistake in check.mistakes]
+            found += [(f"  {heading}", value) for heading, value in check.measured]
+            found += [("  lower bound", bound.describe()) for bound in check.bounds]
+            found += [("  note", note) for note in check.notes]
+        found.append(("seed", f"{self.seed}; {self.seconds:.1f} s"))
+        if not self.rejected:
+            found.append(("note", "a training that is not rejected is not proven"))
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; the same for the same seed."""
+        return {
+            "training": self.name,
+            "event": self.event,
+            "claim": self.claim,
+            "verdict": self.verdict,
+            "false_alarm_rate": self.false_alarm_rate,
+            "checks": [check.as_dict() for check in self.checks],
+            "seed": self.seed,
+        }
+
+
+__all__ = ["CanaryScores", "CheckResult", "TrainingLowerBound", "TrainingVerification"]

@@ -1,0 +1,251 @@
+"""What is verified: one training, as its code makes it.
+
+A training is described by a small record: a function that makes one noisy update, the loader that
+batches come from, and what the accountant was told. Any object with these attributes will do
+(:func:`as_training`), so that a class that trains can be verified as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit import Event, _validate
+from rdpkit.adjacency import Adjacency
+
+Batch = Any
+"""A batch as the loader yields it: arrays, tensors, or tuples, lists and dictionaries of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateTraining:
+    """One training: how it makes an update, where batches come from, what was accounted for.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(batch)`` makes one noisy update from one batch: clipping, noise and optimiser, as
+        the training does it. What it returns is ignored.
+    loader : iterable
+        Yields the batches of one epoch, anew each time that it is iterated.
+    event : Event
+        What the accountant was told, usually :class:`rdpkit.DPSGD`.
+    adjacency : Adjacency or str
+        The neighbouring relation of the claim.
+    delta : float
+        The claim's delta, in (0, 1).
+    epsilon : float, optional
+        The claimed epsilon; by default what ``event`` implies.
+    model : torch.nn.Module, optional
+        What is trained. Needed unless ``parameters`` is given.
+    parameters : callable, optional
+        Returns the present parameters as a dictionary of arrays, for training without torch.
+    optimizer : torch.optim.Optimizer, optional
+        Put back between trials; with Opacus it also takes gradient canaries.
+    accountant : object, optional
+        With a list ``history`` of (noise multiplier, sampling rate, steps), as in Opacus.
+    records : sequence, optional
+        The training records; by default ``loader.dataset``.
+    held_out : sequence, optional
+        Records that are kept for evaluation and must not be trained on.
+    indices : callable, optional
+        Returns an iterable of the batches of one epoch as arrays of positions in ``records``; by
+        default what ``loader.batch_sampler`` yields, or what is found by comparing batches with
+        records.
+    train : callable, optional
+        Makes the whole training; by default the loader is iterated until the steps of ``event``
+        are made.
+    losses : callable, optional
+        ``losses(batch)`` returns the loss of each record under the present model, for canaries in
+        the black box.
+    with_records : callable, optional
+        ``with_records(extra)`` returns a new training whose records are these and, after them, the
+        given ones, for canaries in the black box.
+    max_grad_norm : float, optional
+        The clipping norm; only said to the reader.
+    objects : tuple
+        Further objects that a step changes, such as random generators; they are put back between
+        trials.
+    name : str
+        How reports call it.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside of its range, or neither ``model`` nor ``parameters`` is given.
+    """
+
+    step: Callable[[Batch], Any]
+    loader: Iterable[Batch]
+    event: Event
+    adjacency: Adjacency
+    delta: float
+    epsilon: float | None = None
+    model: Any = None
+    parameters: Callable[[], dict[str, Any]] | None = None
+    optimizer: Any = None
+    accountant: Any = None
+    records: Any = None
+    held_out: Any = None
+    indices: Callable[[], Iterable[Any]] | None = None
+    train: Callable[[], Any] | None = None
+    losses: Callable[[Batch], Any] | None = None
+    with_records: Callable[[Any], PrivateTraining] | None = None
+    max_grad_norm: float | None = None
+    objects: tuple[Any, ...] = ()
+    name: str = "training"
+
+    def __post_init__(self) -> None:
+        for name in ("step", "parameters", "indices", "train", "losses", "with_records"):
+            value = getattr(self, name)
+            if not callable(value) and (name == "step" or value is not None):
+                raise _validate.fail(name, "to be callable", value)
+        if not isinstance(self.loader, Iterable):
+            raise _validate.fail("loader", "to be an iterable of batches", self.loader)
+        _validate.one_of_a_kind("event", self.event, Event)
+        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
+        object.__setattr__(self, "delta", _validate.target_delta("delta", self.delta))
+        if self.epsilon is not None:
+            _validate.non_negative("epsilon", self.epsilon)
+        if self.model is None and self.parameters is None:
+            raise ValueError(
+                "Expected a model, or parameters() that returns a dictionary of arrays, got "
+                "neither."
+            )
+        if self.records is None:
+            object.__setattr__(self, "records", getattr(self.loader, "dataset", None))
+
+    def described(self) -> tuple[str, ...]:
+        """What was said of the training, in words."""
+        claim = "" if self.epsilon is None else f"epsilon {self.epsilon:g} at "
+        return (
+            f"{self.event!r}",
+            f"{claim}delta {self.delta:g}, {self.adjacency.value}",
+        )
+
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(PrivateTraining))
+_REQUIRED = ("step", "loader", "event", "adjacency", "delta")
+
+
+def as_training(what: Any) -> PrivateTraining:
+    """A training from whatever was made: the record itself, or any object with its attributes.
+
+    Parameters
+    ----------
+    what : PrivateTraining, mapping or object
+        A mapping's keys, or an object's attributes, are those of :class:`PrivateTraining`.
+
+    Raises
+    ------
+    ValueError
+        If an attribute that is needed is missing, or a value is refused.
+    """
+    if isinstance(what, PrivateTraining):
+        return what
+    if isinstance(what, dict):
+        unknown = sorted(set(what) - set(_FIELDS))
+        if unknown:
+            raise _validate.no_such("a key of a training", unknown[0], _FIELDS)
+        given = dict(what)
+    else:
+        given = {name: getattr(what, name) for name in _FIELDS if hasattr(what, name)}
+        given["objects"] = (*given.get("objects", ()), what)
+        given.setdefault("name", type(what).__name__)
+    missing = [name for name in _REQUIRED if name not in given]
+    if missing:
+        raise ValueError(
+            f"Expected a training to have {', '.join(_REQUIRED)}, got {what!r:.100} without "
+            f"{', '.join(missing)}."
+        )
+    if not isinstance(given.get("name", ""), str):
+        given.pop("name")
+    return PrivateTraining(**given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingMaker:
+    """Makes the same training again and again, as every check needs a fresh one.
+
+    Parameters
+    ----------
+    make : callable
+        Called without arguments; returns what :func:`as_training` reads.
+    name : str
+        How reports call it.
+    repeats : bool
+        False if ``make`` returns the same object each time, so that no fresh one can be had.
+    """
+
+    make: Callable[[], Any]
+    name: str
+    repeats: bool = True
+
+    def fresh(self) -> PrivateTraining:
+        """A new training.
+
+        Raises
+        ------
+        ValueError
+            If the maker raises, or what it returns is no training.
+        """
+        try:
+            made = self.make()
+        except Exception as error:
+            raise ValueError(f"{self.name} raised {type(error).__name__}: {error}") from error
+        try:
+            return as_training(made)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+
+
+def training_maker(what: str | Callable[[], Any] | PrivateTraining) -> TrainingMaker:
+    """A maker of trainings from its name, a callable, or a training that was made already.
+
+    Parameters
+    ----------
+    what : str, callable, PrivateTraining or object
+        ``module:callable``, which is imported from the current directory or from wherever Python
+        finds it, because the user named it; or the callable; or one training.
+
+    Raises
+    ------
+    ValueError
+        If there is no such module or callable.
+    """
+    if isinstance(what, str):
+        return TrainingMaker(make=_imported(what), name=what)
+    if isinstance(what, PrivateTraining | dict) or not callable(what):
+        found = as_training(what)
+        return TrainingMaker(make=lambda: found, name=found.name, repeats=False)
+    return TrainingMaker(make=what, name=getattr(what, "__name__", type(what).__name__))
+
+
+def _imported(name: str) -> Callable[[], Any]:
+    module_name, _, path = name.partition(":")
+    if not module_name or not path:
+        raise _validate.fail("target", "of the form module:callable", name)
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except Exception as error:
+        raise ValueError(
+            f"{name}: importing {module_name} raised {type(error).__name__}: {error}"
+        ) from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"{name}: {module_name} has no {path}.")
+        found = getattr(found, part)
+    if not callable(found):
+        raise _validate.fail("target", "to be callable", name)
+    return found  # type: ignore[no-any-return]
+
+
+__all__ = ["Batch", "PrivateTraining", "TrainingMaker", "as_training", "training_maker"]

@@ -1,0 +1,162 @@
+"""The noisy gradients of a training, seen as they reach the optimiser.
+
+Where a torch optimiser makes the step, its gradients are read just before it does. They are what
+DP-SGD releases; momentum, Adam and learning rates come afterwards and need not be undone. Where no
+torch optimiser is used, the change of the parameters is read in their place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit.verification.training.trainer import Batch, PrivateTraining
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """The noisy updates that one call of ``step`` made.
+
+    Parameters
+    ----------
+    vector : numpy.ndarray, shape (d,)
+        All parameters' noisy gradients, one after the other. If several updates were made, the
+        sum of them.
+    places : dict
+        Where each parameter's part is: name to slice.
+    count : int
+        How many updates were made.
+    buffers : numpy.ndarray
+        The model's floating-point buffers after the step.
+    """
+
+    vector: Vector
+    places: dict[str, slice]
+    count: int
+    buffers: Vector
+
+
+class UpdateRecorder:
+    """Sees the gradients of every torch optimiser while it is open.
+
+    Parameters
+    ----------
+    training : PrivateTraining
+        Whose parameters are looked for.
+    """
+
+    def __init__(self, training: PrivateTraining) -> None:
+        self.training = training
+        self.found: list[dict[str, Any]] = []
+        model = training.model
+        self._names: dict[int, str] = (
+            {} if model is None else {id(p): name for name, p in model.named_parameters()}
+        )
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[UpdateRecorder]:
+        """Record while the block runs."""
+        if self.training.model is None:
+            yield self
+            return
+        from torch.optim.optimizer import (  # noqa: PLC0415 - only for trainings with torch
+            register_optimizer_step_pre_hook,
+        )
+
+        handle = register_optimizer_step_pre_hook(self._before)
+        try:
+            yield self
+        finally:
+            handle.remove()
+
+    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        # Opacus's optimiser wraps another one, which sees the noisy gradient.
+        if hasattr(optimizer, "original_optimizer"):
+            return
+        seen = {}
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                name = self._names.get(id(parameter))
+                if name is not None and parameter.grad is not None:
+                    seen[name] = parameter.grad.detach().double().cpu().numpy().ravel().copy()
+        if seen:
+            self.found.append(seen)
+
+
+def observe(training: PrivateTraining, batch: Batch) -> Update:
+    """Make one call of ``step``, and return the updates that it made.
+
+    Raises
+    ------
+    ValueError
+        If it raises, or changes no parameter.
+    """
+    before = _parameters(training)
+    recorder = UpdateRecorder(training)
+    try:
+        with recorder.open():
+            training.step(batch)
+    except Exception as error:
+        raise ValueError(
+            f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
+        ) from error
+    steps = _rounds(recorder.found)
+    if not steps:
+        after = _parameters(training)
+        steps = [{name: before[name] - after[name] for name in before}]
+    places: dict[str, slice] = {}
+    begin = 0
+    for name, values in before.items():
+        places[name] = slice(begin, begin + values.size)
+        begin += values.size
+    vector = np.zeros(begin)
+    for step in steps:
+        for name, values in step.items():
+            vector[places[name]] += values
+    return Update(vector=vector, places=places, count=len(steps), buffers=_buffers(training))
+
+
+def _rounds(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Steps of several optimisers as one, as long as they move different parameters."""
+    rounds: list[dict[str, Any]] = []
+    for step in found:
+        if rounds and not rounds[-1].keys() & step.keys():
+            rounds[-1] = {**rounds[-1], **step}
+        else:
+            rounds.append(dict(step))
+    return rounds
+
+
+def _parameters(training: PrivateTraining) -> dict[str, Vector]:
+    """All parameters at present, those of the model or those that the training hands out."""
+    if training.parameters is not None:
+        return {
+            name: np.array(value, dtype=np.float64).ravel()
+            for name, value in training.parameters().items()
+        }
+    return {
+        name: parameter.detach().double().cpu().numpy().ravel().copy()
+        for name, parameter in training.model.named_parameters()
+        if parameter.requires_grad
+    }
+
+
+def _buffers(training: PrivateTraining) -> Vector:
+    if training.model is None:
+        return np.zeros(0)
+    found = [
+        buffer.detach().double().cpu().numpy().ravel()
+        for buffer in training.model.buffers()
+        if buffer.is_floating_point()
+    ]
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+__all__ = ["Update", "UpdateRecorder", "Vector", "observe"]
