@@ -7,6 +7,7 @@ alone. So the noise cancels, and what one record changes is seen exactly, withou
 from __future__ import annotations
 
 import copy
+import hashlib
 import random
 import types
 from collections.abc import Callable, Iterator
@@ -50,6 +51,15 @@ class TrainingState:
         seed_everything(seed)
         for place, generator in enumerate(self._generators):
             _seed_generator(generator, seed + 1 + place)
+
+    def random_digest(self) -> str:
+        """The present state of all random generators, in short."""
+        parts: list[Any] = [random.getstate(), np.random.get_state()]  # noqa: NPY002 - as above
+        torch = _torch()
+        if torch is not None:
+            parts.append(torch.get_rng_state().numpy().tobytes())
+        parts += [_generator_state(generator) for generator in self._generators]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def _keep(self, thing: Any, depth: int) -> None:
         if id(thing) in self._seen or isinstance(thing, _PLAIN):
@@ -182,6 +192,16 @@ def _seed_generator(generator: Any, seed: int) -> None:
         generator.seed(seed)
     else:
         generator.manual_seed(seed)
+
+
+def _generator_state(generator: Any) -> Any:
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state()
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    return generator.get_state().numpy().tobytes()
 
 
 def _keep_optimizer(thing: Any) -> Callable[[], None] | None:

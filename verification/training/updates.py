@@ -8,6 +8,7 @@ torch optimiser is used, the change of the parameters is read in their place.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 
 Vector = NDArray[np.float64]
+# Parameters are taken to be floats of 32 bits, which is on the safe side for longer ones.
+_FLOAT32 = 2.0**-23
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +38,15 @@ class Update:
         How many updates were made.
     buffers : numpy.ndarray
         The model's floating-point buffers after the step.
+    rounding : float
+        About how long the rounding errors of ``vector`` are.
     """
 
     vector: Vector
     places: dict[str, slice]
     count: int
     buffers: Vector
+    rounding: float
 
 
 class UpdateRecorder:
@@ -108,9 +114,12 @@ def observe(training: PrivateTraining, batch: Batch) -> Update:
             f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
         ) from error
     steps = _rounds(recorder.found)
+    seen = steps
     if not steps:
         after = _parameters(training)
         steps = [{name: before[name] - after[name] for name in before}]
+        # A small difference of large numbers has the rounding errors of these.
+        seen = [before]
     places: dict[str, slice] = {}
     begin = 0
     for name, values in before.items():
@@ -120,7 +129,13 @@ def observe(training: PrivateTraining, batch: Batch) -> Update:
     for step in steps:
         for name, values in step.items():
             vector[places[name]] += values
-    return Update(vector=vector, places=places, count=len(steps), buffers=_buffers(training))
+    return Update(
+        vector=vector,
+        places=places,
+        count=len(steps),
+        buffers=_buffers(training),
+        rounding=_FLOAT32 * math.sqrt(sum(float(v @ v) for step in seen for v in step.values())),
+    )
 
 
 def _rounds(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,0 +1,156 @@
+"""What one record changes in an update, exactly, because the noise is the same with and without it.
+
+Where the batch grows by the record, the change is its clipped gradient. Where batches have a fixed
+size, the record takes another one's place, and half the change is what one record may move.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rdpkit.verification.training.batches import joined
+from rdpkit.verification.training.checks.trials import Trials
+from rdpkit.verification.training.trainer import Batch
+from rdpkit.verification.training.updates import Update, Vector
+
+FACTORS = (1.0, 10.0, 100.0)
+SMALL, LARGE = 2, 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What one record changed.
+
+    Parameters
+    ----------
+    record : int
+        Which record.
+    factor : float
+        What its features were multiplied with.
+    base : int
+        Which batch it joined.
+    change : numpy.ndarray
+        The change of the update, or half of it where the record took another one's place.
+    buffers : float
+        How much the model's buffers changed.
+    rounding : float
+        About how long the rounding errors of ``change`` are.
+    """
+
+    record: int
+    factor: float
+    base: int
+    change: Vector
+    buffers: float
+    rounding: float
+
+    @property
+    def usable(self) -> bool:
+        """Whether all numbers are finite."""
+        return bool(np.isfinite(self.change).all())
+
+
+class Effects:
+    """Effects of records on updates.
+
+    Parameters
+    ----------
+    trials : Trials
+        Makes the updates.
+    seed : int
+        Of all updates.
+    joins : bool
+        Whether batches grow by the record; otherwise it takes another one's place.
+    """
+
+    def __init__(self, trials: Trials, *, seed: int, joins: bool) -> None:
+        self.trials = trials
+        self.seed = seed
+        self.joins = joins
+        half = max(2, trials.available // 2)
+        small, large = list(range(min(SMALL, half))), list(range(min(LARGE, half)))
+        others = list(range(len(large), min(2 * len(large), trials.available)))
+        # With batches of a fixed size both bases have it, and hold different records.
+        self.bases = [small, large] if joins else [large, (others + large)[: len(large)]]
+        self.records = [
+            place for place in range(trials.available - 1, -1, -1) if place not in large
+        ] or [trials.available - 1]
+        self._before: dict[int, Update] = {}
+
+    def of(self, record: int, factor: float, base: int) -> Effect | None:
+        """One effect; None if features cannot be multiplied."""
+        joining = self.record(record, factor)
+        if joining is None:
+            return None
+        return self.of_batch(joining, self.bases[base], record=record, factor=factor, base=base)
+
+    def record(self, place: int, factor: float) -> Batch | None:
+        """One record, with its features multiplied."""
+        if factor == 1.0:
+            return self.trials.batch(place)
+        return self.trials.large(place, factor)
+
+    def of_batch(
+        self, joining: Batch, others: list[int], *, record: int, factor: float, base: int
+    ) -> Effect:
+        """The effect of one record that joins the others, or takes the last one's place."""
+        before = self._base(base, others)
+        around = others if self.joins else others[:-1]
+        after = self.trials.update(joined([self.trials.batch(*around), joining]), self.seed)
+        share = 1.0 if self.joins else 0.5
+        buffers = after.buffers - before.buffers
+        return Effect(
+            record=record,
+            factor=factor,
+            base=base,
+            change=share * (after.vector - before.vector),
+            buffers=float(np.abs(buffers).max()) if buffers.size else 0.0,
+            rounding=share * (after.rounding + before.rounding),
+        )
+
+    def together(self, places: list[int], other: Batch) -> Batch:
+        """Records by their places and one more, as a batch."""
+        return joined([self.trials.batch(*places), other]) if places else other
+
+    def beside(self, huge: Batch, place: int) -> Vector:
+        """What a record changes beside another one, with a huge gradient."""
+        others = self.bases[0][1:]
+        if self.joins:
+            without = self.together(others, huge)
+            record = self.together([*others, place], huge)
+        else:
+            without = self.together(others, huge)
+            record = self.together([*others[:-1], place], huge)
+        first = self.trials.update(without, self.seed)
+        second = self.trials.update(record, self.seed)
+        return second.vector - first.vector
+
+    def copies(self, place: int) -> tuple[float, float]:
+        """How far a batch of eight copies of a record is from one of two; the rounding errors."""
+        two = self.trials.update(self.trials.batch(place, place), self.seed)
+        eight = self.trials.update(self.trials.batch(*[place] * 8), self.seed)
+        change = float(np.linalg.norm(eight.vector - two.vector))
+        return change, two.rounding + eight.rounding
+
+    def all(self, *, records: int, until: float) -> Iterator[Effect]:
+        """Effects of several records, with features as they are and multiplied, on both bases."""
+        for number, record in enumerate(self.records[:records]):
+            for factor in FACTORS:
+                if number >= 2 and time.perf_counter() > until:
+                    return
+                for base in range(2):
+                    found = self.of(record, factor, base)
+                    if found is not None and found.usable:
+                        yield found
+
+    def _base(self, base: int, others: list[int]) -> Update:
+        if base not in self._before:
+            self._before[base] = self.trials.update(self.trials.batch(*others), self.seed)
+        return self._before[base]
+
+
+__all__ = ["FACTORS", "LARGE", "SMALL", "Effect", "Effects"]

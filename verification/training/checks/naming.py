@@ -1,0 +1,345 @@
+"""What is wrong with a step, named from what records change in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rdpkit.formats.numbers import how_many
+from rdpkit.verification.training.checks.effects import Effect, Effects
+from rdpkit.verification.training.checks.noise import NoiseMeasured
+from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.told import Told
+from rdpkit.verification.training.trainer import PrivateTraining
+
+_ADDITIVE = 0.02
+_GROWTH = 3.0
+_NEAR = 0.02
+_MOST_NAMES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was seen of a step.
+
+    Parameters
+    ----------
+    effects : list of Effect
+        What records changed.
+    noise : NoiseMeasured
+        The noise.
+    account : Told
+        What the accountant was told.
+    training : PrivateTraining
+        The training.
+    limits : dict
+        Upper confidence limits of the standard deviation of each parameter's noise.
+    tolerance : float
+        Relative, for comparing noise multipliers.
+    probe : Effects
+        Makes further effects.
+    """
+
+    effects: list[Effect]
+    noise: NoiseMeasured
+    account: Told
+    training: PrivateTraining
+    limits: dict[str, float]
+    tolerance: float
+    probe: Effects
+
+    def distances(self, effect: Effect) -> dict[str, float]:
+        """How far each parameter was moved, in standard deviations of its noise, at least."""
+        found = {}
+        for name, place in self.noise.places.items():
+            moved = float(np.linalg.norm(effect.change[place]))
+            moved = max(0.0, moved - 3.0 * effect.rounding)
+            limit = self.limits[name]
+            found[name] = 0.0 if moved == 0.0 else (moved / limit if limit > 0.0 else math.inf)
+        return found
+
+    def distance(self) -> float:
+        """The largest distance of all effects; one over it bounds the noise multiplier above."""
+        return max((_total(self.distances(effect)) for effect in self.effects), default=0.0)
+
+    @property
+    def allowed(self) -> float:
+        """The largest distance for which the step is what was told."""
+        told = self.account.noise_multiplier
+        return math.inf if told is None else (1.0 + self.tolerance) / told
+
+
+def _total(distances: dict[str, float], without: frozenset[str] = frozenset()) -> float:
+    return math.sqrt(sum(value**2 for name, value in distances.items() if name not in without))
+
+
+def dependence_mistakes(evidence: Evidence) -> Iterator[TrainingMistake]:
+    """A record that changes more than its own contribution, or what has no noise."""
+    moved = {
+        name
+        for effect in evidence.effects
+        for name, place in evidence.noise.places.items()
+        if float(np.linalg.norm(effect.change[place])) > 10.0 * effect.rounding
+    }
+    bare = [name for name in evidence.noise.missing() if name in moved]
+    if bare:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.NO_NOISE_ON_PARAMETERS,
+            message=f"{_names(bare)} move with the records and have no noise.",
+            advice="Clip and add noise over all parameters that are trained, or freeze these.",
+        )
+    normalised = _batch_norms(evidence.training)
+    if normalised:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.BATCH_STATISTICS,
+            message=f"{_names(normalised)} normalise with the statistics of the batch: each "
+            "record changes the gradients of all others, and running statistics hold records "
+            "without noise.",
+            advice="Use GroupNorm, LayerNorm or InstanceNorm without running statistics.",
+        )
+        return
+    if any(effect.buffers > 0.0 for effect in evidence.effects):
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.BUFFERS_HOLD_DATA,
+            message="Buffers of the model change with the records, and no noise is added to them.",
+            advice="Remove the buffers, or do not publish them and do not use them in training.",
+        )
+    worst = _least_additive(evidence)
+    if worst is not None and not bare:
+        yield _not_additive(evidence, *worst)
+
+
+def _batch_norms(training: PrivateTraining) -> list[str]:
+    """Layers that normalise with the batch's own statistics."""
+    if training.model is None:
+        return []
+    return [
+        name or type(module).__name__
+        for name, module in training.model.named_modules()
+        if "BatchNorm" in type(module).__name__ and module.training
+    ]
+
+
+def _least_additive(evidence: Evidence) -> tuple[Effect, Effect] | None:
+    """The two effects of one record on two batches that differ most, if they differ."""
+    if evidence.account.noise_multiplier is not None and _microbatches(evidence.training) > 1:
+        return None
+    first = {(e.record, e.factor): e for e in evidence.effects if e.base == 0}
+    worst, found = _ADDITIVE, None
+    for effect in evidence.effects:
+        other = first.get((effect.record, effect.factor))
+        if effect.base == 0 or other is None:
+            continue
+        length = max(float(np.linalg.norm(effect.change)), float(np.linalg.norm(other.change)))
+        rounding = effect.rounding + other.rounding
+        if length <= 20.0 * rounding:
+            continue
+        apart = (float(np.linalg.norm(effect.change - other.change)) - 5.0 * rounding) / length
+        if apart > worst:
+            worst, found = apart, (other, effect)
+    return found
+
+
+def _microbatches(training: PrivateTraining) -> int:
+    return int(getattr(training.event, "microbatch_size", 1))
+
+
+def _not_additive(evidence: Evidence, one: Effect, other: Effect) -> TrainingMistake:
+    """Why one record's effect depends on the others of its batch."""
+    probe = evidence.probe
+    lengths = [float(np.linalg.norm(effect.change)) for effect in (one, other)]
+    if _others_vanish(evidence):
+        return TrainingMistake(
+            kind=TrainingMistakeKind.CLIPPED_AFTER_AVERAGING,
+            message="Beside a record with a huge gradient, other records no longer count: the "
+            "gradient of the batch is clipped, and not that of each record.",
+            advice="Clip the gradient of each record, then add them, then add noise.",
+        )
+    if probe.joins and _same_for_copies(evidence):
+        return TrainingMistake(
+            kind=TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
+            message=f"A batch of copies of one record gives the same update as the record alone, "
+            f"and one record counts {lengths[0] / max(lengths[1], 1e-300):.3g} times as much in a "
+            f"batch of {len(probe.bases[0])} as in one of {len(probe.bases[1])}: gradients are "
+            "divided by the number of records at hand.",
+            advice="Divide the sum by the expected batch size, which is public.",
+        )
+    return TrainingMistake(
+        kind=TrainingMistakeKind.BATCH_STATISTICS,
+        message="What one record changes depends on the other records of its batch (by "
+        f"{lengths[0]:.3g} in one batch and {lengths[1]:.3g} in another, at different angles): "
+        "records change each other's gradients, or the norm at which they are clipped.",
+        advice="Compute each record's gradient by itself, and clip it at a norm that depends on "
+        "no record.",
+    )
+
+
+def _others_vanish(evidence: Evidence) -> bool:
+    """Whether a record counts for nothing beside one with a huge gradient."""
+    probe = evidence.probe
+    place = probe.records[0]
+    huge = probe.record(probe.records[-1], 1000.0)
+    if huge is None:
+        return False
+    beside = probe.beside(huge, place)
+    alone = [e for e in evidence.effects if e.record == place and e.factor == 1.0]
+    if not alone or not np.isfinite(beside).all():
+        return False
+    usual = min(float(np.linalg.norm(effect.change)) for effect in alone)
+    # In a batch of three, a mean over the records at hand still counts a third of it.
+    return float(np.linalg.norm(beside)) < 0.1 * usual
+
+
+def _same_for_copies(evidence: Evidence) -> bool:
+    """Whether copies of one record give the update of the record alone."""
+    probe = evidence.probe
+    place = probe.records[0]
+    change, rounding = probe.copies(place)
+    usual = max(float(np.linalg.norm(e.change)) for e in evidence.effects if e.record == place)
+    return change < 0.05 * usual + 5.0 * rounding
+
+
+def clipping_mistakes(evidence: Evidence) -> Iterator[TrainingMistake]:
+    """Records that move an update further than was told."""
+    if not evidence.effects or evidence.distance() <= evidence.allowed:
+        return
+    if evidence.noise.missing() and not math.isfinite(evidence.distance()):
+        return
+    grown = _grown(evidence)
+    everything = [name for name in evidence.noise.places if evidence.noise.std[name] > 0.0]
+    if grown and len(grown) == len(everything):
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.NO_CLIPPING,
+            message="One record with 100 times the features moves the update "
+            f"{_growth(evidence):.3g} times as far as one with ten times the features: gradients "
+            "are not clipped.",
+            advice="Clip the gradient of each record before they are added.",
+        )
+        return
+    outside = grown or _left_out(evidence)
+    if outside:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.UNCLIPPED_PARAMETERS,
+            message=f"{_names(outside)} are left out of clipping: without them, one record moves "
+            "the update as far as was told, and with them further.",
+            advice="Take the norm over all parameters that are trained, and scale all of them.",
+        )
+        return
+    yield _too_small(evidence)
+
+
+def _by_factor(evidence: Evidence, factor: float) -> list[Effect]:
+    return [effect for effect in evidence.effects if effect.factor == factor]
+
+
+def _growth(evidence: Evidence) -> float:
+    """How much further the largest features move an update than those of a tenth the size."""
+    ten, hundred = (
+        max((float(np.linalg.norm(e.change)) for e in _by_factor(evidence, factor)), default=0.0)
+        for factor in (10.0, 100.0)
+    )
+    return hundred / ten if ten > 0.0 else 0.0
+
+
+def _grown(evidence: Evidence) -> list[str]:
+    """Parameters that a record moves without limit."""
+    if _growth(evidence) < _GROWTH:
+        return []
+    found = []
+    for name, place in evidence.noise.places.items():
+        lengths = [
+            max(
+                (float(np.linalg.norm(e.change[place])) for e in _by_factor(evidence, factor)),
+                default=0.0,
+            )
+            for factor in (1.0, 10.0, 100.0)
+        ]
+        std = evidence.noise.std[name]
+        far = std > 0.0 and lengths[2] / std > evidence.allowed
+        if lengths[2] > _GROWTH * lengths[1] > 0.0 and far:
+            found.append(name)
+    # Biases need not grow with the features, though they are as little clipped as the rest.
+    weights = [n for n, p in evidence.noise.places.items() if not n.endswith("bias")]
+    if set(found) >= set(weights):
+        return [name for name in evidence.noise.places if evidence.noise.std[name] > 0.0]
+    return found
+
+
+def _left_out(evidence: Evidence) -> list[str]:
+    """The fewest parameters without which every record moves the update as far as was told."""
+    told = evidence.account.noise_multiplier
+    if told is None:
+        return []
+    effects = _by_factor(evidence, 100.0) or evidence.effects
+    distances = [evidence.distances(effect) for effect in effects]
+    for candidate in _candidates(evidence):
+        lengths = [_total(one, without=candidate) * told for one in distances]
+        saturated = np.mean([abs(length - 1.0) < _NEAR for length in lengths])
+        if max(lengths) < 1.0 + _NEAR and saturated >= 0.5:
+            return sorted(candidate)
+    return []
+
+
+def _candidates(evidence: Evidence) -> Iterator[frozenset[str]]:
+    """Sets of parameters that may have been left out, the smaller first."""
+    names = list(evidence.noise.places)
+    groups: dict[str, set[str]] = {}
+    for name in names:
+        module, _, last = name.rpartition(".")
+        groups.setdefault(f".{last}", set()).add(name)
+        groups.setdefault(f"{module}.", set()).add(name)
+        groups.setdefault(f"{name.split('.')[0]}|", set()).add(name)
+    found = [frozenset([name]) for name in names] + [frozenset(group) for group in groups.values()]
+    found += [frozenset(group) for group in _optimizer_groups(evidence.training)]
+    modules = [frozenset(group) for key, group in groups.items() if key.endswith(".")]
+    found += [one | other for one in modules for other in modules if one != other]
+    proper = {one for one in found if 0 < len(one) < len(names)}
+    yield from sorted(proper, key=lambda one: (len(one), sorted(one)))
+
+
+def _optimizer_groups(training: PrivateTraining) -> list[set[str]]:
+    optimizer, model = training.optimizer, training.model
+    if optimizer is None or model is None or not hasattr(optimizer, "param_groups"):
+        return []
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    return [
+        {names[id(parameter)] for parameter in group["params"] if id(parameter) in names}
+        for group in optimizer.param_groups
+    ]
+
+
+def _too_small(evidence: Evidence) -> TrainingMistake:
+    told = evidence.account.noise_multiplier
+    assert told is not None
+    seen = 1.0 / evidence.distance()
+    return TrainingMistake(
+        kind=TrainingMistakeKind.NOISE_TOO_SMALL,
+        message=f"The noise is at most {seen:.4g} times what one record changes; {told:.4g} times "
+        f"was accounted for.{_looks_like(seen / told)}",
+        advice="The standard deviation of the noise on the sum of clipped gradients must be the "
+        "noise multiplier times the clipping norm, once for each step.",
+    )
+
+
+def _looks_like(share: float) -> str:
+    """A common reason for this share of the noise, if there is one."""
+    for count in range(2, 1025):
+        for power, words in (
+            (1.0, "divided by {} (a batch or micro-batches of that many)"),
+            (0.5, "added by one of {} workers or micro-batches that should each add their part"),
+        ):
+            if abs(share * count**power - 1.0) < 0.015 and (power == 0.5 or count <= 64):
+                return f" That is {share:.4g} of it, as if noise were {words.format(count)}."
+    return f" That is {share:.4g} of it."
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return shown if more <= 0 else f"{shown} and {how_many(more, 'more')}"
+
+
+__all__ = ["Evidence", "clipping_mistakes", "dependence_mistakes"]

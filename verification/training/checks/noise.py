@@ -1,0 +1,238 @@
+"""The noise of an update: its standard deviation, its law, and whether it comes twice.
+
+Two updates from the same state and the same batch differ by their noise alone. Over the square root
+of two, the difference has the law of one noise, if that is Gaussian.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from rdpkit.verification.training.checks.trials import Trials
+from rdpkit.verification.training.trainer import Batch
+from rdpkit.verification.training.updates import Vector
+
+_KEPT = 2**22
+_FOR_THE_LAW = 200_000
+_COARSE = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseMeasured:
+    """Noise as it was seen.
+
+    Parameters
+    ----------
+    std : dict
+        Estimated standard deviation for each parameter.
+    degrees : dict
+        Degrees of freedom of each estimate.
+    places : dict
+        Where each parameter's part of a vector is.
+    draws : numpy.ndarray, shape (k, d)
+        Some draws of noise.
+    pairs : int
+        How many differences were made.
+    """
+
+    std: dict[str, float]
+    degrees: dict[str, int]
+    places: dict[str, slice]
+    draws: Vector
+    pairs: int
+
+    @property
+    def nowhere(self) -> bool:
+        """Whether no parameter has noise."""
+        return not any(self.std.values())
+
+    def missing(self) -> list[str]:
+        """Parameters without noise, though others have some."""
+        largest = max(self.std.values(), default=0.0)
+        return [name for name, value in self.std.items() if value <= 1e-6 * largest]
+
+    def upper(self, failure: float) -> dict[str, float]:
+        """Upper confidence limits of all standard deviations, which hold together.
+
+        Guarantee
+        ---------
+        If the noise is Gaussian, all limits are above the true values except with probability
+        ``failure``.
+        """
+        each = failure / max(1, len(self.std))
+        return {
+            name: value * math.sqrt(self.degrees[name] / stats.chi2.ppf(each, self.degrees[name]))
+            for name, value in self.std.items()
+        }
+
+    @property
+    def typical(self) -> float:
+        """The standard deviation over all parameters together."""
+        total = sum(self.std[name] ** 2 * self.degrees[name] for name in self.std)
+        return math.sqrt(total / max(1, sum(self.degrees.values())))
+
+
+def measure_noise(
+    trials: Trials, batch: Batch, *, pairs: int, seed: int, until: float
+) -> NoiseMeasured:
+    """Estimate the noise from differences of updates with different seeds.
+
+    Parameters
+    ----------
+    trials : Trials
+        Makes the updates.
+    batch : batch
+        The same for all.
+    pairs : int
+        How many differences to make, at most.
+    seed : int
+        Of the first update; the others follow.
+    until : float
+        By ``time.perf_counter()``, when to stop.
+    """
+    squares: dict[str, float] = {}
+    kept: list[Vector] = []
+    places: dict[str, slice] = {}
+    made = 0
+    for pair in range(pairs):
+        if pair >= 2 and time.perf_counter() > until:
+            break
+        first = trials.update(batch, seed + 2 * pair)
+        second = trials.update(batch, seed + 2 * pair + 1)
+        places = first.places
+        noise = (first.vector - second.vector) / math.sqrt(2.0)
+        for name, place in places.items():
+            squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
+        if (len(kept) + 1) * noise.size <= _KEPT or not kept:
+            kept.append(noise)
+        made += 1
+    degrees = {name: made * (place.stop - place.start) for name, place in places.items()}
+    return NoiseMeasured(
+        std={name: math.sqrt(squares[name] / max(1, degrees[name])) for name in places},
+        degrees=degrees,
+        places=places,
+        draws=np.array(kept),
+        pairs=made,
+    )
+
+
+def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
+    """The distance from a Gaussian (Kolmogorov and Smirnov), if it is more than chance.
+
+    Returns
+    -------
+    float or None
+        None if the noise may be Gaussian.
+    """
+    rows = [
+        noise.draws[:, place].ravel() / noise.std[name]
+        for name, place in noise.places.items()
+        if noise.std[name] > 0.0 and noise.degrees[name] >= 100
+    ]
+    if not rows:
+        return None
+    values = np.concatenate(rows)
+    if values.size > _FOR_THE_LAW:
+        values = values[:: values.size // _FOR_THE_LAW + 1]
+    found = stats.kstest(values, "norm")
+    # An estimated standard deviation only brings the values nearer to the Gaussian.
+    if found.pvalue < failure and found.statistic > _COARSE:
+        return float(found.statistic)
+    return None
+
+
+def shared_noise(noise: NoiseMeasured, failure: float) -> str | None:
+    """Whether two places of an update have the same noise.
+
+    Within an update that is seen from correlations at a distance, of which there is one for each
+    number of places; between two parameters from those of their first places.
+
+    Returns
+    -------
+    str or None
+        What is alike, in words.
+    """
+    values = noise.draws.copy()
+    for name, place in noise.places.items():
+        values[:, place] = values[:, place] / noise.std[name] if noise.std[name] > 0.0 else 0.0
+    count, length = values.shape
+    if length < 2:
+        return None
+    found = _between_parameters(noise, values, failure / 2.0)
+    if found is not None:
+        return found
+    transformed = np.fft.rfft(values, n=2 * length, axis=1)
+    lags = np.fft.irfft((np.abs(transformed) ** 2).sum(axis=0), n=2 * length)[1:length]
+    overlap = count * np.arange(length - 1, 0, -1)
+    # Products of independent normals over k places have a sum below this, except with the
+    # probability of failure (Bernstein, for the square root of k and the tail).
+    log = math.log(4.0 * length / failure)
+    limit = np.sqrt(2.0 * overlap * log) + 2.0 * log
+    excess = np.abs(lags) - limit
+    lag = int(np.argmax(np.where(np.abs(lags) > 0.02 * count * length, excess, -1.0)))
+    if excess[lag] <= 0.0 or abs(lags[lag]) <= 0.02 * count * length:
+        return None
+    share = abs(lags[lag]) / (count * length)
+    return (
+        f"entries that are {lag + 1} places apart have the same noise (correlation {share:.2f} "
+        "over the whole update)"
+    )
+
+
+def _between_parameters(noise: NoiseMeasured, values: Vector, failure: float) -> str | None:
+    names = [name for name in noise.places if noise.std[name] > 0.0]
+    pairs = max(1, len(names) * (len(names) - 1) // 2)
+    log = math.log(4.0 * pairs / failure)
+    for place, one in enumerate(names):
+        for other in names[place + 1 :]:
+            first, second = values[:, noise.places[one]], values[:, noise.places[other]]
+            shorter = min(first.shape[1], second.shape[1])
+            first, second = first[:, :shorter], second[:, :shorter]
+            limit = math.sqrt(2.0 * first.size * log) + 2.0 * log
+            total = abs(float((first * second).sum()))
+            if total > limit and total > 0.5 * first.size:
+                return f"{one} and {other} have the same noise"
+    return None
+
+
+def repeated(vectors: list[Vector], noise: NoiseMeasured, failure: float) -> tuple[int, int] | None:
+    """Two updates of a training whose noise is the same, if there are any.
+
+    Guarantee
+    ---------
+    If noises are independent and Gaussian with at least nine tenths of the measured standard
+    deviation, a pair is returned with probability at most ``failure``: the squared distance of two
+    updates is then at least a chi-squared variable, whatever the gradients are.
+
+    Parameters
+    ----------
+    vectors : list of numpy.ndarray
+        Updates, in the order of the steps.
+    noise : NoiseMeasured
+        The noise of one update.
+    failure : float
+        In (0, 1).
+    """
+    parts = [
+        (place, noise.std[name])
+        for name, place in noise.places.items()
+        if noise.std[name] > 0.0 and place.stop - place.start >= 16
+    ]
+    pairs = len(vectors) * (len(vectors) - 1) // 2
+    for late in range(len(vectors)):
+        for early in range(late):
+            difference = vectors[late] - vectors[early]
+            for place, std in parts:
+                part = difference[place] / (0.9 * std * math.sqrt(2.0))
+                least = stats.chi2.ppf(failure / (pairs * len(parts)), part.size)
+                if float(part @ part) < min(least, 0.5 * part.size):
+                    return early, late
+    return None
+
+
+__all__ = ["NoiseMeasured", "measure_noise", "not_gaussian", "repeated", "shared_noise"]
