@@ -47,6 +47,7 @@ _SHARE_OF_TIME = 0.3
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
 _TOLERANCE = 2e-3
 _LEAST_MULTIPLIER = 0.05
+_SCALE = TrainingMistakeKind.BATCH_DEPENDENT_SCALE
 
 
 def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
@@ -133,6 +134,8 @@ def _one_of_a_kind(mistakes: list[TrainingMistake]) -> tuple[TrainingMistake, ..
     """
     named = {mistake.kind: mistake for mistake in reversed(mistakes)}
     found = list(named.values())[::-1]
+    if _SCALE in named and "the number of records" in named[_SCALE].message:
+        found = [one for one in found if one.kind is not TrainingMistakeKind.BATCH_STATISTICS]
     others = [one for one in found if one.kind is not TrainingMistakeKind.NOISE_TOO_SMALL]
     return tuple(others or found)
 
@@ -159,22 +162,37 @@ def _without_noise(
     length = float(np.median([np.linalg.norm(vector) for vector in vectors]))
     moved = max(float(np.linalg.norm(vector - vectors[0])) for vector in vectors[1:])
     entries = vectors[0] / max(float(np.abs(vectors[0]).max()), 1e-300)
+    trials.state.restore()
+    first, second = (observe(trials.training, trials.batch(0)).vector for _ in range(2))
+    mistakes = []
     if length > 3.0 * moved and float((np.abs(entries) > 1e-6).mean()) > 0.9:
-        mistake = _fixed("the update is the same whatever the random seed is, and mostly noise")
+        if float(np.linalg.norm(first - second)) < 0.5 * length:
+            mistakes.append(_repeated("All steps"))
+        mistakes.append(_fixed("the update is the same whatever the random seed is"))
     else:
-        mistake = TrainingMistake(
-            kind=TrainingMistakeKind.NO_NOISE,
-            message="The update is the same whatever the random seed is: no noise is added.",
-            advice="Add Gaussian noise to the sum of clipped gradients, before the optimiser's "
-            "step.",
+        mistakes.append(
+            TrainingMistake(
+                kind=TrainingMistakeKind.NO_NOISE,
+                message="The update is the same whatever the random seed is: no noise is added.",
+                advice="Add Gaussian noise to the sum of clipped gradients, before the "
+                "optimiser's step.",
+            )
         )
     return CheckResult(
         name="step",
         false_alarm_rate=options.rate_of_a_check,
-        mistakes=(mistake,),
+        mistakes=tuple(mistakes),
         measured=(("trials", str(trials.made)),),
         notes=tuple(notes),
         seconds=time.perf_counter() - began,
+    )
+
+
+def _repeated(which: str) -> TrainingMistake:
+    return TrainingMistake(
+        kind=TrainingMistakeKind.NOISE_REPEATED,
+        message=f"{which} have the same noise: the generator is seeded anew between them.",
+        advice="Seed the generator once, before the first step, from the operating system.",
     )
 
 
@@ -202,7 +220,7 @@ def _scale_mistakes(
     if large is not None:
         first = list(effects.bases[0])[1:]
         others.append(
-            ("a batch with a record of 100 times the size", effects.together(first, large))
+            ("a batch with a record of 100 times the features", effects.together(first, large))
         )
     for words, batch in others:
         other = measure_noise(trials, batch, pairs=12, seed=seed + 10_000, until=math.inf)
@@ -212,11 +230,14 @@ def _scale_mistakes(
         )
         limit = max(0.05, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
         if abs(math.log(max(ratio, 1e-300))) > limit:
+            sizes = len(effects.bases[0]) / len(effects.bases[1])
+            divided = joins and abs(ratio / sizes - 1.0) < 0.1
+            cause = "divided by the number of records in the batch" if divided else "not constant"
             yield TrainingMistake(
-                kind=TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
+                kind=_SCALE,
                 message=f"The noise has {ratio:.3g} times the standard deviation for "
                 f"{words.format(len(effects.bases[1]))} that it has for one of "
-                f"{len(effects.bases[0])}: it depends on the records of the batch.",
+                f"{len(effects.bases[0])}: it is {cause}.",
                 advice="Divide by the expected batch size, which is public, and never by the size "
                 "of the batch at hand; let clipping norm and noise depend on no record.",
             )
@@ -258,11 +279,7 @@ def _repetition_mistakes(
         runs.append([observe(training, batch).vector for _ in range(count)])
     pair = repeated(runs[0], noise, rate)
     if pair is not None:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_REPEATED,
-            message=f"Steps {pair[0] + 1} and {pair[1] + 1} of one run have the same noise.",
-            advice="Seed the generator once, before the first step, from the operating system.",
-        )
+        yield _repeated(f"Steps {pair[0] + 1} and {pair[1] + 1} of one run")
     if not maker.repeats:
         notes.append("no second training could be made, so a fixed seed was not looked for")
     elif repeated([runs[0][0], runs[1][0]], noise, rate) is not None:
@@ -275,13 +292,9 @@ def _measured(evidence: Evidence, trials: Trials) -> Iterator[tuple[str, str]]:
     if distance > 0.0:
         said = "" if account.noise_multiplier is None else f"; told {account.noise_multiplier:.4g}"
         yield "noise multiplier", f"at most {1.0 / distance:.4g} (upper limit{said})"
-    yield (
-        "noise",
-        (
-            f"standard deviation {evidence.noise.typical:.4g} (estimate, in the gradient's units) on "
-            f"{how_many(len(evidence.noise.std), 'parameter')}"
-        ),
-    )
+    std = evidence.noise.typical
+    parameters = how_many(len(evidence.noise.std), "parameter")
+    yield "noise", f"standard deviation {std:.4g} (estimate, in gradient units) on {parameters}"
     if evidence.effects:
         largest = max(float(np.linalg.norm(one.change)) for one in evidence.effects)
         yield "largest change", f"{largest:.4g} by one record, in the same units"
