@@ -22,7 +22,7 @@ _MOST_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class StepEvidence:
     """What was seen of a step.
 
     Parameters
@@ -76,7 +76,7 @@ def _total(distances: dict[str, float], without: frozenset[str] = frozenset()) -
     return math.sqrt(sum(value**2 for name, value in distances.items() if name not in without))
 
 
-def dependence_mistakes(evidence: Evidence) -> Iterator[TrainingMistake]:
+def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
     """A record that changes more than its own contribution, or what has no noise."""
     moved = {
         name
@@ -123,7 +123,7 @@ def _batch_norms(training: PrivateTraining) -> list[str]:
     ]
 
 
-def _least_additive(evidence: Evidence) -> tuple[Effect, Effect] | None:
+def _least_additive(evidence: StepEvidence) -> tuple[Effect, Effect] | None:
     """The two effects of one record on two batches that differ most, if they differ."""
     if evidence.account.noise_multiplier is not None and _microbatches(evidence.training) > 1:
         return None
@@ -147,7 +147,7 @@ def _microbatches(training: PrivateTraining) -> int:
     return int(getattr(training.event, "microbatch_size", 1))
 
 
-def _not_additive(evidence: Evidence, one: Effect, other: Effect) -> TrainingMistake:
+def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> TrainingMistake:
     """Why one record's effect depends on the others of its batch."""
     probe = evidence.probe
     lengths = [float(np.linalg.norm(effect.change)) for effect in (one, other)]
@@ -177,7 +177,7 @@ def _not_additive(evidence: Evidence, one: Effect, other: Effect) -> TrainingMis
     )
 
 
-def _others_vanish(evidence: Evidence) -> bool:
+def _others_vanish(evidence: StepEvidence) -> bool:
     """Whether a record counts for nothing beside one with a huge gradient."""
     probe = evidence.probe
     place = probe.records[0]
@@ -193,7 +193,7 @@ def _others_vanish(evidence: Evidence) -> bool:
     return float(np.linalg.norm(beside)) < 0.1 * usual
 
 
-def _same_for_copies(evidence: Evidence) -> bool:
+def _same_for_copies(evidence: StepEvidence) -> bool:
     """Whether copies of one record give the update of the record alone."""
     probe = evidence.probe
     place = probe.records[0]
@@ -202,7 +202,7 @@ def _same_for_copies(evidence: Evidence) -> bool:
     return change < 0.05 * usual + 5.0 * rounding
 
 
-def clipping_mistakes(evidence: Evidence) -> Iterator[TrainingMistake]:
+def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
     """Records that move an update further than was told."""
     if not evidence.effects or evidence.distance() <= evidence.allowed:
         return
@@ -231,11 +231,11 @@ def clipping_mistakes(evidence: Evidence) -> Iterator[TrainingMistake]:
     yield _too_small(evidence)
 
 
-def _by_factor(evidence: Evidence, factor: float) -> list[Effect]:
+def _by_factor(evidence: StepEvidence, factor: float) -> list[Effect]:
     return [effect for effect in evidence.effects if effect.factor == factor]
 
 
-def _growth(evidence: Evidence) -> float:
+def _growth(evidence: StepEvidence) -> float:
     """How much further the largest features move an update than those of a tenth the size."""
     ten, hundred = (
         max((float(np.linalg.norm(e.change)) for e in _by_factor(evidence, factor)), default=0.0)
@@ -244,7 +244,7 @@ def _growth(evidence: Evidence) -> float:
     return hundred / ten if ten > 0.0 else 0.0
 
 
-def _grown(evidence: Evidence) -> list[str]:
+def _grown(evidence: StepEvidence) -> list[str]:
     """Parameters that a record moves without limit."""
     if _growth(evidence) < _GROWTH:
         return []
@@ -268,7 +268,7 @@ def _grown(evidence: Evidence) -> list[str]:
     return found
 
 
-def _left_out(evidence: Evidence) -> list[str]:
+def _left_out(evidence: StepEvidence) -> list[str]:
     """The fewest parameters without which every record moves the update as far as was told."""
     told = evidence.account.noise_multiplier
     if told is None:
@@ -283,7 +283,7 @@ def _left_out(evidence: Evidence) -> list[str]:
     return []
 
 
-def _candidates(evidence: Evidence) -> Iterator[frozenset[str]]:
+def _candidates(evidence: StepEvidence) -> Iterator[frozenset[str]]:
     """Sets of parameters that may have been left out, the smaller first."""
     names = list(evidence.noise.places)
     groups: dict[str, set[str]] = {}
@@ -311,7 +311,7 @@ def _optimizer_groups(training: PrivateTraining) -> list[set[str]]:
     ]
 
 
-def _too_small(evidence: Evidence) -> TrainingMistake:
+def _too_small(evidence: StepEvidence) -> TrainingMistake:
     told = evidence.account.noise_multiplier
     assert told is not None
     seen = 1.0 / evidence.distance()
@@ -342,4 +342,4 @@ def _names(names: list[str]) -> str:
     return shown if more <= 0 else f"{shown} and {how_many(more, 'more')}"
 
 
-__all__ = ["Evidence", "clipping_mistakes", "dependence_mistakes"]
+__all__ = ["StepEvidence", "clipping_mistakes", "dependence_mistakes"]

@@ -19,7 +19,7 @@ from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.checks.effects import LARGE, SMALL, Effects
 from rdpkit.verification.training.checks.naming import (
-    Evidence,
+    StepEvidence,
     clipping_mistakes,
     dependence_mistakes,
 )
@@ -99,7 +99,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
             "operating system, or drawn for each record), so what one record changes was not "
             "looked at"
         )
-    evidence = Evidence(
+    evidence = StepEvidence(
         effects=found,
         noise=noise,
         account=account,
@@ -286,7 +286,7 @@ def _repetition_mistakes(
         yield _fixed("the noise of the first step is the same whenever training is started")
 
 
-def _measured(evidence: Evidence, trials: Trials) -> Iterator[tuple[str, str]]:
+def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str]]:
     account = evidence.account
     distance = evidence.distance()
     if distance > 0.0:
@@ -301,7 +301,7 @@ def _measured(evidence: Evidence, trials: Trials) -> Iterator[tuple[str, str]]:
     yield "trials", f"{trials.made} steps"
 
 
-def _bounds(evidence: Evidence, options: TrainingOptions) -> Iterator[TrainingLowerBound]:
+def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[TrainingLowerBound]:
     """What the training leaks at least, if every step is like this one."""
     account = evidence.account
     limits = evidence.noise.upper(1.0 - options.confidence)
