@@ -1,0 +1,65 @@
+"""The zoo of trainings: what entries say, and that both sides of each can be trained."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("opacus")
+
+import rdpkit
+from rdpkit.verification.training import batches, zoo
+from rdpkit.verification.training.mistakes import TrainingMistakeKind
+from rdpkit.verification.training.options import CHECKS
+from rdpkit.verification.training.updates import observe
+
+# torch says so of the hooks with which Opacus computes gradients of records.
+pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook:UserWarning")
+
+
+@pytest.mark.parametrize("name", list(zoo.ENTRIES))
+def test_an_entry_says_what_it_is(name):
+    entry = zoo.ENTRIES[name]
+    assert entry.name == name
+    assert entry.check in CHECKS
+    assert entry.style in ("opacus", "torch", "numpy")
+    assert entry.kinds
+    assert set(entry.kinds) <= set(TrainingMistakeKind)
+    assert entry.seen_in.startswith("after ")
+    assert any(character.isdigit() for character in entry.seen_in)
+    for text in (entry.mistake, entry.correction):
+        assert text.endswith(".")
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_a_training_makes_updates_from_batches_of_every_size(name):
+    made = zoo.maker(name).fresh()
+    batch = next(iter(made.loader))
+    assert 20 <= batches.size(batch) <= 256
+    seen = observe(made, batch)
+    assert np.abs(seen.vector).max() > 0.0
+    for which in ([0], []):
+        assert np.isfinite(observe(made, batches.rows(batch, which)).vector).all()
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_trainings_of_an_entry_are_different_objects(name):
+    maker = zoo.maker(name)
+    first, second = maker.fresh(), maker.fresh()
+    assert first.loader is not second.loader
+    assert maker.name == name
+
+
+def test_the_claims_about_epsilon():
+    claim = zoo.ENTRIES["claim-of-another-training"]
+    broken, fixed = claim.broken(), claim.fixed()
+    found = rdpkit.epsilon(fixed.event, delta=fixed.delta, adjacency=fixed.adjacency).epsilon
+    assert broken.epsilon < 4.0 < found < fixed.epsilon
+
+
+def test_every_check_has_entries():
+    # The run is for what no other check sees, and has no entry of its own.
+    assert {entry.check for entry in zoo.ENTRIES.values()} == {"step", "sampler", "accountant"}
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(KeyError):
+        zoo.maker("no-such-training")

@@ -1,0 +1,1 @@
+"""Mistakes in what the accountant is told, and in what is claimed."""

@@ -1,0 +1,1 @@
+"""Mistakes in how batches are made."""
