@@ -16,6 +16,8 @@ from rdpkit.formats.records import ValueKind, choice, did_you_mean, integer, num
 SAMPLES = 200_000
 TIME_BUDGET = 60.0
 """Seconds, where a person gives neither a time budget nor a number of runs."""
+SUITE_SAMPLES, SUITE_SECONDS = 20_000, 10.0
+"""The same for one test of many in a suite, where neither is given."""
 LEAST_TRAINING = 20
 USUAL_RECORDS = 8
 """Records of the larger data set, where nothing else says how many there are."""
@@ -251,6 +253,35 @@ def read_options(given: Mapping[str, Any], *, by_flag: bool = False) -> Verifica
     return VerificationOptions(**values)
 
 
+def options_of_test(given: Mapping[str, Any]) -> VerificationOptions:
+    """The options of one test of many, as keywords say them.
+
+    Without ``samples`` and ``time_budget``, there are 20,000 runs, or as many as fit into 10
+    seconds. The seed decides a test that is not short of time.
+
+    Parameters
+    ----------
+    given : mapping of str to value
+        By the names of the options; None stands for an option that was not given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such option, or a value is not accepted.
+    """
+    known = [option.name for option in OPTIONS]
+    for name in given:
+        if name not in known:
+            raise ValueError(
+                f"Expected options of a test to be {', '.join(known)}, got {name!r}."
+                f"{did_you_mean(name, known)}"
+            )
+    values = {name: value for name, value in given.items() if value is not None}
+    if "samples" not in values and "time_budget" not in values:
+        values |= {"samples": SUITE_SAMPLES, "time_budget": SUITE_SECONDS}
+    return VerificationOptions(**values)
+
+
 __all__ = [
     "FRESH_PROCESSES",
     "LEAST_TRAINING",
@@ -259,10 +290,13 @@ __all__ = [
     "NEIGHBOURS",
     "OPTIONS",
     "SAMPLES",
+    "SUITE_SAMPLES",
+    "SUITE_SECONDS",
     "TIME_BUDGET",
     "USUAL_RECORDS",
     "VIEWS",
     "Option",
     "VerificationOptions",
+    "options_of_test",
     "read_options",
 ]

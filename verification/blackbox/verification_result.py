@@ -10,6 +10,7 @@ from rdpkit.formats.records import as_plain
 from rdpkit.verification.blackbox.betting.detectable import DetectableViolation
 from rdpkit.verification.blackbox.betting.lower_bounds import MuLowerBound
 from rdpkit.verification.blackbox.mistakes import Mistake
+from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
 from rdpkit.verification.estimators.base import Diagnostic, Stop, Verdict
 
@@ -74,6 +75,8 @@ class VerificationResult:
         All randomness comes from it.
     seconds : float
         How long the verification took.
+    neighbours : Neighbours or None
+        The pair of data sets that most runs were made on.
     """
 
     target: str
@@ -95,6 +98,7 @@ class VerificationResult:
     final_log_e_value: float
     seed: int
     seconds: float
+    neighbours: Neighbours | None = None
 
     @property
     def rejected(self) -> bool:

@@ -147,14 +147,13 @@ def verify(
     pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
     processes = _processes(subject, fresh_processes, chosen.fresh_processes)
     fresh = _bet_on_new_processes(probed, tested, spending, processes, notes)
-    training = _first_lesson(chosen.training, spending)
     make = functools.partial(
         PairTest,
         runner=runner,
         claim=tested.part,
         own=own_score,
         models=_models(chosen.scores, subject, own_score, notes),
-        first_lesson=training,
+        first_lesson=_first_lesson(chosen.training, spending),
     )
     most = most_pairs(tests := [make(pair, place) for place, pair in enumerate(pairs)])
     leader, errors = search(tests, spending)
@@ -174,11 +173,12 @@ def verify(
         score="" if leader.leading is None else leader.leading.score.name,
         runs=runner.runs,
         pairs=len(pairs),
-        training=training,
+        training=leader.first_lesson,
         processes=0 if fresh is None else fresh.processes,
         final_log_e_value=spending.log_capital,
         seed=chosen.seed,
         seconds=time.perf_counter() - began,
+        neighbours=leader.pair,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rdpkit.formats.tables import event_to_table
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.options import VIEWS
-from rdpkit.verification.blackbox.targets import TargetReference, target
+from rdpkit.verification.blackbox.targets import TargetReference
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.evidence.code_digest import code_digest
 from rdpkit.verification.evidence.requests import VerificationRequest
@@ -106,7 +106,7 @@ def accumulated_test(
         If the test cannot be made, or the file is damaged or was begun with another error rate.
     """
     store = options.store()
-    subject = target(request.target)
+    subject = request.subject
     claim = identity(request, subject)
     code = code_digest(subject).digest
     seeded = request.options.seeded()

@@ -19,6 +19,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from rdpkit.verification.blackbox.targets import TargetReference
+from rdpkit.verification.evidence.callables import contents_of
 
 # Folders of installed packages, which count with their versions and not with their files.
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -52,7 +53,9 @@ def code_digest(subject: TargetReference) -> CodeDigest:
     It covers the source of the target's module and of every module that it imports, directly or
     not, from the current directory or from the target's own package; the versions of the other
     packages that these import; the sources of rdpkit; and the version of Python. If a module may
-    import others by names that it computes, every module of the project that is loaded counts.
+    import others by names that it computes, every module of the project that is loaded counts. Of a
+    callable that was handed in, it covers the modules of its functions and classes, and the values
+    that it holds (:func:`rdpkit.verification.evidence.callables.contents_of`).
 
     Assumes
     -------
@@ -61,28 +64,39 @@ def code_digest(subject: TargetReference) -> CodeDigest:
     Parameters
     ----------
     subject : TargetReference
-        The target, with a name that another process can find.
+        The target.
 
     Raises
     ------
     ValueError
-        If the target has no name, or its code cannot be read.
+        If the target holds values that cannot be recognised, or its code cannot be read.
     """
-    if not subject.has_name:
-        raise ValueError(
-            f"Expected a target with a name, module:callable, for evidence, got {subject.name!r}."
-        )
     subject.mechanism()
     sources: dict[str, Path] = {}
     packages = set(_ALWAYS)
-    if ":" in subject.name:
-        sources, others = _of_project(subject.name.partition(":")[0])
+    modules: Iterable[str] = ()
+    values = []
+    if subject.handed_in is not None:
+        contents = contents_of(subject.handed_in)
+        modules, values = sorted(contents.modules), [f"values {contents.digest}"]
+    elif ":" in subject.name:
+        modules = [subject.name.partition(":")[0]]
+    for module in modules:
+        found, others = _of_project(module)
+        sources |= found
         packages |= others
+    # A module that is another one's helper counts as a source, and not as a package.
+    packages -= {name.partition(".")[0] for name in sources}
     versions = tuple(_versions(packages))
     total = hashlib.sha256()
     for name, path in sorted(sources.items()):
         total.update(f"{name} {_digest_of(path)}\n".encode())
-    for text in (*versions, f"{_OWN} {_own_digest()}", f"python {platform.python_version()}"):
+    for text in (
+        *versions,
+        *values,
+        f"{_OWN} {_own_digest()}",
+        f"python {platform.python_version()}",
+    ):
         total.update(f"{text}\n".encode())
     return CodeDigest(
         digest=total.hexdigest()[:32], modules=tuple(sorted(sources)), versions=versions

@@ -11,13 +11,19 @@ import json
 import shlex
 from typing import Any
 
-from rdpkit import Adjacency, Event
+from rdpkit import Adjacency, Event, _validate
 from rdpkit.formats.tables import event_in_file, event_to_table, read_event
 from rdpkit.verification.blackbox import targets
 from rdpkit.verification.blackbox.betting.steps import Progress
-from rdpkit.verification.blackbox.options import OPTIONS, VIEWS, VerificationOptions
+from rdpkit.verification.blackbox.neighbours import Neighbours
+from rdpkit.verification.blackbox.options import (
+    OPTIONS,
+    VIEWS,
+    VerificationOptions,
+    options_of_test,
+)
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
-from rdpkit.verification.blackbox.targets import TargetDescription
+from rdpkit.verification.blackbox.targets import Mechanism, TargetDescription, TargetReference
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, dp_claim, event_claim
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
@@ -133,16 +139,35 @@ class VerificationRequest:
     Parameters
     ----------
     target : str
-        A mechanism's name, or ``module:callable``.
+        A mechanism's name, or ``module:callable``; with ``mechanism``, whatever it is called.
     claim : ClaimOptions
         What is claimed.
     options : VerificationOptions
         How to test it.
+    mechanism : callable or None
+        The target itself, if it was handed in.
+    neighbours : tuple of Neighbours
+        The data sets, if they were handed in.
     """
 
     target: str
     claim: ClaimOptions
     options: VerificationOptions
+    mechanism: Mechanism | None = None
+    neighbours: tuple[Neighbours, ...] = ()
+
+    @property
+    def subject(self) -> TargetReference:
+        """The target, looked up.
+
+        Raises
+        ------
+        ValueError
+            If there is no such target.
+        """
+        if self.mechanism is None:
+            return targets.target(self.target)
+        return TargetReference(name=self.target, handed_in=self.mechanism)
 
     def run(
         self, *, jobs: int | None = None, progress: Progress | None = None
@@ -162,9 +187,11 @@ class VerificationRequest:
             If there is no such target, claim or pair of data sets, or the target fails.
         """
         options = self.options.seeded()
-        subject = targets.target(self.target)
+        subject = self.subject
         claim = self.claim.claim(subject.own)
-        pairs = pairs_of_target(subject, claim=claim, options=options, delta=self.claim.delta)
+        pairs = list(self.neighbours) or pairs_of_target(
+            subject, claim=claim, options=options, delta=self.claim.delta
+        )
         return verify(
             subject, claim=claim, neighbours=pairs, options=options, jobs=jobs, progress=progress
         )
@@ -190,6 +217,66 @@ class VerificationRequest:
             values = value if isinstance(value, tuple) else (value,)
             words += [word for one in values for word in (option.flag, _typed(one))]
         return shlex.join(words)
+
+
+def request_of(
+    mechanism: str | Mechanism,
+    *,
+    name: str,
+    event: Event | None = None,
+    adjacency: Adjacency | str,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    view: str | None = None,
+    **options: Any,
+) -> VerificationRequest:
+    """A test of code as it is asked for in Python, with the defaults of tests in a suite.
+
+    Parameters
+    ----------
+    mechanism : str or callable
+        A name or ``module:callable``, or the mechanism itself.
+    name : str
+        What the mechanism is called if it was handed in.
+    event : Event, optional
+        What is claimed to be released.
+    adjacency : Adjacency or str
+        The neighbouring relation.
+    epsilon, delta : float, optional
+        The claim, or the point at which the event is tested.
+    view : {"profile", "rdp"}, optional
+        What of the event is tested.
+    **options
+        Those of :class:`rdpkit.verification.blackbox.options.VerificationOptions`; ``neighbours``
+        may be a pair of data sets, or a list of them.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside of its range.
+    """
+    pairs: tuple[Neighbours, ...] = ()
+    given = options.get("neighbours")
+    if given is not None and not isinstance(given, str):
+        pairs = (given,) if isinstance(given, Neighbours) else tuple(given)
+        for pair in pairs:
+            _validate.one_of_a_kind("neighbours", pair, Neighbours)
+        options["neighbours"] = None
+    if not isinstance(mechanism, str) and not callable(mechanism):
+        raise _validate.fail("mechanism", "to be a name or a callable", mechanism)
+    return VerificationRequest(
+        target=mechanism if isinstance(mechanism, str) else name,
+        claim=ClaimOptions(
+            event=event,
+            epsilon=epsilon,
+            delta=delta,
+            adjacency=Adjacency.parse(adjacency),
+            view=view,
+        ),
+        options=options_of_test(options),
+        mechanism=None if isinstance(mechanism, str) else mechanism,
+        neighbours=pairs,
+    )
 
 
 def event_option(word: str) -> Event:
@@ -218,4 +305,4 @@ def _typed(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-__all__ = ["ClaimOptions", "VerificationRequest", "event_option"]
+__all__ = ["ClaimOptions", "VerificationRequest", "event_option", "request_of"]

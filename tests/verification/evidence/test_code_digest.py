@@ -136,6 +136,16 @@ def test_the_targets_of_the_library_are_code_too():
     assert len(found.digest) == 32
 
 
-def test_a_function_without_a_name_cannot_be_recognised():
-    with pytest.raises(ValueError, match="Expected a target with a name, module:callable"):
-        code_digest(targets.target(lambda dataset, rng: 0.0))
+def test_a_callable_that_was_handed_in_is_its_modules_and_its_values(project):
+    def made(value):
+        return lambda dataset, rng: value
+
+    def of(function):
+        return code_digest(targets.target(function)).digest
+
+    assert of(made(1.0)) == of(made(1.0)) != of(made(2.0))
+    release = targets.target(f"{project.name}.entry:release").mechanism()
+    before = code_digest(targets.target(release))
+    assert before.modules == digest(project).modules
+    (project / "late.py").write_text("scale = 3.0\n")
+    assert of(release) != before.digest

@@ -14,6 +14,7 @@ from rdpkit.verification.evidence.error_control import (
     Evidence,
     log_needed,
     log_weight,
+    share_of_test,
     standings,
 )
 
@@ -191,3 +192,12 @@ def test_the_false_discovery_rate_is_kept():
     assert np.mean([wrong / max(total, 1) for wrong, total in parts]) <= 0.3
     family = [history(rng, true=6, false=6, rate=0.3, control=FWER) for _ in range(120)]
     assert np.mean([total for _, total in parts]) > np.mean([total for _, total in family])
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.07, 0.1, 1e-6])
+@pytest.mark.parametrize("tests", [1, 2, 3, 7, 1000])
+def test_the_parts_of_a_suite_add_up_to_its_rate_at_most(rate, tests):
+    alone = share_of_test(rate, tests=tests)
+    calls = sum(share_of_test(rate, tests=tests, call=call) for call in range(1, 500))
+    assert 0.9999 * rate < tests * alone <= rate * (1.0 + 1e-15)
+    assert 0.99 * alone < calls <= alone * (1.0 + 1e-5)

@@ -1,0 +1,89 @@
+"""Why a claim was probably rejected: common mistakes are named, with numbers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import rdpkit
+from rdpkit.verification.evidence.likely_cause import likely_cause
+from rdpkit.verification.evidence.requests import request_of
+
+EVENT = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+COUNT = rdpkit.Laplace(noise_scale=2.0, record_norm=1.0)
+
+
+def clipped(dataset):
+    norms = np.linalg.norm(dataset.features, axis=1, keepdims=True)
+    return dataset.features / np.maximum(norms, 1.0)
+
+
+def unclipped(dataset, rng):
+    return dataset.features.sum(axis=0) + rng.normal(0.0, 2.0, dataset.dimension)
+
+
+def weak(dataset, rng):
+    return clipped(dataset).sum(axis=0) + rng.normal(0.0, 1.0, dataset.dimension)
+
+
+def doubled(dataset, rng):
+    return 2.0 * clipped(dataset).sum(axis=0) + rng.normal(0.0, 2.0, dataset.dimension)
+
+
+def shared(dataset, rng):
+    return clipped(dataset).sum(axis=0) + rng.normal(0.0, 2.0)
+
+
+def weak_count(dataset, rng):
+    return len(dataset) + rng.laplace(0.0, 0.5)
+
+
+def named(dataset, rng):
+    return "many" if len(dataset) + rng.laplace(0.0, 0.2) > 7.5 else "few"
+
+
+CASES = [
+    (unclipped, EVENT, "unclipped_records", r"moves the output by 1\d*; the claim allows 1\."),
+    (weak, EVENT, "too_little_noise", r"standard deviation (0\.9|1\.0)\d*; the claim says noise_s"),
+    (doubled, EVENT, "sensitivity_too_large", r"the output by (1\.[89]|2)\d*; the claim allows 1,"),
+    (shared, EVENT, "noise_reused", "the parts have the same noise"),
+    (weak_count, COUNT, "too_little_noise", r"noise_scale = 2, which is a standard deviation of 2"),
+]
+
+
+def found(mechanism, event, **more):
+    request = request_of(
+        mechanism, name="it", event=event, adjacency="add_or_remove_one", seed=3, **more
+    )
+    result = request.run()
+    assert result.rejected
+    return likely_cause(request, result)
+
+
+@pytest.mark.parametrize(("mechanism", "event", "kind", "message"), CASES)
+def test_a_mistake_is_named(mechanism, event, kind, message):
+    options = {"pairs": 6} if event is EVENT else {}
+    cause = found(mechanism, event, **options)
+    assert cause.kind == kind
+    assert re.search(message, cause.message)
+    assert cause.advice
+    assert "estimates" in cause.measured.describe()
+
+
+def test_what_is_no_number_is_not_measured():
+    cause = found(named, None, epsilon=0.1, delta=0.0)
+    assert cause.measured is None
+
+
+def test_what_no_known_mistake_explains_says_so():
+    cause = found(weak, None, epsilon=0.1, delta=0.01, record_norm=1.0, pairs=6)
+    assert cause.kind == "not_named"
+    assert "No known mistake explains it alone" in cause.message
+
+
+def test_without_an_event_long_records_are_the_suspicion():
+    cause = found(unclipped, None, epsilon=1.0, delta=0.01, pairs=6)
+    assert cause.kind == "unclipped_records"
+    assert "probably does not clip" in cause.message

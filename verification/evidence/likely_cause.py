@@ -1,0 +1,213 @@
+"""Why a claim was probably rejected, in the units of the code: what the outputs do on the pair.
+
+Nothing here is a verdict. The claim was rejected before; a few more runs on the same pair of data
+sets show how far one record moves the outputs, and how much noise they have.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rdpkit import Gaussian, Laplace
+from rdpkit.verification.blackbox.mistakes import Mistake
+from rdpkit.verification.blackbox.neighbours import Neighbours
+from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
+from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
+from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.evidence.requests import VerificationRequest
+
+# The key of these runs, far from those of the test.
+_KEY = 2**16 + 5
+_MOST_RUNS, _FEWEST_RUNS, _SECONDS = 1000, 40, 2.0
+# What is off by less than this, and three standard deviations, is not called a mistake.
+_CLEARLY = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredOutputs:
+    """What the outputs do on a pair of data sets. The numbers are estimates.
+
+    Parameters
+    ----------
+    shift : float
+        How far the mean of the outputs moves from D to D', in L2 norm.
+    std : float
+        The standard deviation of the outputs in the direction of that move.
+    runs : int
+        Runs on each data set that they come from.
+    """
+
+    shift: float
+    std: float
+    runs: int
+
+    @property
+    def error_of_shift(self) -> float:
+        """The standard error of the shift."""
+        return self.std * math.sqrt(4.0 / self.runs)
+
+    def describe(self) -> str:
+        """In words."""
+        return (
+            f"one record moves the mean output by {self.shift:.3g}, with noise of standard "
+            f"deviation {self.std:.3g} in that direction (estimates, {self.runs} runs)"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikelyCause:
+    """What is probably wrong with code whose claim was rejected.
+
+    Parameters
+    ----------
+    kind : str
+        A short name; the kind of a mistake if one was found.
+    message : str
+        What was seen.
+    advice : str
+        What to do.
+    measured : MeasuredOutputs or None
+        What the outputs do; None if they are not numbers, or no time was left.
+    """
+
+    kind: str
+    message: str
+    advice: str
+    measured: MeasuredOutputs | None
+
+
+def likely_cause(request: VerificationRequest, result: VerificationResult) -> LikelyCause:
+    """What probably explains a rejection. The mechanism is run some more, for up to two seconds.
+
+    Parameters
+    ----------
+    request : VerificationRequest
+        The test.
+    result : VerificationResult
+        Its result, a rejection.
+    """
+    pair = result.neighbours
+    measured = None if pair is None else measured_outputs(request, pair, seed=result.seed)
+    if result.mistakes:
+        return _of_mistake(result.mistakes[0], measured)
+    longest = 0.0 if pair is None else _longest(pair)
+    event = result.claim.event
+    if isinstance(event, Gaussian | Laplace) and measured is not None:
+        found = _of_noisy_sum(event, result.claim, measured, longest=longest)
+        if found is not None:
+            return found
+    if pair is not None and pair.beyond_norm:
+        return LikelyCause(
+            kind="unclipped_records",
+            message=f"It was rejected on data with a record of norm {longest:.4g}, longer than the "
+            "claim speaks of. The code probably does not clip.",
+            advice="Clip every record to the norm of the claim. If no longer record can ever reach "
+            "this code, say so: record_norm=... in verifies().",
+            measured=measured,
+        )
+    return LikelyCause(
+        kind="not_named",
+        message="The outputs tell the two data sets apart better than the claim allows. No known "
+        "mistake explains it alone.",
+        advice="Compare the code with the claim: how far can one record move the output, how much "
+        "noise is added and how often, and what depends on the data without noise (a count, a "
+        "mean, a choice)?",
+        measured=measured,
+    )
+
+
+def measured_outputs(
+    request: VerificationRequest, pair: Neighbours, *, seed: int
+) -> MeasuredOutputs | None:
+    """How far a record moves the outputs, and how much noise they have."""
+    runner = MechanismRunner(request.subject, seed=seed, jobs=None)
+    try:
+        layout = runner.layout_for(pair)
+        count = min(_MOST_RUNS, runner.affordable(_SECONDS) // 2)
+        if count < _FEWEST_RUNS or layout.varying or not layout.is_number.any():
+            return None
+        rows = runner.draw(pair, key=(_KEY,), start=0, count=count)
+    except (MechanismError, ValueError):  # too large to keep, or it fails now and then
+        return None
+    first, second = (side[:, layout.is_number] for side in rows)
+    return _measured(first, second)
+
+
+def _measured(first: Array, second: Array) -> MeasuredOutputs | None:
+    """The direction comes from one half of the runs, and the numbers from the other."""
+    half = len(first) // 2
+    direction = first[:half].mean(axis=0) - second[:half].mean(axis=0)
+    norm = float(np.linalg.norm(direction))
+    if not norm > 0.0 or not math.isfinite(norm):
+        return None
+    sides = [side[half:] @ (direction / norm) for side in (first, second)]
+    shift = abs(float(sides[0].mean() - sides[1].mean()))
+    std = math.sqrt(0.5 * sum(float(side.var(ddof=1)) for side in sides))
+    if not (math.isfinite(shift) and math.isfinite(std)):
+        return None
+    return MeasuredOutputs(shift=shift, std=std, runs=len(first))
+
+
+def _of_mistake(mistake: Mistake, measured: MeasuredOutputs | None) -> LikelyCause:
+    return LikelyCause(
+        kind=mistake.kind.value, message=mistake.message, advice=mistake.advice, measured=measured
+    )
+
+
+def _of_noisy_sum(
+    event: Gaussian | Laplace, claim: ClaimUnderTest, measured: MeasuredOutputs, *, longest: float
+) -> LikelyCause | None:
+    """What of a noisy sum is not as claimed: the noise, or how far a record moves the sum."""
+    # The L2 norm of a move is at most its L1 norm, which the Laplace mechanism is about.
+    allowed = event.sensitivity(claim.adjacency)
+    if isinstance(event, Gaussian):
+        name, stated, wanted, meaning = "noise_std", event.noise_std, event.noise_std, ""
+    else:
+        name, stated = "noise_scale", event.noise_scale
+        wanted = math.sqrt(2.0) * stated
+        meaning = f", which is a standard deviation of {wanted:.4g}"
+    moved = f"One record moves the output by {measured.shift:.4g}; the claim allows {allowed:.4g}"
+    if measured.shift > (1.0 + _CLEARLY) * allowed + 3.0 * measured.error_of_shift:
+        if longest > event.record_norm * (1.0 + _CLEARLY):
+            return LikelyCause(
+                kind="unclipped_records",
+                message=f"{moved}. The data held a record of norm {longest:.4g}, and the code did "
+                f"not clip it to record_norm = {event.record_norm:g}.",
+                advice=f"Clip every record to norm {event.record_norm:g} before the sum. If no "
+                "longer record can ever reach this code, say so: "
+                f"record_norm={event.record_norm:g} in verifies().",
+                measured=measured,
+            )
+        return LikelyCause(
+            kind="sensitivity_too_large",
+            message=f"{moved}, although no record of the data is longer than the claim says.",
+            advice="Look for what multiplies records or lets one of them count twice, and for a "
+            "mean whose divisor changes with the data; or claim a larger record_norm.",
+            measured=measured,
+        )
+    if measured.std < (1.0 - _CLEARLY - 3.0 / math.sqrt(2.0 * measured.runs)) * wanted:
+        return LikelyCause(
+            kind="too_little_noise",
+            message=f"The noise has standard deviation {measured.std:.4g}; the claim says "
+            f"{name} = {stated:g}{meaning}.",
+            advice=f"Add noise of {name} {stated:g}, or claim what is added. Look for "
+            "a variance taken for a standard deviation, and for noise that is averaged or divided "
+            "afterwards.",
+            measured=measured,
+        )
+    return None
+
+
+def _longest(pair: Neighbours) -> float:
+    """The norm of the longest record of a pair."""
+    return max(
+        float(np.linalg.norm(side.features, axis=1).max(initial=0.0))
+        for side in (pair.first, pair.second)
+    )
+
+
+__all__ = ["LikelyCause", "MeasuredOutputs", "likely_cause", "measured_outputs"]
