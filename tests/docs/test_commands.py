@@ -33,6 +33,7 @@ LONG = {
     "explorer.md",
     "mechanisms.md",
     "plots.md",
+    "pytest.md",
     "quickstart.md",
     "register.md",
     "verify.md",

@@ -1,0 +1,365 @@
+"""Mechanisms as tests of pytest: one error rate, seeds, evidence, JUnit, SARIF and xdist."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
+from scipy.stats import binom
+
+import rdpkit
+import rdpkit.verification.pytest_plugin.suite
+import rdpkit.verification.pytest_plugin.summary
+from rdpkit.verification import verifies
+from rdpkit.verification.blackbox.scores import has_classifiers
+from rdpkit.verification.pytest_plugin.records import SuiteRecord
+from rdpkit.verification.pytest_plugin.repeats import Repeat
+from tests.verification.test_pytest_plugin import PLUGIN
+
+# All that the plugin imports is imported above, because pytester forgets what is imported inside of
+# it, and numpy may not be imported twice.
+has_classifiers()
+pytest_plugins = ["pytester"]
+
+BEGIN = """
+import numpy as np
+import pytest
+import rdpkit
+from rdpkit.verification import verifies
+
+CLAIM = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+QUICK = dict(neighbours="worst", dimension=1, samples=3000, scores=["linear"])
+claimed = lambda **more: verifies(CLAIM, adjacency="add_or_remove_one", **{**QUICK, **more})
+
+def clipped(dataset):
+    norms = np.linalg.norm(dataset.features, axis=1, keepdims=True)
+    return dataset.features / np.maximum(norms, 1.0)
+
+def release(dataset, rng, std=2.0):
+    return clipped(dataset).sum(axis=0) + rng.normal(0.0, std, dataset.dimension)
+"""
+GOOD = """
+@claimed()
+def test_good(dataset, rng):
+    return release(dataset, rng)
+"""
+WEAK = """
+@claimed()
+def test_weak(dataset, rng):
+    return release(dataset, rng, 0.4)
+"""
+SEED = ("--verify-seed", "7")
+
+
+@pytest.fixture
+def run(pytester):
+    def go(*options, content, xdist=False):
+        pytester.makepyfile(test_mine=BEGIN + content)
+        if xdist:
+            return pytester.runpytest_subprocess(*PLUGIN, "-n", "2", *options)
+        return pytester.runpytest_inprocess(*PLUGIN, "-p", "no:xdist", *options)
+
+    return go
+
+
+def repeated(result):
+    """The options of the command that a failure prints, without the name of the test."""
+    (line,) = [line for line in result.outlines if line.strip().startswith("repeat ")]
+    return re.search(r"--verify-repeat (\S+)", line)[1]
+
+
+def p_value(result):
+    (line,) = [line for line in result.outlines if line.strip().startswith("p-value")]
+    return line.split(" in ")[0]
+
+
+def test_three_lines_make_a_test(run):
+    result = run(*SEED, content=GOOD + WEAK)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "too_little_noise: the privacy claim of test_mine.py::test_weak is rejected",
+            "  mistake    The noise has standard deviation 0.*the claim says noise_std = 2.*",
+            "  what to do Add noise of noise_std 2, or claim what is added.*",
+            "  claimed    Gaussian(noise_std=2.0, record_norm=1.0) under add_or_remove_one",
+            "  p-value    *(false-alarm rate 0.05 for all 2 tests of this*",
+            "  seed       *",
+            "  repeat     pytest test_mine.py::test_weak --verify-repeat seed=*,rate=0.025",
+            "*= privacy of mechanisms =*",
+            "test_mine.py::test_weak  rejected *  too_little_noise",
+            "test_mine.py::test_good  not rejected   3,000 * noise_std below *, not 2",
+            "2 mechanisms tested, 1 rejected; false-alarm rate 0.05 for all 2 tests together",
+            "a mechanism that passes is not proven; --verify-seed 7 repeats this run",
+        ]
+    )
+    # No traceback through this library.
+    result.stdout.no_fnmatch_line("*pytest_plugin*")
+
+
+@pytest.mark.thorough
+def test_a_rejection_is_repeated_by_its_words_and_a_run_by_its_seed(run):
+    first = run(*SEED, content=GOOD + WEAK)
+    again = run("-k", "weak", "--verify-repeat", repeated(first), content=GOOD + WEAK)
+    assert p_value(again) == p_value(first)
+    assert repeated(again) == repeated(first)
+    again.stdout.fnmatch_lines(
+        ["1 mechanism tested, 1 rejected; a test of an earlier run, repeated"]
+    )
+    assert repeated(run(*SEED, content=GOOD + WEAK)) == repeated(first)
+    assert repeated(run("--verify-seed", "8", content=GOOD + WEAK)) != repeated(first)
+
+
+def test_words_that_repeat_nothing_are_bad_usage(run):
+    result = run("--verify-repeat", "seed=1", "-k", "weak", content=WEAK)
+    assert "Expected --verify-repeat to be seed=" in result.stdout.str()
+    result = run("--verify-repeat", "seed=1", content=GOOD + WEAK)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Expected one test of a mechanism with --verify-repeat, got 2" in result.stderr.str()
+
+
+def test_repeats_are_written_and_read():
+    words = "seed=1,runs=2,training=3,pairs=4,processes=0,rate=0.0125,call=2"
+    assert Repeat.read(words).words() == words
+
+
+RATES = """
+seen = []
+
+@pytest.fixture(autouse=True)
+def told(request, capsys):
+    yield
+    for name, value in request.node.user_properties:
+        if name.startswith("false_alarm_rate"):
+            with capsys.disabled():
+                print(f"\\n{name} {value}")
+
+def test_fixture(verifies):
+    for _ in range(3):
+        verifies(release, CLAIM, adjacency="add_or_remove_one", **QUICK)
+"""
+
+
+@pytest.mark.thorough
+def test_the_error_rate_is_split_over_the_tests_that_run(run, pytester):
+    content = GOOD + RATES + GOOD.replace("test_good", "test_other")
+    rate = "false_alarm_rate"
+    found = run("--verify-alpha", "0.03", content=content).outlines
+    every = sorted(line for line in found if line.startswith(rate))
+    # Three tests, one of which calls the fixture three times.
+    parts = [0.01, 0.01, 0.01 / 2, 0.01 / 6, 0.01 / 12]
+    assert sorted(float(line.split()[1]) for line in every) == pytest.approx(sorted(parts), 1e-5)
+    assert {line.split()[0] for line in every} == {rate, f"{rate}[2]", f"{rate}[3]"}
+    # Deselected tests need no part.
+    found = run("--verify-alpha", "0.03", "-k", "good", content=content).outlines
+    assert [line for line in found if line.startswith(rate)] == [f"{rate} 0.03"]
+    pytester.makeini("[pytest]\nverify_alpha = 0.01\n")
+    found = run("-k", "good", content=content).outlines
+    assert [line for line in found if line.startswith(rate)] == [f"{rate} 0.01"]
+
+
+@pytest.mark.parametrize("alpha", ["0", "1", "2"])
+def test_an_error_rate_is_a_probability(run, alpha):
+    result = run("--verify-alpha", alpha, content=GOOD)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Expected --verify-alpha to be in (0, 1)" in result.stderr.str()
+
+
+WAYS = """
+@pytest.fixture
+def scale():
+    return 1.0
+
+@pytest.mark.parametrize("std", [0.4, 2.0])
+@claimed()
+def test_given(dataset, rng, std, scale):
+    return release(dataset, rng, scale * std)
+
+class TestMethods:
+    std = 0.4
+
+    @claimed()
+    def test_method(self, dataset, rng):
+        return release(dataset, rng, self.std)
+
+def test_fixture(verifies):
+    result = verifies(release, CLAIM, adjacency="add_or_remove_one", **QUICK)
+    assert result.verdict == "not rejected"
+    verifies(
+        lambda data, rng: len(data) + rng.laplace(0, 0.2),
+        adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, dimension=1, pairs=2,
+    )
+
+def test_decorated(verifies):
+    verifies(test_given, CLAIM, adjacency="add_or_remove_one")
+"""
+
+
+@pytest.mark.thorough
+def test_fixtures_parameters_and_methods(run):
+    result = run(*SEED, content=WAYS + GOOD)
+    result.assert_outcomes(failed=4, passed=2)
+    found = "\n".join(line for line in result.outlines if "is rejected" in line)
+    for name in ("test_given[0.4]", "TestMethods::test_method", "test_fixture (2)"):
+        assert name in found
+    result.stdout.fnmatch_lines(["could not be tested: test_mine.py::test_decorated"])
+
+
+def test_a_mechanism_that_raises_is_shown_where_it_does(run):
+    content = "\n@claimed()\ndef test_it(dataset, rng):\n    return inner()\n\ndef inner():\n"
+    result = run(content=content + "    return 1 / 0\n")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["could not be tested: *::test_it", "*raised ZeroDivisionError*", "*in inner", "*1 / 0"]
+    )
+    result.stdout.no_fnmatch_line("*During handling*")
+
+
+def test_such_tests_are_marked_as_statistical(run):
+    content = GOOD + "\ndef test_other():\n    pass\n"
+    run("-m", "not statistical", content=content).assert_outcomes(passed=1, deselected=1)
+    run("--strict-markers", "-m", "statistical", content=content).assert_outcomes(
+        passed=1, deselected=1
+    )
+
+
+def test_options_that_a_test_cannot_have_are_errors(run):
+    result = run(content="@claimed(false_alarm_rate=0.1)\ndef test_it(dataset, rng): pass\n")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*Expected no false_alarm_rate for one test*"])
+
+
+@pytest.mark.thorough
+def test_evidence_adds_up_and_begins_again_when_the_code_changes(run, pytester):
+    options = ("--verify-evidence", "evidence.jsonl", "--verify-alpha", "0.04")
+    for _ in range(2):
+        run(*options, content=GOOD).assert_outcomes(passed=1)
+    run(*options, content=GOOD + "\n# other code\n").assert_outcomes(passed=1)
+    lines = [json.loads(line) for line in Path("evidence.jsonl").read_text().splitlines()]
+    assert lines[0]["false_alarm_rate"] == 0.04
+    tests = [line for line in lines if line["line"] == "test"]
+    assert [line["claim"]["target"] for line in tests] == ["test_mine.py::test_good"] * 3
+    assert tests[0]["code"] == tests[1]["code"] != tests[2]["code"]
+    assert len({line["seed"] for line in tests}) == 3
+    result = run(*options, "--verify-skip-unchanged", "-rs", content=GOOD + "\n# other code\n")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*SKIPPED*the code has not changed since it was tested*"])
+    result = run("--verify-skip-unchanged", content=GOOD)
+    assert "Expected --verify-evidence FILE with --verify-skip-unchanged" in result.stdout.str()
+
+
+@pytest.mark.thorough
+def test_tests_that_reject_nothing_alone_reject_together(run):
+    """Each test stops at 3,000 runs; after some of them the claim falls, and stays fallen."""
+    content = GOOD.replace("release(dataset, rng)", "release(dataset, rng, 1.25)")
+    for number in range(12):
+        result = run("--verify-evidence", "e.jsonl", "--verify-seed", str(number), content=content)
+        if result.parseoutcomes().get("failed"):
+            break
+    assert 1 <= number < 11
+    result.stdout.fnmatch_lines(["  on record  *nats in * tests of this code; rejecting takes *"])
+    # The claim is tested again, so that the failure says what is wrong; and it stays rejected.
+    result = run("--verify-evidence", "e.jsonl", *SEED, content=content)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*1 rejected; evidence in *e.jsonl; its error rate holds*"])
+
+
+def test_junit_has_the_numbers(run):
+    run(*SEED, "--junitxml=found.xml", content=GOOD + WEAK)
+    cases = {one.get("name"): one for one in Xml.parse("found.xml").iter("testcase")}
+    found = {
+        name: {one.get("name"): one.get("value") for one in case.iter("property")}
+        for name, case in cases.items()
+    }
+    assert found["test_good"]["verdict"] == "not rejected"
+    assert found["test_weak"]["verdict"] == "rejected"
+    assert float(found["test_weak"]["p_value"]) <= 0.025
+    assert found["test_weak"]["seed"].isdigit()
+    assert float(found["test_weak"]["epsilon_lower"]) >= 0.0
+    assert "too_little_noise" in cases["test_weak"].find("failure").get("message")
+
+
+@pytest.mark.thorough
+def test_sarif_has_the_line_of_the_code(run):
+    run(*SEED, "--verify-sarif", "folder/found.sarif", content=GOOD + WEAK)
+    log = json.loads(Path("folder/found.sarif").read_text())
+    Sarif.model_validate(log)
+    (result,) = log["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert result["ruleId"] == "code-rejected"
+    assert place["artifactLocation"]["uri"] == "test_mine.py"
+    lines = Path("test_mine.py").read_text().splitlines()
+    assert lines[place["region"]["startLine"] - 1].startswith("@claimed")
+    assert "too_little_noise: " in result["message"]["text"]
+    # Without mechanisms, and where all pass, the log is empty and valid.
+    run("--verify-sarif", "none.sarif", "-k", "good", content=GOOD)
+    assert json.loads(Path("none.sarif").read_text())["runs"][0]["results"] == []
+
+
+@pytest.mark.thorough
+def test_workers_share_the_rate_the_seed_the_evidence_and_the_outputs(run):
+    content = "".join(GOOD.replace("test_good", f"test_{n}") for n in range(5)) + WEAK
+    options = (*SEED, "--verify-sarif", "x.sarif", "--junitxml=x.xml")
+    spread = run(*options, content=content, xdist=True)
+    spread.assert_outcomes(passed=5, failed=1)
+    alone = run(*SEED, content=content)
+    assert repeated(spread) == repeated(alone)
+    assert "rate=0.00833333" in repeated(spread)
+    spread.stdout.fnmatch_lines(
+        ["6 mechanisms tested, 1 rejected; false-alarm rate 0.05 for all 6*"]
+    )
+    assert len(json.loads(Path("x.sarif").read_text())["runs"][0]["results"]) == 1
+    assert len(list(Xml.parse("x.xml").iter("property"))) == 6 * 7
+    # Without a seed, the workers agree on one.
+    found = run("--verify-evidence", "e.jsonl", content=content, xdist=True)
+    found.stdout.fnmatch_lines(["*--verify-seed * repeats this run"])
+    lines = [json.loads(line) for line in Path("e.jsonl").read_text().splitlines()]
+    assert sum(line["line"] == "test" for line in lines) == 6
+    # Where every worker runs every test, there are twice as many.
+    each = run("--dist=each", *SEED, content=WEAK, xdist=True)
+    each.assert_outcomes(failed=2)
+    assert each.stdout.str().count(",rate=0.025\n") == 2
+
+
+def test_pytest_without_such_tests_imports_nothing_more():
+    code = (
+        "import sys, pytest, rdpkit.verification.pytest_plugin\n"
+        "assert not [name for name in sys.modules if name.startswith('rdpkit.') and name not in\n"
+        "            ('rdpkit.verification', 'rdpkit.verification.pytest_plugin')]\n"
+        "assert 'numpy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_records_are_sent_as_json(run, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        "rdpkit.verification.pytest_plugin.summary.write_summary",
+        lambda terminal, found: told.extend(found),
+    )
+    run(*SEED, content=WEAK)
+    (line,) = told
+    record = SuiteRecord.from_json(line)
+    assert record.as_json() == line
+    assert record.view.rule == "code-rejected"
+
+
+EVENT = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+
+
+@pytest.mark.statistical
+@pytest.mark.slow
+def test_a_true_mechanism_passes():
+    """Seeds 0 to 199 at the rate 0.05 each; a correct library fails this once in 1,000 times."""
+
+    @verifies(EVENT, adjacency="add_or_remove_one", record_norm=1.0, samples=3000, pairs=3)
+    def release(dataset, rng):
+        return dataset.features.sum(axis=0) + rng.normal(0.0, 2.0, dataset.dimension)
+
+    rejected = sum(release.verify(seed=seed).rejected for seed in range(200))
+    assert binom.sf(rejected - 1, 200, 0.05) > 1e-3

@@ -1,0 +1,180 @@
+"""What a test of a mechanism tells the process that prints: plain values, sent as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import rdpkit
+from rdpkit import Event
+from rdpkit.calibration import NoEffectError
+from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.evidence.likely_cause import LikelyCause
+from rdpkit.verification.evidence.outcomes import TargetOutcome
+from rdpkit.verification.outputs.tests_of_code import CodeView, view_of_outcome
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRecord:
+    """One test of a mechanism.
+
+    Parameters
+    ----------
+    view : CodeView
+        The test in words, as files show it.
+    runs : int
+        Runs of the mechanism.
+    p_value : float or None
+        None if it was not tested.
+    test_seed : int or None
+        The seed of this test.
+    lower_epsilon, delta : float or None
+        A lower bound on epsilon at this delta.
+    said : str
+        What was found, or what would have been, in a few words.
+    test_rate : float or None
+        The false-alarm rate of this test.
+    rate, tests, seed, evidence
+        Those of the run.
+    repeated : bool
+        Whether it repeats a test of an earlier run.
+    """
+
+    view: CodeView
+    runs: int
+    p_value: float | None
+    test_seed: int | None
+    lower_epsilon: float | None
+    delta: float | None
+    said: str
+    test_rate: float | None
+    rate: float
+    tests: int
+    seed: int
+    evidence: str
+    repeated: bool
+
+    @classmethod
+    def of(
+        cls,
+        outcome: TargetOutcome,
+        cause: LikelyCause | None,
+        *,
+        rate: float,
+        tests: int,
+        seed: int,
+        evidence: str,
+        repeated: bool,
+    ) -> SuiteRecord:
+        """What came of one test."""
+        view, result = view_of_outcome(outcome), outcome.result
+        if cause is not None:
+            details = (f"{cause.kind}: {cause.message} {cause.advice}", *view.details)
+            view = dataclasses.replace(view, details=details)
+        bound = None if result is None else result.outcome.bound
+        return cls(
+            view=view,
+            runs=0 if result is None else result.runs,
+            p_value=None if result is None else result.p_value,
+            test_seed=None if result is None else result.seed,
+            lower_epsilon=None if bound is None else bound.epsilon,
+            delta=None if bound is None else bound.delta,
+            said=_said(outcome, cause),
+            test_rate=None if result is None else result.outcome.false_alarm_rate,
+            rate=rate,
+            tests=tests,
+            seed=seed,
+            evidence=evidence,
+            repeated=repeated,
+        )
+
+    def as_json(self) -> str:
+        """One line."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str) -> SuiteRecord:
+        """The record that a line was made of."""
+        table = json.loads(line)
+        view = table.pop("view")
+        view["details"] = tuple(view["details"])
+        view["place"] = None if view["place"] is None else tuple(view["place"])
+        return cls(view=CodeView(**view), **table)
+
+    def properties(self) -> dict[str, Any]:
+        """What JUnit shows of the test."""
+        found = {
+            "verdict": self.view.verdict,
+            "p_value": self.p_value,
+            "seed": self.test_seed,
+            "runs": self.runs,
+            "epsilon_lower": self.lower_epsilon,
+            "epsilon_lower_delta": self.delta,
+            "false_alarm_rate": self.test_rate,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _said(outcome: TargetOutcome, cause: LikelyCause | None) -> str:
+    """What was found; or what would have been noticed, by an estimate."""
+    result = outcome.result
+    if outcome.error:
+        return "could not be tested"
+    if result is None:
+        return "unchanged since it was tested"
+    if cause is not None:
+        return cause.kind
+    if outcome.failed(strict=False):
+        return "by all the evidence on record"
+    return noticed(result)
+
+
+def noticed(result: VerificationResult) -> str:
+    """What a test that was passed would have noticed nearly always, in the units of its event.
+
+    It is an estimate, with probability 0.95: that of the smallest violation that the test would
+    have rejected, as the noise of the same event.
+    """
+    found = result.detectable
+    if found is None:
+        return ""
+    if found.excess is None:
+        return "too few runs to notice anything"
+    event = result.claim.event
+    noise = [] if event is None else _noises(event)
+    if event is not None and len(noise) == 1:
+        value = _noise_of(result, event, noise[0], found.delta + found.excess)
+        if value is not None:
+            return f"{noise[0]} below {value:.2g}, not {getattr(event, noise[0]):.3g}"
+    return f"an event likelier by {found.excess:.2g}"
+
+
+def _noises(event: Event) -> list[str]:
+    """The names of the parameters that are noise."""
+    return [name for name, one in event.free_parameters().items() if one.role == "noise"]
+
+
+def _noise_of(result: VerificationResult, event: Event, name: str, delta: float) -> float | None:
+    """The noise with which the same event attains a larger delta at the claim's epsilon.
+
+    None if a number is not to be had at once.
+    """
+    assert result.detectable is not None
+    if type(event) is not rdpkit.Gaussian:
+        return None
+    try:
+        found = rdpkit.calibrate(
+            event,
+            target_epsilon=result.detectable.epsilon,
+            delta=delta,
+            adjacency=result.claim.adjacency,
+            parameter=name,
+            tolerance=0.01,
+        )
+    except (ValueError, ArithmeticError, NoEffectError):
+        return None
+    return float(getattr(found.event, name))
+
+
+__all__ = ["SuiteRecord", "noticed"]

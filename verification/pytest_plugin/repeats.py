@@ -1,0 +1,102 @@
+"""The words with which one test of a mechanism is repeated exactly, as a failure prints them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from rdpkit.verification.blackbox.options import VerificationOptions
+from rdpkit.verification.blackbox.verification_result import VerificationResult
+
+OPTION = "--verify-repeat"
+_KINDS = {
+    "seed": int,
+    "runs": int,
+    "training": int,
+    "pairs": int,
+    "processes": int,
+    "rate": float,
+    "call": int,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """What a test has to be told so that it is the same again.
+
+    Parameters
+    ----------
+    seed : int
+        All randomness comes from it.
+    runs, training, pairs, processes : int
+        As in the result of the test.
+    rate : float
+        Its false-alarm rate, which depends on how many other tests there were.
+    call : int
+        Which call of the fixture it is.
+    """
+
+    seed: int
+    runs: int
+    training: int
+    pairs: int
+    processes: int
+    rate: float
+    call: int = 1
+
+    @classmethod
+    def of(cls, result: VerificationResult, *, call: int) -> Repeat:
+        """What repeats a test."""
+        return cls(
+            seed=result.seed,
+            runs=result.runs,
+            training=result.training,
+            pairs=result.pairs,
+            processes=result.processes,
+            rate=result.outcome.false_alarm_rate,
+            call=call,
+        )
+
+    @classmethod
+    def read(cls, words: str) -> Repeat:
+        """What the option says.
+
+        Raises
+        ------
+        pytest.UsageError
+            If these are no such words.
+        """
+        try:
+            pairs = [word.split("=") for word in words.split(",")]
+            return cls(**{name: _KINDS[name](value) for name, value in pairs})
+        except (ValueError, KeyError, TypeError):
+            raise pytest.UsageError(
+                f"Expected {OPTION} to be seed=...,runs=...,training=...,pairs=...,processes=...,"
+                f"rate=..., as a failure prints it, got {words!r}."
+            ) from None
+
+    def words(self) -> str:
+        """The option's value."""
+        found = {name: getattr(self, name) for name in _KINDS}
+        if self.call == 1:
+            del found["call"]
+        return ",".join(f"{name}={value!r}" for name, value in found.items())
+
+    def options(self, options: VerificationOptions) -> VerificationOptions:
+        """The options of the test, with these in their place. Runs are counted, and not seconds."""
+        return dataclasses.replace(
+            options,
+            seed=self.seed,
+            # Releases of new processes may have refuted the claim before any other run; the option
+            # wants room for the first of those.
+            samples=self.runs or 2 * (self.training + 1),
+            training=self.training,
+            pairs=self.pairs,
+            fresh_processes=self.processes,
+            false_alarm_rate=self.rate,
+            time_budget=None,
+        )
+
+
+__all__ = ["OPTION", "Repeat"]

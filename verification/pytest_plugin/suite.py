@@ -1,0 +1,273 @@
+"""The tests of mechanisms of one run of pytest: what they share, and how each of them is made."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import secrets
+import shlex
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdpkit import Adjacency, Event
+from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.evidence.accumulation import EvidenceOptions, accumulated_test
+from rdpkit.verification.evidence.decorator import check_keywords
+from rdpkit.verification.evidence.error_control import share_of_test
+from rdpkit.verification.evidence.likely_cause import LikelyCause, likely_cause
+from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of
+from rdpkit.verification.evidence.requests import VerificationRequest, request_of
+from rdpkit.verification.evidence.store import USUAL_RATE, Position
+from rdpkit.verification.pytest_plugin.failure import error_text, failure_text
+from rdpkit.verification.pytest_plugin.records import SuiteRecord
+from rdpkit.verification.pytest_plugin.repeats import OPTION, Repeat
+
+Mechanism = str | Callable[..., Any]
+_SEED_BYTES = 6
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """What all tests of mechanisms of a run share.
+
+    Parameters
+    ----------
+    rate : float
+        The error rate of the run.
+    tests : int
+        How many tests share it.
+    seed : int
+        The seeds of the tests are made from it.
+    evidence : EvidenceOptions or None
+        The file of evidence, whose rate takes the place of that of the run.
+    repeat : Repeat or None
+        What one test is to repeat.
+    folder : Path
+        Where pytest was started.
+    """
+
+    rate: float
+    tests: int
+    seed: int
+    evidence: EvidenceOptions | None
+    repeat: Repeat | None
+    folder: Path
+
+    @classmethod
+    def of(
+        cls,
+        config: pytest.Config,
+        *,
+        tests: int,
+        seed: int | None,
+        alpha: float | None,
+        evidence: EvidenceOptions | None,
+    ) -> Suite:
+        """What the options of a run say."""
+        given, repeat = config.getoption("--verify-seed"), config.getoption(OPTION)
+        drawn = secrets.randbits(48) if seed is None else seed
+        skip = config.getoption("--verify-skip-unchanged")
+        if skip and evidence is None:
+            raise pytest.UsageError("Expected --verify-evidence FILE with --verify-skip-unchanged.")
+        if evidence is not None:
+            # A claim that is rejected already is tested again, so that the failure says why.
+            evidence = dataclasses.replace(evidence, again=True, skip_unchanged=skip)
+        return cls(
+            rate=USUAL_RATE if alpha is None else alpha,
+            tests=tests,
+            seed=drawn if given is None else given,
+            evidence=None if repeat else evidence,
+            repeat=Repeat.read(repeat) if repeat else None,
+            folder=config.invocation_params.dir,
+        )
+
+    def seed_of(self, name: str) -> int:
+        """The seed of one test: another one for each name."""
+        digest = hashlib.sha256(f"{self.seed}\n{name}".encode()).digest()
+        return int.from_bytes(digest[:_SEED_BYTES], "big")
+
+
+class Verifier:
+    """The fixture ``verifies``: ``verifies(mechanism, event, adjacency=...)``.
+
+    Parameters
+    ----------
+    suite : Suite
+        What it shares with the other tests of the run.
+    item : pytest.Item
+        The test that asked for it.
+    told : list of str
+        Gets a line of JSON for each call.
+    """
+
+    def __init__(self, suite: Suite, item: pytest.Item, told: list[str]) -> None:
+        self._suite = suite
+        self._item = item
+        self._told = told
+        self._calls = 0
+
+    def __call__(
+        self,
+        mechanism: Mechanism,
+        event: Event | None = None,
+        *,
+        adjacency: Adjacency | str,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        view: str | None = None,
+        **options: Any,
+    ) -> VerificationResult:
+        """Test a mechanism against its claim; the test that calls this fails if it is rejected.
+
+        Guarantee
+        ---------
+        As for :func:`rdpkit.verification.verifies`. The k-th call in a test gets 1 / (k (k + 1)) of
+        the error rate of the test, so a test may call it as often as it likes.
+
+        Parameters
+        ----------
+        mechanism : callable or str
+            Called as ``mechanism(dataset, rng)``; or ``module:callable``, which is run in new
+            processes, too. That finds a generator that is seeded at import.
+        event, adjacency, epsilon, delta, view, **options
+            As for :func:`rdpkit.verification.verifies`.
+
+        Returns
+        -------
+        VerificationResult
+            If the claim was not rejected.
+        """
+        check_keywords(options)
+        if event is None and (epsilon is None or delta is None):
+            raise ValueError("Expected an event, or epsilon and delta, as the claim.")
+        self._calls += 1
+        claim = {"event": event, "adjacency": adjacency, "epsilon": epsilon, "delta": delta}
+        return self._verified(mechanism, {**claim, "view": view, **options}, call=self._calls)
+
+    def run_decorated(self, mechanism: Mechanism, **given: Any) -> VerificationResult:
+        """Test a decorated mechanism, which is the only one of its test."""
+        return self._verified(mechanism, given, call=None)
+
+    def _verified(
+        self, mechanism: Mechanism, given: dict[str, Any], *, call: int | None
+    ) -> VerificationResult:
+        name = self._item.nodeid if call in (None, 1) else f"{self._item.nodeid} ({call})"
+        request = self._request(request_of(mechanism, name=name, **given), name, call)
+        place = place_of(_code_of(mechanism))
+        position, skipped, result, failure = None, "", None, ""
+        try:
+            if self._suite.evidence is None:
+                result = request.run()
+            else:
+                found = accumulated_test(request, self._suite.evidence)
+                request, result = found.request, found.result
+                position, skipped = found.position, found.skipped
+        except (ValueError, ArithmeticError) as error:
+            failure = error_text(name, str(error), _traceback_of(error))
+            self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
+        if failure:
+            pytest.fail(failure, pytrace=False)
+        repeat = "" if result is None else self._repeat(result, call)
+        outcome = TargetOutcome(
+            target=name,
+            result=result,
+            replay=repeat,
+            place=place,
+            position=position,
+            skipped=skipped,
+        )
+        return self._judged(request, outcome)
+
+    def _judged(self, request: VerificationRequest, outcome: TargetOutcome) -> VerificationResult:
+        """The result, unless it makes the test fail."""
+        result = outcome.result
+        if result is None:
+            self._tell(outcome, None)
+            pytest.skip(f"{outcome.skipped} (--verify-skip-unchanged)")
+        failed = outcome.failed(strict=False)
+        cause = likely_cause(request, result) if failed and result.rejected else None
+        self._tell(outcome, cause)
+        if failed:
+            text = failure_text(outcome, cause, rate=self._rate_in_words(outcome.position))
+            pytest.fail(text, pytrace=False)
+        return result
+
+    def _request(
+        self, request: VerificationRequest, name: str, call: int | None
+    ) -> VerificationRequest:
+        """The same test with its seed, and its part of the error rate."""
+        suite, options = self._suite, request.options
+        rate = share_of_test(suite.rate, tests=suite.tests, call=call)
+        seed = suite.seed_of(name) if options.seed is None else options.seed
+        options = dataclasses.replace(options, seed=seed, false_alarm_rate=rate)
+        if suite.repeat is not None and suite.repeat.call == (call or 1):
+            options = suite.repeat.options(options)
+        return dataclasses.replace(request, options=options)
+
+    def _rate_in_words(self, position: Position | None) -> str:
+        if self._suite.repeat is not None:
+            return f"{self._suite.repeat.rate:.2g}, as in the test that is repeated"
+        if position is not None:
+            control = position.error_control.value
+            return f"{control} {position.false_alarm_rate:g} over all tests and all time"
+        together = "this test" if self._suite.tests == 1 else f"all {self._suite.tests} tests"
+        return f"{self._suite.rate:g} for {together} of this run"
+
+    def _repeat(self, result: VerificationResult, call: int | None) -> str:
+        """The command line that repeats a test."""
+        words = Repeat.of(result, call=call or 1).words()
+        file, separator, rest = self._item.nodeid.partition("::")
+        path = self._item.path
+        if path.is_relative_to(self._suite.folder):
+            file = path.relative_to(self._suite.folder).as_posix()
+        return shlex.join(["pytest", f"{file}{separator}{rest}", OPTION, words])
+
+    def _tell(self, outcome: TargetOutcome, cause: LikelyCause | None) -> None:
+        """Write down what came out, for the summary, for JUnit and for SARIF."""
+        suite = self._suite
+        record = SuiteRecord.of(
+            outcome,
+            cause,
+            rate=suite.rate,
+            tests=suite.tests,
+            seed=suite.seed,
+            evidence="" if suite.evidence is None else str(suite.evidence.path),
+            repeated=suite.repeat is not None,
+        )
+        self._told.append(record.as_json())
+        again = f"[{self._calls}]" if self._calls > 1 else ""
+        self._item.user_properties += [
+            (f"{name}{again}", value) for name, value in record.properties().items()
+        ]
+
+
+def _code_of(mechanism: Mechanism) -> Any:
+    """What the source of a mechanism is: the function behind a partial one."""
+    if isinstance(mechanism, str):
+        return mechanism
+    while isinstance(mechanism, functools.partial):
+        mechanism = mechanism.func
+    return mechanism
+
+
+def _traceback_of(error: BaseException) -> str:
+    """Where the code of the user raised an error, without the frames of this library."""
+    cause = error.__cause__
+    if cause is None:
+        return ""
+    own = Path(__file__).parents[1]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(cause.__traceback__)
+        if not Path(frame.filename).is_relative_to(own)
+    ]
+    lines = traceback.format_list(frames) + traceback.format_exception_only(cause)
+    return "".join(lines).rstrip()
+
+
+__all__ = ["Suite", "Verifier"]
