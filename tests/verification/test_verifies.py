@@ -18,7 +18,7 @@ import rdpkit.verification.pytest_plugin.suite
 import rdpkit.verification.pytest_plugin.summary
 from rdpkit.verification import verifies
 from rdpkit.verification.blackbox.scores import has_classifiers
-from rdpkit.verification.pytest_plugin.records import SuiteRecord
+from rdpkit.verification.pytest_plugin.records import SuiteRecord, noticed
 from rdpkit.verification.pytest_plugin.repeats import Repeat
 from tests.verification.test_pytest_plugin import PLUGIN
 
@@ -93,7 +93,7 @@ def test_three_lines_make_a_test(run):
             "  repeat     pytest test_mine.py::test_weak --verify-repeat seed=*,rate=0.025",
             "*= privacy of mechanisms =*",
             "test_mine.py::test_weak  rejected *  too_little_noise",
-            "test_mine.py::test_good  not rejected   3,000 * noise_std below *, not 2",
+            "test_mine.py::test_good  not rejected * 3,000 * noise_std below *, not 2",
             "2 mechanisms tested, 1 rejected; false-alarm rate 0.05 for all 2 tests together",
             "a mechanism that passes is not proven; --verify-seed 7 repeats this run",
         ]
@@ -350,6 +350,20 @@ def test_records_are_sent_as_json(run, monkeypatch):
 
 
 EVENT = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+
+
+def test_what_would_be_noticed_is_said_in_the_units_of_the_claim():
+    def release(dataset, rng):
+        return len(dataset) + rng.normal(0.0, 20.0)
+
+    claim = {"adjacency": "add_or_remove_one"}
+    quick = {"seed": 1, "samples": 3000, "neighbours": "random", "dimension": 1, "pairs": 1}
+    found = [
+        noticed(verifies(event, **claim, **more)(release).verify(**quick))
+        for event, more in ((EVENT, {}), (None, {"epsilon": 1.0, "delta": 0.01}))
+    ]
+    assert re.fullmatch(r"noise_std below [01]\.\d+, not 2", found[0])
+    assert re.fullmatch(r"delta 0\.\d+ at epsilon 1, not 0\.01", found[1])
 
 
 @pytest.mark.statistical

@@ -172,7 +172,8 @@ def _of_noisy_sum(
         meaning = f", which is a standard deviation of {wanted:.4g}"
     moved = f"One record moves the output by {measured.shift:.4g}; the claim allows {allowed:.4g}"
     if measured.shift > (1.0 + _CLEARLY) * allowed + 3.0 * measured.error_of_shift:
-        if longest > event.record_norm * (1.0 + _CLEARLY):
+        beyond = longest > event.record_norm * (1.0 + _CLEARLY)
+        if beyond and measured.shift > 0.5 * longest:
             return LikelyCause(
                 kind="unclipped_records",
                 message=f"{moved}. The data held a record of norm {longest:.4g}, and the code did "
@@ -184,7 +185,12 @@ def _of_noisy_sum(
             )
         return LikelyCause(
             kind="sensitivity_too_large",
-            message=f"{moved}, although no record of the data is longer than the claim says.",
+            message=f"{moved}, although "
+            + (
+                f"a record of norm {longest:.4g} was clipped to something."
+                if beyond
+                else "no record of the data is longer than the claim says."
+            ),
             advice="Look for what multiplies records or lets one of them count twice, and for a "
             "mean whose divisor changes with the data; or claim a larger record_norm.",
             measured=measured,

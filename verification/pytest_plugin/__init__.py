@@ -9,7 +9,6 @@ a run without them does not wait for it.
 from __future__ import annotations
 
 import dataclasses
-import secrets
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,6 +162,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a worker of pytest-xdist the seed of the run, and how often each test runs."""
+    import secrets  # noqa: PLC0415 - only where there are workers
+
     config = node.config
     stash, option = config.stash, config.getoption("--verify-seed")
     if _SHARED_SEED not in stash:

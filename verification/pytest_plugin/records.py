@@ -147,7 +147,10 @@ def noticed(result: VerificationResult) -> str:
         value = _noise_of(result, event, noise[0], found.delta + found.excess)
         if value is not None:
             return f"{noise[0]} below {value:.2g}, not {getattr(event, noise[0]):.3g}"
-    return f"an event likelier by {found.excess:.2g}"
+    return (
+        f"delta {found.delta + found.excess:.2g} at epsilon {found.epsilon:.2g}, "
+        f"not {found.delta:.2g}"
+    )
 
 
 def _noises(event: Event) -> list[str]:

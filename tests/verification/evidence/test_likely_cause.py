@@ -47,7 +47,7 @@ def named(dataset, rng):
 CASES = [
     (unclipped, EVENT, "unclipped_records", r"moves the output by 1\d*; the claim allows 1\."),
     (weak, EVENT, "too_little_noise", r"standard deviation (0\.9|1\.0)\d*; the claim says noise_s"),
-    (doubled, EVENT, "sensitivity_too_large", r"the output by (1\.[89]|2)\d*; the claim allows 1,"),
+    (doubled, EVENT, "sensitivity_too_large", r"the output by (1\.[89]|2).*; the claim allows 1,"),
     (shared, EVENT, "noise_reused", "the parts have the same noise"),
     (weak_count, COUNT, "too_little_noise", r"noise_scale = 2, which is a standard deviation of 2"),
 ]
