@@ -1,4 +1,4 @@
-"""Claims and their audit, on top of :mod:`rdpkit`."""
+"""Claims and their audit, tests of code and of trainings, on top of :mod:`rdpkit`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.driver import audit_files
     from rdpkit.verification.evidence.decorator import verifies
+    from rdpkit.verification.training.opacus import opacus_training
+    from rdpkit.verification.training.options import TrainingOptions
+    from rdpkit.verification.training.trainer import PrivateTraining
+    from rdpkit.verification.training.verify_training import verify_training
 
-__all__ = ["audit_files", "verifies"]
+__all__ = [
+    "PrivateTraining",
+    "TrainingOptions",
+    "audit_files",
+    "opacus_training",
+    "verifies",
+    "verify_training",
+]
 
 _PLACES = {
+    "PrivateTraining": "rdpkit.verification.training.trainer",
+    "TrainingOptions": "rdpkit.verification.training.options",
     "audit_files": "rdpkit.verification.auditing.driver",
+    "opacus_training": "rdpkit.verification.training.opacus",
     "verifies": "rdpkit.verification.evidence.decorator",
+    "verify_training": "rdpkit.verification.training.verify_training",
 }
 
 
 def __getattr__(name: str) -> object:
-    """The functions of this package that people call, imported when they are asked for."""
+    """The names of this package that people use, imported when they are asked for."""
     if name not in _PLACES:
         raise AttributeError(f"module 'rdpkit.verification' has no attribute {name!r}")
     # Imported here because commands import this package for their help alone.

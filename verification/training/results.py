@@ -189,6 +189,9 @@ class TrainingVerification:
         """What all checks found."""
         return tuple(mistake for check in self.checks for mistake in check.mistakes)
 
+    def __str__(self) -> str:
+        return "\n".join(f"{heading:16}{value}" for heading, value in self.rows())
+
     def check(self, name: str) -> CheckResult:
         """The result of one check.
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.formats.records import did_you_mean
 
 Batch = Any
 """A batch as the loader yields it: arrays, tensors, or tuples, lists and dictionaries of them."""
@@ -211,7 +212,7 @@ def training_maker(what: str | Callable[[], Any] | PrivateTraining) -> TrainingM
     ----------
     what : str, callable, PrivateTraining or object
         ``module:callable``, which is imported from the current directory or from wherever Python
-        finds it, because the user named it; or the callable; or one training.
+        finds it, because the user named it; a training of the zoo; a callable; or one training.
 
     Raises
     ------
@@ -219,11 +220,24 @@ def training_maker(what: str | Callable[[], Any] | PrivateTraining) -> TrainingM
         If there is no such module or callable.
     """
     if isinstance(what, str):
-        return TrainingMaker(make=_imported(what), name=what)
+        return TrainingMaker(make=_imported(what) if ":" in what else _of_the_zoo(what), name=what)
     if isinstance(what, PrivateTraining | dict) or not callable(what):
         found = as_training(what)
         return TrainingMaker(make=lambda: found, name=found.name, repeats=False)
     return TrainingMaker(make=what, name=getattr(what, "__name__", type(what).__name__))
+
+
+def _of_the_zoo(name: str) -> Callable[[], Any]:
+    # The zoo's trainings need torch, and are made of what this module says.
+    from rdpkit.verification.training.zoo import find_training, names  # noqa: PLC0415
+
+    found = find_training(name)
+    if found is None:
+        near = did_you_mean(name, list(names()))
+        raise ValueError(
+            f"Expected target to be module:callable or a training of the zoo, got {name!r}.{near}"
+        )
+    return found
 
 
 def _imported(name: str) -> Callable[[], Any]:

@@ -1,0 +1,87 @@
+"""The check of one step: every mistake by its name, and correct steps not rejected."""
+
+from __future__ import annotations
+
+import pytest
+
+import rdpkit
+from rdpkit.verification.training.checks.step import check_step, with_noise
+from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.trainer import training_maker
+from tests.verification.training import loops
+
+pytest.importorskip("torch")
+
+BROKEN = {
+    loops.ClipsTheBatch: Kind.CLIPPED_AFTER_AVERAGING,
+    loops.DoesNotClip: Kind.NO_CLIPPING,
+    loops.LeavesBiasesUnclipped: Kind.UNCLIPPED_PARAMETERS,
+    loops.LeavesBiasesWithoutNoise: Kind.NO_NOISE_ON_PARAMETERS,
+    loops.DividesByTheBatch: Kind.BATCH_DEPENDENT_SCALE,
+    loops.AddsNoNoise: Kind.NO_NOISE,
+    loops.OneOfFourWorkersAddsNoise: Kind.NOISE_TOO_SMALL,
+    loops.SeedsEveryStepAlike: Kind.NOISE_REPEATED,
+    loops.SeedsByTheStep: Kind.NOISE_FIXED_SEED,
+    loops.HasItsOwnSeed: Kind.NOISE_FIXED_SEED,
+    loops.SharesNoise: Kind.NOISE_SHARED,
+    loops.DrawsLaplaceNoise: Kind.NOISE_NOT_GAUSSIAN,
+    loops.NormalisesByTheBatch: Kind.BATCH_STATISTICS,
+}
+
+
+def checked(make, *, seed=1, **options):
+    return check_step(training_maker(make), TrainingOptions(seed=seed, seconds=20.0, **options).seeded())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("make", BROKEN, ids=lambda make: make.__name__)
+def test_a_mistake_has_its_name(make):
+    found = checked(make)
+    assert found.rejected
+    assert found.mistakes[0].kind is BROKEN[make]
+    assert {mistake.kind for mistake in found.mistakes} <= {
+        BROKEN[make],
+        # Seeding every step alike is also seeding with a constant.
+        *([Kind.NOISE_FIXED_SEED] if make is loops.SeedsEveryStepAlike else []),
+    }
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "make",
+    [loops.PlainLoop, loops.ChangesParametersItself, loops.HasDropout],
+    ids=lambda make: make.__name__,
+)
+def test_a_correct_step_is_not_rejected(make):
+    found = checked(make)
+    assert found.mistakes == ()
+    (bound,) = found.bounds
+    truth = rdpkit.epsilon(make().event, delta=1e-5, adjacency="add_or_remove_one").epsilon
+    # Records are clipped, so the step attains nearly all that was accounted for.
+    assert 0.95 * truth < bound.epsilon <= truth
+
+
+@pytest.mark.thorough
+def test_what_is_left_out_is_named():
+    found = checked(loops.LeavesBiasesUnclipped)
+    assert "0.bias, 2.bias are left out of clipping" in found.mistakes[0].message
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_the_rate_of_false_alarms():
+    # At a rate of 0.2 for the check, 50 runs have at most 19 false alarms, except with probability
+    # 1e-3 (binomial tail). The check's tests are conservative, so that hardly any are seen.
+    options = {"false_alarm_rate": 0.8}
+    rejected = sum(checked(loops.PlainLoop, seed=seed, **options).rejected for seed in range(50))
+    assert rejected <= 19
+
+
+def test_more_noise_is_the_same_event_with_more_noise():
+    event = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=100, batch_size=10, steps=3)
+    assert with_noise(event, 2.0).noise_multiplier == 2.0
+    inner = rdpkit.Gaussian(noise_std=3.0, record_norm=1.0)
+    assert with_noise(rdpkit.Repeated(event=inner, count=2), 0.5).event.noise_std == 1.5
+    with pytest.raises(ValueError, match="to describe DP-SGD"):
+        with_noise(rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), 2.0)

@@ -1,0 +1,178 @@
+"""A plain training loop for tests, and ways to break it."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+import rdpkit
+
+RECORDS, BATCH, STEPS = 256, 16, 32
+
+
+class PlainLoop:
+    """DP-SGD as one writes it by hand: clip each gradient, add, noise, divide, step."""
+
+    adjacency = "add_or_remove_one"
+    delta = 1e-5
+    clip_norm = 1.0
+    sigma = 1.0
+
+    def __init__(self):
+        made = torch.Generator().manual_seed(0)
+        self.features = torch.randn(RECORDS, 12, generator=made)
+        self.labels = torch.randint(0, 3, (RECORDS,), generator=made)
+        self.records = list(zip(self.features, self.labels, strict=True))
+        self.model = self.network()
+        self.opt = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
+        self.loss = nn.CrossEntropyLoss()
+        self.event = rdpkit.DPSGD(
+            noise_multiplier=self.sigma, dataset_size=RECORDS, batch_size=BATCH, steps=STEPS
+        )
+        self.t = 0
+
+    def network(self):
+        return nn.Sequential(nn.Linear(12, 24), nn.ReLU(), nn.Linear(24, 3))
+
+    @property
+    def loader(self):
+        for _ in range(RECORDS // BATCH):
+            chosen = torch.rand(RECORDS) < BATCH / RECORDS
+            yield self.features[chosen], self.labels[chosen]
+
+    def gradients(self, features, labels):
+        for place in range(len(features)):
+            loss = self.loss(self.model(features[place : place + 1]), labels[place : place + 1])
+            yield torch.autograd.grad(loss, list(self.model.parameters()))
+
+    def clipped(self, gradient):
+        norm = torch.sqrt(sum((part**2).sum() for part in gradient))
+        return [part * min(1.0, self.clip_norm / (float(norm) + 1e-9)) for part in gradient]
+
+    def total(self, gradients):
+        parts = [torch.zeros_like(parameter) for parameter in self.model.parameters()]
+        for gradient in gradients:
+            parts = [one + two for one, two in zip(parts, self.clipped(gradient), strict=True)]
+        return parts
+
+    def noise(self, parameter):
+        return self.sigma * self.clip_norm * torch.randn_like(parameter)
+
+    def divisor(self, count):
+        return BATCH
+
+    def step(self, batch):
+        features, labels = batch
+        self.t += 1
+        total = self.total(self.gradients(features, labels))
+        for parameter, part in zip(self.model.parameters(), total, strict=True):
+            parameter.grad = (part + self.noise(parameter)) / self.divisor(len(features))
+        self.opt.step()
+
+
+class ClipsTheBatch(PlainLoop):
+    def step(self, batch):
+        features, labels = batch
+        self.model.zero_grad()
+        self.loss(self.model(features), labels).backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
+        for parameter in self.model.parameters():
+            parameter.grad += self.noise(parameter)
+        self.opt.step()
+
+
+class DoesNotClip(PlainLoop):
+    def clipped(self, gradient):
+        return list(gradient)
+
+
+class LeavesBiasesUnclipped(PlainLoop):
+    def clipped(self, gradient):
+        weights = [part for part in gradient if part.ndim > 1]
+        norm = torch.sqrt(sum((part**2).sum() for part in weights))
+        share = min(1.0, self.clip_norm / (float(norm) + 1e-9))
+        return [part * share if part.ndim > 1 else part for part in gradient]
+
+
+class LeavesBiasesWithoutNoise(PlainLoop):
+    def noise(self, parameter):
+        return super().noise(parameter) * (parameter.ndim > 1)
+
+
+class DividesByTheBatch(PlainLoop):
+    def divisor(self, count):
+        return max(1, count)
+
+
+class AddsNoNoise(PlainLoop):
+    def noise(self, parameter):
+        return torch.zeros_like(parameter)
+
+
+class OneOfFourWorkersAddsNoise(PlainLoop):
+    def noise(self, parameter):
+        return super().noise(parameter) / 2.0
+
+
+class SeedsEveryStepAlike(PlainLoop):
+    def step(self, batch):
+        torch.manual_seed(7)
+        super().step(batch)
+
+
+class SeedsByTheStep(PlainLoop):
+    def noise(self, parameter):
+        own = torch.Generator().manual_seed(self.t)
+        return self.sigma * self.clip_norm * torch.randn(parameter.shape, generator=own)
+
+
+class HasItsOwnSeed(PlainLoop):
+    def __init__(self):
+        super().__init__()
+        self.own = torch.Generator().manual_seed(3)
+
+    def noise(self, parameter):
+        return self.sigma * self.clip_norm * torch.randn(parameter.shape, generator=self.own)
+
+
+class SharesNoise(PlainLoop):
+    def step(self, batch):
+        self.drawn = torch.randn(1000)
+        super().step(batch)
+
+    def noise(self, parameter):
+        return self.sigma * self.clip_norm * self.drawn[: parameter.numel()].view_as(parameter)
+
+
+class DrawsLaplaceNoise(PlainLoop):
+    def noise(self, parameter):
+        laplace = torch.distributions.Laplace(0.0, 0.75)
+        return self.sigma * self.clip_norm * laplace.sample(parameter.shape)
+
+
+class NormalisesByTheBatch(PlainLoop):
+    def network(self):
+        return nn.Sequential(nn.Linear(12, 24), nn.BatchNorm1d(24), nn.ReLU(), nn.Linear(24, 3))
+
+    def gradients(self, features, labels):
+        out = self.model(features)
+        for place in range(len(features)):
+            loss = self.loss(out[place : place + 1], labels[place : place + 1])
+            yield torch.autograd.grad(loss, list(self.model.parameters()), retain_graph=True)
+
+
+class ChangesParametersItself(PlainLoop):
+    """Correct, without an optimiser."""
+
+    def step(self, batch):
+        total = self.total(self.gradients(*batch))
+        with torch.no_grad():
+            for parameter, part in zip(self.model.parameters(), total, strict=True):
+                parameter.sub_(0.1 * (part + self.noise(parameter)) / BATCH)
+
+
+class HasDropout(PlainLoop):
+    """Correct, with a layer that draws for each record."""
+
+    def network(self):
+        return nn.Sequential(nn.Linear(12, 24), nn.Dropout(0.5), nn.ReLU(), nn.Linear(24, 3))
