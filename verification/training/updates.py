@@ -30,8 +30,7 @@ class Update:
     Parameters
     ----------
     vector : numpy.ndarray, shape (d,)
-        All parameters' noisy gradients, one after the other. If several updates were made, the
-        sum of them.
+        All parameters' noisy gradients, one after the other, of the first update.
     places : dict
         Where each parameter's part is: name to slice.
     count : int
@@ -126,15 +125,14 @@ def observe(training: PrivateTraining, batch: Batch) -> Update:
         places[name] = slice(begin, begin + values.size)
         begin += values.size
     vector = np.zeros(begin)
-    for step in steps:
-        for name, values in step.items():
-            vector[places[name]] += values
+    for name, values in steps[0].items():
+        vector[places[name]] = values
     return Update(
         vector=vector,
         places=places,
         count=len(steps),
         buffers=_buffers(training),
-        rounding=_FLOAT32 * math.sqrt(sum(float(v @ v) for step in seen for v in step.values())),
+        rounding=_FLOAT32 * math.sqrt(sum(float(v @ v) for v in seen[0].values())),
     )
 
 

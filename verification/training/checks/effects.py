@@ -74,8 +74,11 @@ class Effects:
         half = max(2, trials.available // 2)
         small, large = list(range(min(SMALL, half))), list(range(min(LARGE, half)))
         others = list(range(len(large), min(2 * len(large), trials.available)))
-        # With batches of a fixed size both bases have it, and hold different records.
-        self.bases = [small, large] if joins else [large, (others + large)[: len(large)]]
+        # With batches of a fixed size both bases have it. They hold different records but for the
+        # last one, whose place is taken.
+        if not joins:
+            small = [*(others + large)[: len(large) - 1], large[-1]]
+        self.bases = [small, large]
         self.records = [
             place for place in range(trials.available - 1, -1, -1) if place not in large
         ] or [trials.available - 1]

@@ -110,7 +110,8 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
             advice="Remove the buffers, or do not publish them and do not use them in training.",
         )
     worst = _least_additive(evidence)
-    if worst is not None and not bare:
+    # What is not clipped at all says more than that it is also averaged, or left over.
+    if worst is not None and not bare and not _unlimited(evidence):
         yield _not_additive(evidence, *worst)
 
 
@@ -215,8 +216,7 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
     if evidence.noise.missing() and not math.isfinite(evidence.distance()):
         return
     grown = _grown(evidence)
-    everything = [name for name in evidence.noise.places if evidence.noise.std[name] > 0.0]
-    if grown and len(grown) == len(everything):
+    if _unlimited(evidence):
         yield TrainingMistake(
             kind=TrainingMistakeKind.NO_CLIPPING,
             message="One record with 100 times the features moves the update "
@@ -225,7 +225,10 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
             advice="Clip the gradient of each record before they are added.",
         )
         return
-    outside = grown or _left_out(evidence)
+    if not grown and _least_additive(evidence) is not None:
+        # Why the distance is too large has been said.
+        return
+    outside = grown or ([] if _clipped_apart(evidence) else _left_out(evidence))
     if outside:
         yield TrainingMistake(
             kind=TrainingMistakeKind.UNCLIPPED_PARAMETERS,
@@ -272,6 +275,29 @@ def _grown(evidence: StepEvidence) -> list[str]:
     if set(found) >= set(weights):
         return [name for name in evidence.noise.places if evidence.noise.std[name] > 0.0]
     return found
+
+
+def _unlimited(evidence: StepEvidence) -> bool:
+    """Whether a record moves all parameters without limit."""
+    grown = _grown(evidence)
+    noisy = [name for name in evidence.noise.places if evidence.noise.std[name] > 0.0]
+    return bool(grown) and len(grown) == len(noisy)
+
+
+def _clipped_apart(evidence: StepEvidence) -> bool:
+    """Whether several parameters are each clipped by themselves, at the whole norm."""
+    told = evidence.account.noise_multiplier
+    if told is None:
+        return False
+    estimates = dataclasses.replace(evidence, limits=evidence.noise.std)
+    distances = [estimates.distances(effect) for effect in evidence.effects]
+    saturated = [
+        name
+        for name in evidence.noise.places
+        if sum(abs(one[name] * told - 1.0) < _NEAR for one in distances) >= 2
+        and max(one[name] for one in distances) * told < 1.0 + _NEAR
+    ]
+    return len(saturated) >= 2
 
 
 def _left_out(evidence: StepEvidence) -> list[str]:
@@ -325,10 +351,19 @@ def _too_small(evidence: StepEvidence) -> TrainingMistake:
     return TrainingMistake(
         kind=TrainingMistakeKind.NOISE_TOO_SMALL,
         message=f"The noise is at most {seen:.4g} times what one record changes; {told:.4g} times "
-        f"was accounted for.{_looks_like(seen / told)}",
+        f"was accounted for.{_why_too_small(evidence, seen / told)}",
         advice="The standard deviation of the noise on the sum of clipped gradients must be the "
         "noise multiplier times the clipping norm, once for each step.",
     )
+
+
+def _why_too_small(evidence: StepEvidence, share: float) -> str:
+    if _clipped_apart(evidence):
+        return (
+            " Each parameter is clipped by itself at the whole norm, so that one record moves all "
+            "of them together further than that."
+        )
+    return _looks_like(share)
 
 
 def _looks_like(share: float) -> str:

@@ -31,7 +31,9 @@ BROKEN = {
 
 
 def checked(make, *, seed=1, **options):
-    return check_step(training_maker(make), TrainingOptions(seed=seed, seconds=20.0, **options).seeded())
+    return check_step(
+        training_maker(make), TrainingOptions(seed=seed, seconds=20.0, **options).seeded()
+    )
 
 
 @pytest.mark.thorough
