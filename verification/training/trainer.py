@@ -220,24 +220,21 @@ def training_maker(what: str | Callable[[], Any] | PrivateTraining) -> TrainingM
         If there is no such module or callable.
     """
     if isinstance(what, str):
-        return TrainingMaker(make=_imported(what) if ":" in what else _of_the_zoo(what), name=what)
+        if ":" in what:
+            return TrainingMaker(make=_imported(what), name=what)
+        # The zoo needs torch, and is made of what this module says.
+        from rdpkit.verification.training.zoo import maker, names  # noqa: PLC0415
+
+        if what not in names():
+            raise ValueError(
+                "Expected target to be module:callable or a training of the zoo, got "
+                f"{what!r}.{did_you_mean(what, list(names()))}"
+            )
+        return maker(what)
     if isinstance(what, PrivateTraining | dict) or not callable(what):
         found = as_training(what)
         return TrainingMaker(make=lambda: found, name=found.name, repeats=False)
     return TrainingMaker(make=what, name=getattr(what, "__name__", type(what).__name__))
-
-
-def _of_the_zoo(name: str) -> Callable[[], Any]:
-    # The zoo's trainings need torch, and are made of what this module says.
-    from rdpkit.verification.training.zoo import find_training, names  # noqa: PLC0415
-
-    found = find_training(name)
-    if found is None:
-        near = did_you_mean(name, list(names()))
-        raise ValueError(
-            f"Expected target to be module:callable or a training of the zoo, got {name!r}.{near}"
-        )
-    return found
 
 
 def _imported(name: str) -> Callable[[], Any]:
