@@ -164,7 +164,7 @@ def _checked(
     if output_format == "json":
         click.echo(as_json({**result.as_dict(), "replay": replay}))
     else:
-        lines = [*lines_of_training(result), f"{'replay':18}{replay}"]
+        lines = [*lines_of_training(result), f"{'replay':20}{replay}"]
         click.echo("\n".join(map(printable, lines)))
     return result.rejected
 

@@ -13,12 +13,12 @@ _ABOUT = {
     "accountant": "the accountant was told what the training does",
     "run": "a run shows no more of its canaries than the claim allows",
 }
-_WIDTH = 18
+_WIDTH = 20
 
 
 def lines_of_training(result: TrainingVerification) -> list[str]:
     """The whole result, for people: the verdict, then the checks, each with what it measured."""
-    rate = f"a correct training is rejected once in {1.0 / result.false_alarm_rate:,.0f}"
+    rate = f"a correct training is rejected at most once in {1.0 / result.false_alarm_rate:,.0f}"
     found = [_row("training", result.name), _row("told", result.event), _row("claim", result.claim)]
     if result.rejected:
         count = len(result.mistakes)

@@ -125,9 +125,21 @@ class PrivateTraining:
         """What was said of the training, in words."""
         claim = "" if self.epsilon is None else f"epsilon {self.epsilon:g} at "
         return (
-            f"{self.event!r}",
+            described_event(self.event),
             f"{claim}delta {self.delta:g}, {self.adjacency.value}",
         )
+
+
+def described_event(event: Event) -> str:
+    """An event as it is written in Python, without what nobody said."""
+    parts = []
+    for field in dataclasses.fields(event):
+        value = getattr(event, field.name)
+        if value is None or value == field.default:
+            continue
+        said = described_event(value) if isinstance(value, Event) else f"{value!r}"
+        parts.append(f"{field.name}={said}")
+    return f"{type(event).__name__}({', '.join(parts)})"
 
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(PrivateTraining))

@@ -119,18 +119,22 @@ class Effects:
         """Records by their places and one more, as a batch."""
         return joined([self.trials.batch(*places), other]) if places else other
 
-    def beside(self, huge: Batch, place: int) -> Vector:
-        """What a record changes beside another one, with a huge gradient."""
-        others = self.bases[0][1:]
-        if self.joins:
-            without = self.together(others, huge)
-            record = self.together([*others, place], huge)
-        else:
-            without = self.together(others, huge)
-            record = self.together([*others[:-1], place], huge)
-        first = self.trials.update(without, self.seed)
-        second = self.trials.update(record, self.seed)
-        return second.vector - first.vector
+    def mixture(self, one: Batch, other: Batch) -> tuple[float, float, float]:
+        """How far two records together are from the mean of two copies of each.
+
+        Returns
+        -------
+        tuple of float
+            That distance, the distance between the two kinds of copies, and the rounding errors.
+        """
+        both, first, second = (
+            self.trials.update(joined(list(pair)), self.seed)
+            for pair in ((one, other), (one, one), (other, other))
+        )
+        apart = both.vector - 0.5 * (first.vector + second.vector)
+        between = first.vector - second.vector
+        rounding = both.rounding + first.rounding + second.rounding
+        return float(np.linalg.norm(apart)), float(np.linalg.norm(between)), rounding
 
     def copies(self, place: int) -> tuple[float, float]:
         """How far a batch of eight copies of a record is from one of two; the rounding errors."""

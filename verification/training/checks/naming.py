@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from rdpkit.verification.training.trainer import PrivateTraining
 _ADDITIVE = 0.02
 _GROWTH = 3.0
 _NEAR = 0.04
-_HUGE = 1000.0
 _MOST_NAMES = 4
 
 
@@ -43,6 +43,8 @@ class StepEvidence:
         Relative, for comparing noise multipliers.
     probe : Effects
         Makes further effects.
+    divided : bool
+        Whether the noise is known to be divided by the number of records at hand.
     """
 
     effects: list[Effect]
@@ -52,6 +54,7 @@ class StepEvidence:
     limits: dict[str, float]
     tolerance: float
     probe: Effects
+    divided: bool = False
 
     def distances(self, effect: Effect) -> dict[str, float]:
         """How far each parameter was moved, in standard deviations of its noise, at least."""
@@ -111,7 +114,7 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
         )
     worst = _least_additive(evidence)
     # What is not clipped at all says more than that it is also averaged, or left over.
-    if worst is not None and not bare and not _unlimited(evidence):
+    if worst is not None and not (bare or evidence.divided or _unlimited(evidence)):
         yield _not_additive(evidence, *worst)
 
 
@@ -154,14 +157,16 @@ def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Trainin
     """Why one record's effect depends on the others of its batch."""
     probe = evidence.probe
     lengths = [float(np.linalg.norm(effect.change)) for effect in (one, other)]
-    if _others_vanish(evidence):
+    mixes, same = _mixes(evidence), _same_for_copies(evidence)
+    if mixes and same:
         return TrainingMistake(
             kind=TrainingMistakeKind.CLIPPED_AFTER_AVERAGING,
-            message="Beside a record with a huge gradient, other records no longer count: the "
-            "gradient of the batch is clipped, and not that of each record.",
+            message="Copies of one record give the update of the record alone, and two records "
+            "together do not give the mean of what each gives: the gradient of the batch is "
+            "clipped, and not that of each record.",
             advice="Clip the gradient of each record, then add them, then add noise.",
         )
-    if probe.joins and _same_for_copies(evidence):
+    if same:
         return TrainingMistake(
             kind=TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
             message=f"A batch of copies of one record gives the same update as the record alone, "
@@ -169,6 +174,14 @@ def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Trainin
             f"batch of {len(probe.bases[0])} as in one of {len(probe.bases[1])}: gradients are "
             "divided by the number of records at hand.",
             advice="Divide the sum by the expected batch size, which is public.",
+        )
+    if not mixes:
+        return TrainingMistake(
+            kind=TrainingMistakeKind.NO_CLIPPING,
+            message="Beside the sum of clipped gradients, the update holds a mean over the records "
+            "at hand that is not clipped.",
+            advice="Look for a gradient that the backward pass left over, and set it to zero "
+            "before the private one is written.",
         )
     return TrainingMistake(
         kind=TrainingMistakeKind.BATCH_STATISTICS,
@@ -180,24 +193,24 @@ def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Trainin
     )
 
 
-def _others_vanish(evidence: StepEvidence) -> bool:
-    """Whether a record counts for nothing beside one with a huge gradient."""
+def _mixes(evidence: StepEvidence) -> bool:
+    """Whether two records together give something else than the mean of two copies of each.
+
+    All batches have two records, so that a division by their number cancels.
+    """
     probe = evidence.probe
-    place = probe.records[0]
-    alone = [e for e in evidence.effects if e.record == place and e.factor == 1.0]
-    if not alone:
-        return False
-    usual = min(float(np.linalg.norm(effect.change)) for effect in alone)
-    for other in probe.records[1:5]:
-        # A record whose label is right may have a gradient of 0 just because its features are huge.
-        huge = probe.record(other, _HUGE)
-        if huge is None:
-            return False
-        beside = float(np.linalg.norm(probe.beside(huge, place)))
-        # In a batch of three, a mean over the records at hand still counts a third of it.
-        if math.isfinite(beside) and beside < 0.1 * usual:
-            return True
-    return False
+    worst = 0.0
+    for place, factor in itertools.product(
+        range(1, min(5, len(probe.records))), (1.0, 10.0, 100.0)
+    ):
+        one = probe.record(probe.records[place - 1], 1.0)
+        other = probe.record(probe.records[place], factor)
+        if one is None or other is None:
+            continue
+        apart, between, rounding = probe.mixture(one, other)
+        if between > 20.0 * rounding:
+            worst = max(worst, (apart - 5.0 * rounding) / between)
+    return worst > _ADDITIVE
 
 
 def _same_for_copies(evidence: StepEvidence) -> bool:
@@ -291,13 +304,13 @@ def _clipped_apart(evidence: StepEvidence) -> bool:
         return False
     estimates = dataclasses.replace(evidence, limits=evidence.noise.std)
     distances = [estimates.distances(effect) for effect in evidence.effects]
-    saturated = [
+    bounded = [
         name
         for name in evidence.noise.places
-        if sum(abs(one[name] * told - 1.0) < _NEAR for one in distances) >= 2
-        and max(one[name] for one in distances) * told < 1.0 + _NEAR
+        if max(one[name] for one in distances) * told < 1.0 + _NEAR
     ]
-    return len(saturated) >= 2
+    whole = [sum(abs(one[name] * told - 1.0) < _NEAR for name in bounded) for one in distances]
+    return sum(count >= 2 for count in whole) >= 2
 
 
 def _left_out(evidence: StepEvidence) -> list[str]:

@@ -48,6 +48,7 @@ _SHARE_OF_TIME = 0.3
 _TOLERANCE = 2e-3
 _LEAST_MULTIPLIER = 0.05
 _SCALE = TrainingMistakeKind.BATCH_DEPENDENT_SCALE
+_DIVIDED = "divided by the number of records in the batch"
 
 
 def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
@@ -99,6 +100,9 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
             "operating system, or drawn for each record), so what one record changes was not "
             "looked at"
         )
+    scales = list(
+        _scale_mistakes(trials, noise, joins=joins, seed=seed, rate=rate, effects=effects)
+    )
     evidence = StepEvidence(
         effects=found,
         noise=noise,
@@ -107,9 +111,10 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         limits=noise.upper(rate),
         tolerance=_TOLERANCE,
         probe=effects,
+        divided=any(_DIVIDED in mistake.message for mistake in scales),
     )
     mistakes = [
-        *_scale_mistakes(trials, noise, joins=joins, seed=seed, rate=rate, effects=effects),
+        *scales,
         *dependence_mistakes(evidence),
         *clipping_mistakes(evidence),
         *_law_mistakes(noise, rate),
@@ -134,8 +139,6 @@ def _one_of_a_kind(mistakes: list[TrainingMistake]) -> tuple[TrainingMistake, ..
     """
     named = {mistake.kind: mistake for mistake in reversed(mistakes)}
     found = list(named.values())[::-1]
-    if _SCALE in named and "the number of records" in named[_SCALE].message:
-        found = [one for one in found if one.kind is not TrainingMistakeKind.BATCH_STATISTICS]
     others = [one for one in found if one.kind is not TrainingMistakeKind.NOISE_TOO_SMALL]
     return tuple(others or found)
 
@@ -232,7 +235,7 @@ def _scale_mistakes(
         if abs(math.log(max(ratio, 1e-300))) > limit:
             sizes = len(effects.bases[0]) / len(effects.bases[1])
             divided = joins and abs(ratio / sizes - 1.0) < 0.1
-            cause = "divided by the number of records in the batch" if divided else "not constant"
+            cause = _DIVIDED if divided else "not constant"
             yield TrainingMistake(
                 kind=_SCALE,
                 message=f"The noise has {ratio:.3g} times the standard deviation for "
