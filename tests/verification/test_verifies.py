@@ -207,7 +207,9 @@ def test_fixtures_parameters_and_methods(run):
     found = "\n".join(line for line in result.outlines if "is rejected" in line)
     for name in ("test_given[0.4]", "TestMethods::test_method", "test_fixture (2)"):
         assert name in found
-    result.stdout.fnmatch_lines(["could not be tested: test_mine.py::test_decorated"])
+    result.stdout.fnmatch_lines(
+        ["could not be tested: TypeError: *test_given() missing*", "  test * *::test_decorated"]
+    )
 
 
 def test_a_mechanism_that_raises_is_shown_where_it_does(run):
@@ -215,9 +217,40 @@ def test_a_mechanism_that_raises_is_shown_where_it_does(run):
     result = run(content=content + "    return 1 / 0\n")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["could not be tested: *::test_it", "*raised ZeroDivisionError*", "*in inner", "*1 / 0"]
+        ["could not be tested: ZeroDivisionError: *", "  test  *::test_it", "*in inner", "*1 / 0"]
     )
+    result.stdout.fnmatch_lines(["0 mechanisms tested, 0 rejected, 1 could not be tested; *"])
     result.stdout.no_fnmatch_line("*During handling*")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "3, CLAIM, adjacency='replace_one'",
+            "Expected mechanism to be a name or a callable, got 3.",
+        ),
+        (
+            "release, adjacency='replace_one'",
+            "Expected an event, or epsilon and delta, as the claim.",
+        ),
+        ("release, CLAIM, adjacency='near'", "Expected adjacency"),
+        ("release, CLAIM, adjacency='replace_one', sample=3", "*Did you mean 'samples'"),
+    ],
+)
+def test_a_wrong_argument_is_shown_at_the_line_that_has_it(run, arguments, message):
+    result = run(content=f"\ndef test_it(verifies):\n    verifies({arguments})\n")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f">       verifies({arguments})".replace("[", "[[]")])
+    result.stdout.fnmatch_lines([f"E * ValueError: {message}*"])
+    result.stdout.no_fnmatch_line("*suite.py*")
+
+
+def test_a_file_of_evidence_keeps_its_rate(run):
+    options = ("--verify-evidence", "e.jsonl", "--verify-alpha")
+    run(*options, "0.05", content=GOOD).assert_outcomes(passed=1)
+    result = run(*options, "0.1", content=GOOD)
+    result.stdout.fnmatch_lines(["could not be tested: Expected --verify-alpha to be 0.05, with *"])
 
 
 def test_such_tests_are_marked_as_statistical(run):

@@ -171,7 +171,7 @@ def usable_dimension(run_once: Callable[[LabelledData], object]) -> int:
     ValueError
         If the mechanism raises on every number of features that is tried.
     """
-    why = ""
+    why, first = "", None
     for dimension in DIMENSIONS:
         rng = np.random.default_rng(_TRIAL_SEED)
         features = from_ball(USUAL_RECORDS, dimension, USUAL_NORM, rng)
@@ -180,13 +180,14 @@ def usable_dimension(run_once: Callable[[LabelledData], object]) -> int:
             run_once(data)
         except (Exception, SystemExit) as error:
             why = why or f"With {dimension} features: {error}"
+            first = first or error.__cause__ or error
         else:
             return dimension
     raise ValueError(
         "Expected a dimension (--dimension), the number of features that the code takes: it raised "
         f"with each of {len(DIMENSIONS)} numbers of features from {min(DIMENSIONS)} to "
         f"{max(DIMENSIONS)}. {why}"
-    )
+    ) from first
 
 
 def _dimension_of(event: Event) -> int | None:

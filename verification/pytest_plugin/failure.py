@@ -101,25 +101,36 @@ def error_text(name: str, message: str, where: str) -> str:
     where : str
         The traceback of the user's code; empty if it did not raise.
     """
-    rows = [("why", message)]
     lines = [printable(line) for line in where.splitlines()]
-    return "\n".join([f"could not be tested: {name}", *_table(rows), *lines])
+    # The first line is all that pytest's own summary shows.
+    head = f"could not be tested: {lines[-1] if lines else message}"
+    said = textwrap.wrap(_plain(head), _WIDTH, subsequent_indent="  ")
+    rows = [("test", name), *([("why", message)] if lines else [])]
+    return "\n".join([*said, *_table(rows), *lines])
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
     """Headings, with what is said under each, in lines of a readable width."""
     found = []
     for heading, text in rows:
-        plain = _OPTION.sub(_as_keyword, printable(" ".join(text.split())))
-        lines = textwrap.wrap(plain, _WIDTH - _HEADING) or [""]
+        lines = textwrap.wrap(_plain(text), _WIDTH - _HEADING) or [""]
         found += [
             f"  {'' if place else heading:{_HEADING}}{line}" for place, line in enumerate(lines)
         ]
     return found
 
 
+def _plain(text: str) -> str:
+    """The text as one line, with the names that options have here."""
+    return _OPTION.sub(_as_keyword, printable(" ".join(text.split())))
+
+
 def _as_keyword(option: re.Match[str]) -> str:
     """An option of the command line as the argument of ``verifies`` that it is here."""
+    if option[1] == "alpha":
+        return "--verify-alpha"
+    if option[1].startswith("verify"):
+        return option[0]
     return f"{option[1].replace('-', '_')}={option[2] or '...'}"
 
 

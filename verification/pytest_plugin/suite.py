@@ -142,23 +142,35 @@ class Verifier:
         VerificationResult
             If the claim was not rejected.
         """
-        check_keywords(options)
-        if event is None and (epsilon is None or delta is None):
-            raise ValueError("Expected an event, or epsilon and delta, as the claim.")
-        self._calls += 1
+        # A wrong argument is an error of the line that calls this, and is shown there.
+        __tracebackhide__ = True
         claim = {"event": event, "adjacency": adjacency, "epsilon": epsilon, "delta": delta}
-        return self._verified(mechanism, {**claim, "view": view, **options}, call=self._calls)
+        self._calls += 1
+        name, call = self._item.nodeid, self._calls
+        try:
+            check_keywords(options)
+            if event is None and (epsilon is None or delta is None):
+                raise ValueError("Expected an event, or epsilon and delta, as the claim.")
+            request = request_of(
+                mechanism,
+                name=name if call == 1 else f"{name} ({call})",
+                **{**claim, "view": view, **options},
+            )
+        except ValueError as error:
+            wrong = str(error)
+        else:
+            return self._verified(request, call=call)
+        raise ValueError(wrong)
 
     def run_decorated(self, mechanism: Mechanism, **given: Any) -> VerificationResult:
         """Test a decorated mechanism, which is the only one of its test."""
-        return self._verified(mechanism, given, call=None)
+        self._calls += 1
+        return self._verified(request_of(mechanism, name=self._item.nodeid, **given), call=None)
 
-    def _verified(
-        self, mechanism: Mechanism, given: dict[str, Any], *, call: int | None
-    ) -> VerificationResult:
+    def _verified(self, asked: VerificationRequest, *, call: int | None) -> VerificationResult:
+        place = _place_of(asked)
         name = self._item.nodeid if call in (None, 1) else f"{self._item.nodeid} ({call})"
-        request = self._request(request_of(mechanism, name=name, **given), name, call)
-        place = place_of(_code_of(mechanism))
+        request = self._request(asked, name, call)
         position, skipped, result, failure = None, "", None, ""
         try:
             if self._suite.evidence is None:
@@ -167,7 +179,7 @@ class Verifier:
                 found = accumulated_test(request, self._suite.evidence)
                 request, result = found.request, found.result
                 position, skipped = found.position, found.skipped
-        except (ValueError, ArithmeticError) as error:
+        except (ValueError, ArithmeticError, OSError) as error:
             failure = error_text(name, str(error), _traceback_of(error))
             self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
         if failure:
@@ -246,13 +258,15 @@ class Verifier:
         ]
 
 
-def _code_of(mechanism: Mechanism) -> Any:
-    """What the source of a mechanism is: the function behind a partial one."""
-    if isinstance(mechanism, str):
-        return mechanism
+def _place_of(request: VerificationRequest) -> tuple[str, int] | None:
+    """Where the code of a mechanism begins: the function behind a partial one."""
+    try:
+        mechanism = request.subject.mechanism()
+    except ValueError:  # there is no such function, which the test itself will say
+        return None
     while isinstance(mechanism, functools.partial):
         mechanism = mechanism.func
-    return mechanism
+    return place_of(mechanism)
 
 
 def _traceback_of(error: BaseException) -> str:
@@ -264,7 +278,7 @@ def _traceback_of(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(cause.__traceback__)
-        if not Path(frame.filename).is_relative_to(own)
+        if not Path(frame.filename).is_relative_to(own) and "importlib" not in frame.filename
     ]
     lines = traceback.format_list(frames) + traceback.format_exception_only(cause)
     return "".join(lines).rstrip()

@@ -46,7 +46,12 @@ def rate_lines(records: Sequence[SuiteRecord]) -> list[str]:
     """How many tests were rejected, at which error rate, and how to repeat the run."""
     one = records[0]
     rejected = sum(record.view.verdict == "rejected" for record in records)
-    counted = f"{how_many(len(records), 'mechanism')} tested, {rejected} rejected"
+    errors = sum(record.view.verdict == "error" for record in records)
+    skipped = sum(bool(record.view.skipped) for record in records)
+    tested = len(records) - errors - skipped
+    counted = f"{how_many(tested, 'mechanism')} tested, {rejected} rejected"
+    counted += f", {errors} could not be tested" if errors else ""
+    counted += f", {skipped} unchanged since tested" if skipped else ""
     if one.repeated:
         return [f"{counted}; a test of an earlier run, repeated"]
     if one.evidence:
