@@ -38,6 +38,8 @@ class TrainingMistakeKind(StrEnum):
     """Parts of the model that no noise is added to are changed by records."""
     NOT_POISSON = "not_poisson"
     """Batches are no Poisson samples, though they were accounted for as such."""
+    OTHER_SAMPLING = "other_sampling"
+    """Batches are drawn in another way than was accounted for, which was no Poisson sampling."""
     SHUFFLED = "shuffled"
     """Batches are parts of a shuffled order, and were accounted for as something else."""
     FIXED_SIZE = "fixed_size"

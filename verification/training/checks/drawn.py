@@ -1,0 +1,233 @@
+"""Everything that tests say about the draws of a loader, before it is named."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from rdpkit.verification.training.checks import inclusion_tests, size_tests
+from rdpkit.verification.training.checks.draws import Draws, Positions
+from rdpkit.verification.training.checks.inclusion_tests import Distinct, Favoured, Repeats
+from rdpkit.verification.training.told import (
+    ALLOCATED,
+    POISSON,
+    SHUFFLE,
+    Told,
+)
+
+TESTS = 13
+"""How many tests share the false-alarm rate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was seen of the draws.
+
+    Parameters
+    ----------
+    draws : Draws
+        The draws, without batches that repeat earlier ones.
+    level : float
+        The level of each test.
+    inclusions : int
+        How many records all batches have together.
+    above : float
+        The probability of so many, or more, at the told rate.
+    same : tuple of (float, int, int)
+        p-value of equal sizes, the most frequent size, how often it came.
+    cap : tuple of (float, int, int)
+        p-value of sizes that end at a largest one, that size, how often it came.
+    spread : tuple of (float, float, float)
+        p-values of sizes that vary less and more, and their variance over the binomial one.
+    distinct : Distinct or None
+        How often records come again within an epoch.
+    repeats : Repeats or None
+        Batches that have much in common.
+    favoured : list of Favoured
+        Records that were drawn most often.
+    adjacent : tuple of (float, float)
+        p-value of neighbours that come together, and their share.
+    early : tuple of (float, float)
+        p-value of the data's order within an epoch, and the share.
+    pair : tuple
+        p-value of two records that come together, these, how often they did and should.
+    twice : tuple of (int, int)
+        In how many batches a record is more than once, and how often at most.
+    once : bool
+        Whether no record came again within any epoch.
+    partial : tuple of (int, int) or None
+        The size of all batches but the last of each epoch, and that of the last ones.
+    """
+
+    draws: Draws
+    level: float
+    inclusions: int
+    above: float
+    same: tuple[float, int, int]
+    cap: tuple[float, int, int]
+    spread: tuple[float, float, float]
+    distinct: Distinct | None
+    repeats: Repeats | None
+    favoured: list[Favoured]
+    adjacent: tuple[float, float]
+    early: tuple[float, float]
+    pair: tuple[float, tuple[int, int], int, float]
+    twice: tuple[int, int]
+    once: bool
+    partial: tuple[int, int] | None
+
+    @property
+    def trials(self) -> int:
+        """Records times batches."""
+        return self.draws.records * len(self.draws.batches)
+
+    @property
+    def rate(self) -> float:
+        """The share of records that are in a batch, on average."""
+        return self.inclusions / self.trials
+
+    def least_rate(self, confidence: float) -> float:
+        """A lower confidence limit of the rate, if inclusions are independent."""
+        if self.inclusions == 0:
+            return 0.0
+        return float(
+            stats.beta.ppf(1.0 - confidence, self.inclusions, self.trials - self.inclusions + 1)
+        )
+
+    @property
+    def all_the_same(self) -> bool:
+        """Whether practically all batches have one size, apart from the last of each epoch."""
+        sizes = self.draws.sizes
+        return self.partial is not None or self.same[2] >= 0.9 * len(sizes)
+
+
+def look(draws: Draws, account: Told, *, rate: float, rng: np.random.Generator) -> Seen:
+    """Make all tests.
+
+    Parameters
+    ----------
+    draws : Draws
+        What was drawn.
+    account : Told
+        What the accountant was told.
+    rate : float
+        The false-alarm rate of all tests together.
+    rng : numpy.random.Generator
+        For tests by simulation.
+    """
+    level = rate / TESTS
+    in_epochs = account.sampling in (SHUFFLE, ALLOCATED)
+    repeats = inclusion_tests.repeats(draws, level=level) if draws.known else None
+    fresh = without_repeats(draws, repeats)
+    sizes = fresh.sizes
+    inclusions = int(sizes.sum())
+    told_rate = 1.0 if account.rate is None else account.rate
+    sized = account.sampling == POISSON
+    nothing: Any = (1.0, 0, 0)
+    parts = _windows(fresh, told_rate)
+    independent = not in_epochs
+    one_each = [epoch[0] for epoch in fresh.epochs if epoch]
+    known = fresh.known
+    return Seen(
+        draws=fresh,
+        level=level,
+        inclusions=inclusions,
+        above=float(stats.binom.sf(inclusions - 1, fresh.records * len(sizes), told_rate)),
+        same=size_tests.same_size(sizes, fresh.records) if len(sizes) else nothing,
+        cap=size_tests.capped(sizes, fresh.records) if sized else nothing,
+        spread=(
+            size_tests.dispersion(sizes, fresh.records, level=level, rng=rng)
+            if sized
+            else (1.0, 1.0, 1.0)
+        ),
+        distinct=_least(parts, fresh.records, level, rng) if known and independent else None,
+        repeats=repeats,
+        favoured=inclusion_tests.favoured(fresh, by_batch=independent) if known else [],
+        adjacent=(
+            inclusion_tests.adjacent(fresh.batches if independent else one_each, fresh.records)
+            if known
+            else (1.0, 0.0)
+        ),
+        early=inclusion_tests.ordered_in_time(parts[0], fresh.records) if known else (1.0, 0.5),
+        pair=(
+            inclusion_tests.together(fresh, by_batch=independent, rng=rng)
+            if known
+            else (1.0, (0, 0), 0, 0.0)
+        ),
+        twice=inclusion_tests.twice(draws) if known else (0, 1),
+        once=known and _once(parts, draws.several),
+        partial=_partial(draws),
+    )
+
+
+def without_repeats(draws: Draws, repeats: Repeats | None) -> Draws:
+    """The draws without the batches that come again, which would count records twice."""
+    if repeats is None or not repeats.pairs:
+        return draws
+    again = {(number, place) for _, _, number, place in repeats.pairs}
+    epochs = [
+        tuple(batch for place, batch in enumerate(epoch) if (number, place) not in again)
+        for number, epoch in enumerate(draws.epochs)
+    ]
+    # What comes again in the epochs that were compared is taken to come again in all.
+    compared = epochs[: inclusion_tests.COMPARED_EPOCHS]
+    kept = tuple(epoch for epoch in compared if epoch)
+    return dataclasses.replace(draws, epochs=kept or draws.epochs[:1])
+
+
+def _windows(draws: Draws, rate: float) -> list[list[list[Positions]]]:
+    """Epochs as they are or as the rate says they should be, in one or two ways."""
+    if not 0.0 < rate < 1.0:
+        return [[list(epoch) for epoch in draws.epochs]]
+    lengths = {max(1, math.floor(1.0 / rate + 1e-9)), max(1, math.ceil(1.0 / rate - 1e-9))}
+    return [inclusion_tests.windows(draws.epochs, length) for length in sorted(lengths)]
+
+
+def _least(
+    parts: Iterable[list[list[Positions]]], records: int, level: float, rng: np.random.Generator
+) -> Distinct:
+    """The most telling of several ways to cut epochs, with its p-value for all of them."""
+    found = [
+        inclusion_tests.distinct(epochs, records, level=level / 2.0, rng=rng) for epochs in parts
+    ]
+    best = min(found, key=lambda one: one.apart)
+    return Distinct(
+        apart=min(1.0, len(found) * best.apart),
+        alike=min(1.0, len(found) * min(one.alike for one in found)),
+        overlap=best.overlap,
+        expected=best.expected,
+    )
+
+
+def _once(parts: list[list[list[Positions]]], several: frozenset[int]) -> bool:
+    """Whether no record comes again in an epoch, however epochs are cut."""
+    for epochs in parts:
+        good = True
+        for epoch in epochs:
+            everything = np.concatenate([*epoch, np.zeros(0, dtype=np.int64)])
+            values, counts = np.unique(everything, return_counts=True)
+            good &= all(int(value) in several for value in values[counts > 1])
+        if good:
+            return True
+    return False
+
+
+def _partial(draws: Draws) -> tuple[int, int] | None:
+    """The common size of batches and a smaller one of the last of each epoch, if it is so."""
+    if not draws.whole or any(len(epoch) < 2 for epoch in draws.epochs):
+        return None
+    others = {len(batch) for epoch in draws.epochs for batch in epoch[:-1]}
+    last = {len(epoch[-1]) for epoch in draws.epochs}
+    if len(others) != 1 or len(last) != 1:
+        return None
+    common, end = others.pop(), last.pop()
+    return (common, end) if 0 < end < common else None
+
+
+__all__ = ["TESTS", "Seen", "look", "without_repeats"]

@@ -1,0 +1,113 @@
+"""Records that are kept for evaluation, and records that are there more than once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rdpkit.formats.numbers import how_many
+from rdpkit.verification.training.checks.records import (
+    Key,
+    keys_of_batch,
+    keys_of_records,
+    parts_of,
+    repeated_records,
+)
+from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.trainer import PrivateTraining
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What is known of the content of records.
+
+    Parameters
+    ----------
+    mistakes : tuple of TrainingMistake
+        Held-out records that are trained on.
+    measured : tuple of (str, str)
+        What was compared.
+    notes : tuple of str
+        What could not be compared, and records that are there twice.
+    """
+
+    mistakes: tuple[TrainingMistake, ...] = ()
+    measured: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def look_at_contents(training: PrivateTraining, *, until: float) -> Contents:
+    """Compare held-out records with training records and with the batches, by their bytes.
+
+    Parameters
+    ----------
+    training : PrivateTraining
+        Its ``records``, ``held_out`` and ``loader`` are read.
+    until : float
+        When to stop, by the clock of ``time.perf_counter``.
+    """
+    if training.records is None:
+        trained: list[Key] | None = None
+        parts = None
+    else:
+        parts = parts_of(training.records)
+        if training.held_out is not None:
+            parts = min(filter(None, (parts, parts_of(training.held_out))), default=None)
+        trained = keys_of_records(training.records, parts=parts, until=until)
+    notes = []
+    again = 0 if trained is None else repeated_records(trained)
+    if trained is not None and again:
+        notes.append(
+            f"{how_many(again, 'record')} of {len(trained)} have the same content as an earlier "
+            "one: who is there several times is protected less, as a group is"
+        )
+    if training.held_out is None:
+        return Contents(notes=tuple(notes))
+    kept = keys_of_records(training.held_out, parts=parts, until=until)
+    if kept is None:
+        notes.append("held-out records could not be read, or not in the time there is")
+        return Contents(notes=tuple(notes))
+    if trained is None and training.records is not None:
+        notes.append("training records could not all be read in the time there is")
+    places = _places(trained or [], kept)
+    drawn = set(_drawn(training, parts, until))
+    both = set(kept) & (set(trained or ()) | drawn)
+    measured = (("held-out records", f"{len(both)} of {len(kept)} are trained on"),)
+    found = tuple(_mistake(len(both), kept, places, trained)) if both else ()
+    return Contents(mistakes=found, measured=measured, notes=tuple(notes))
+
+
+def _places(trained: list[Key], kept: list[Key]) -> list[int]:
+    among = set(kept)
+    return [place for place, key in enumerate(trained) if key in among]
+
+
+def _drawn(training: PrivateTraining, parts: int | None, until: float) -> Iterator[Key]:
+    """The records of an epoch's batches, as far as there is time."""
+    for batch in training.loader:
+        yield from keys_of_batch(batch, parts=parts)
+        if time.perf_counter() > until:
+            return
+
+
+def _mistake(
+    both: int, kept: list[Key], places: list[int], trained: list[Key] | None
+) -> Iterator[TrainingMistake]:
+    where = "in the batches of the loader"
+    if places:
+        shown = ", ".join(map(str, places[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
+        where = f"among the {len(trained or ())} training records, at position {shown}"
+    yield TrainingMistake(
+        kind=TrainingMistakeKind.HELD_OUT_IN_TRAINING,
+        message=f"{both} of {how_many(len(kept), 'held-out record')} are trained on: they are "
+        f"{where}.",
+        advice="Split the data before anything else, and train on the training part alone. What "
+        "is measured on records that were trained on says nothing about new ones, and makes "
+        "membership look harder to guess than it is.",
+    )
+
+
+__all__ = ["Contents", "look_at_contents"]

@@ -1,0 +1,410 @@
+"""Tests of which records are in batches, given the sizes of the batches.
+
+Each bound is exact or conservative for batches that are uniformly random subsets of their sizes,
+as Poisson samples, samples of fixed size and parts of a shuffled order all are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, stats
+
+from rdpkit.verification.training.checks.draws import Draws, Positions
+from rdpkit.verification.training.checks.size_tests import log_choose
+
+_COMPARED = 400
+COMPARED_EPOCHS = 4
+_PAIRED = 1500
+_PAIRS = 30
+_MOST_SIMULATIONS = 40_000
+_SIMULATED = 128
+
+
+def tail(seen: float, draws: float, mean: float) -> float:
+    """At least the probability of ``seen`` or more among draws with that mean probability.
+
+    Hoeffding's bound, which holds for sums of independent trials with different probabilities and
+    for draws without replacement.
+    """
+    if draws <= 0.0 or seen <= draws * mean:
+        return 1.0
+    share = min(1.0, seen / draws)
+    if mean <= 0.0:
+        return 0.0
+    distance = share * math.log(share / mean)
+    if share < 1.0:
+        distance += (1.0 - share) * math.log((1.0 - share) / (1.0 - mean))
+    return math.exp(-draws * distance)
+
+
+def windows(epochs: Sequence[Sequence[Positions]], length: int) -> list[list[Positions]]:
+    """Epochs, or parts of a given length of such as are longer than one and a half of it."""
+    found: list[list[Positions]] = []
+    for epoch in epochs:
+        if len(epoch) <= 1.5 * length:
+            found.append(list(epoch))
+            continue
+        whole = len(epoch) // length * length
+        found += [list(epoch[begin : begin + length]) for begin in range(0, whole, length)]
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distinct:
+    """How many different records the epochs have.
+
+    Parameters
+    ----------
+    apart : float
+        p-value of batches that overlap less than independent ones.
+    alike : float
+        p-value of batches that overlap more.
+    overlap : int
+        How often a record came again within its epoch.
+    expected : float
+        How often it would, on average.
+    """
+
+    apart: float
+    alike: float
+    overlap: int
+    expected: float
+
+
+def distinct(
+    epochs: list[list[Positions]], records: int, *, level: float, rng: np.random.Generator
+) -> Distinct:
+    """Whether records come again within an epoch as often as in independent batches."""
+    found = _overlap(epochs, records)
+    if found.overlap == 0:
+        return found
+    simulations = min(_MOST_SIMULATIONS, math.ceil(2.0 / level))
+    # Simulated are the first epochs, or what there is of the first.
+    some, left = [], _SIMULATED
+    for epoch in epochs:
+        if left > 0:
+            some.append(epoch[:left])
+            left -= len(epoch)
+    seen = _overlap(some, records)
+    again = np.zeros(simulations)
+    for epoch in some:
+        union = np.zeros(simulations, dtype=np.int64)
+        for batch in epoch:
+            size = len(batch)
+            common = rng.hypergeometric(union, records - union, size) if size else 0 * union
+            again += common
+            union = union + size - common
+    return Distinct(
+        apart=(1 + int((again <= seen.overlap).sum())) / (simulations + 1),
+        alike=(1 + int((again >= seen.overlap).sum())) / (simulations + 1),
+        overlap=seen.overlap,
+        expected=seen.expected,
+    )
+
+
+def _overlap(epochs: list[list[Positions]], records: int) -> Distinct:
+    """How often records come again, and how likely it is that none does."""
+    overlap = 0
+    logs = 0.0
+    means = 0.0
+    for epoch in epochs:
+        seen: NDArray[np.bool_] = np.zeros(records, dtype=bool)
+        missed = 1.0
+        for batch in epoch:
+            there = int(seen.sum())
+            overlap += int(seen[batch].sum())
+            seen[batch] = True
+            if there + len(batch) > records:
+                logs = -math.inf
+            else:
+                logs += float(
+                    log_choose(float(records - there), float(len(batch)))
+                    - log_choose(float(records), float(len(batch)))
+                )
+            means += len(batch) * (1.0 - missed)
+            missed *= 1.0 - len(batch) / records
+    apart = math.exp(logs) if overlap == 0 and logs > -math.inf else 1.0
+    return Distinct(apart=apart, alike=1.0, overlap=overlap, expected=means)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """Batches that have too much in common with earlier ones.
+
+    Parameters
+    ----------
+    pairs : tuple of (int, int, int, int)
+        Epoch and place of the earlier batch, and of the later one.
+    identical : int
+        How many of them are exactly the same.
+    batches : int
+        How many later batches there are in these pairs.
+    compared : int
+        How many batches were compared.
+    """
+
+    pairs: tuple[tuple[int, int, int, int], ...]
+    identical: int
+    batches: int
+    compared: int
+
+
+def repeats(draws: Draws, *, level: float) -> Repeats:
+    """Batches that share more than half of their records, and more than random ones would."""
+    each = _COMPARED // min(COMPARED_EPOCHS, len(draws.epochs))
+    places = [
+        (number, place)
+        for number, epoch in enumerate(draws.epochs[:COMPARED_EPOCHS])
+        for place in range(min(len(epoch), each))
+    ]
+    chosen = [np.unique(draws.epochs[number][place]) for number, place in places]
+    matrix = _matrix(chosen, draws.records)
+    common = np.asarray((matrix @ matrix.T).todense(), dtype=np.float64)
+    sizes = np.array([len(batch) for batch in chosen], dtype=np.float64)
+    limit = math.log(level) - math.log(max(1, len(places) * (len(places) - 1) / 2))
+    found = []
+    identical = 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(sizes[:, None] > 0, common / np.maximum(sizes[:, None], 1.0), 0.0)
+        mean = np.broadcast_to(sizes[None, :] / draws.records, share.shape)
+        left = np.where(share > 0, share * np.log(share / mean), 0.0)
+        right = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - mean)), 0.0)
+        logs = np.where(share > mean, -sizes[:, None] * (left + right), 0.0)
+    alike = (np.nan_to_num(logs) < limit) & (share > 0.5)
+    for first, second in zip(*np.nonzero(np.triu(alike, k=1)), strict=True):
+        found.append((*places[first], *places[second]))
+        identical += bool(np.array_equal(chosen[first], chosen[second]))
+    return Repeats(
+        pairs=tuple(found),
+        identical=identical,
+        batches=len({(number, place) for _, _, number, place in found}),
+        compared=len(places),
+    )
+
+
+def halves(draws: Draws, *, by_batch: bool) -> tuple[list[Positions], list[Positions]]:
+    """Two parts of the draws that are independent: epochs, or else batches."""
+    if len(draws.epochs) >= 2:
+        middle = len(draws.epochs) // 2
+        return (
+            [batch for epoch in draws.epochs[:middle] for batch in epoch],
+            [batch for epoch in draws.epochs[middle:] for batch in epoch],
+        )
+    everything = draws.batches
+    middle = len(everything) // 2 if by_batch else len(everything)
+    return everything[:middle], everything[middle:]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Favoured:
+    """Records that were chosen by the first half of the draws, and counted in the second.
+
+    Parameters
+    ----------
+    records : int
+        How many they are.
+    inclusions : int
+        How often they are in batches of the second half.
+    batches : int
+        How many batches that has.
+    unequal : float
+        At least the probability of so many, given the sizes, if all records are alike.
+    """
+
+    records: int
+    inclusions: int
+    batches: int
+    unequal: float
+
+    @property
+    def rate(self) -> float:
+        """How often one of them is in a batch."""
+        return self.inclusions / (self.records * self.batches)
+
+    def above(self, rate: float) -> float:
+        """The probability of so many inclusions, or more, at a given rate."""
+        return float(stats.binom.sf(self.inclusions - 1, self.records * self.batches, rate))
+
+
+def favoured(draws: Draws, *, by_batch: bool) -> list[Favoured]:
+    """Sets of records that might be drawn more often than others."""
+    first, second = halves(draws, by_batch=by_batch)
+    if not first or not second:
+        return []
+    counts = _counts(first, draws.records).astype(np.float64)
+    counts[list(draws.several)] = -1.0
+    order = np.argsort(-counts, kind="stable")
+    later = _counts(second, draws.records)
+    draws_there = sum(len(batch) for batch in second)
+    found = []
+    for share in (0.5, 0.1, 0.01, 0.0):
+        many = max(1, int(share * draws.records))
+        chosen = order[:many]
+        included = int(later[chosen].sum())
+        found.append(
+            Favoured(
+                records=many,
+                inclusions=included,
+                batches=len(second),
+                unequal=tail(included, draws_there, many / draws.records),
+            )
+        )
+    return found
+
+
+def adjacent(batches: list[Positions], records: int) -> tuple[float, float]:
+    """Whether neighbours in the data come together: a p-value, and the share of such records."""
+    joined = total = 0
+    mean = 0.0
+    for batch in batches:
+        places = np.unique(batch)
+        joined += int((np.diff(places) == 1).sum())
+        total += len(places)
+        mean += len(places) * max(0, len(places) - 1) / records
+    if total == 0:
+        return 1.0, 0.0
+    return tail(joined, total, mean / total), joined / total
+
+
+def ordered_in_time(epochs: list[list[Positions]], records: int) -> tuple[float, float]:
+    """Whether records of the first half of the data come in the first half of an epoch.
+
+    Returns
+    -------
+    float
+        p-value, for more as well as for fewer than half of them.
+    float
+        Which share of the first halves' records they are.
+    """
+    early = total = 0
+    half = records // 2
+    for epoch in epochs:
+        for batch in epoch[: len(epoch) // 2]:
+            early += int((batch < half).sum())
+            total += len(batch)
+    if total == 0 or half == 0:
+        return 1.0, 0.5
+    mean = half / records
+    both = min(tail(early, total, mean), tail(total - early, total, 1.0 - mean))
+    return min(1.0, 2.0 * both), early / total
+
+
+def together(
+    draws: Draws, *, by_batch: bool, rng: np.random.Generator
+) -> tuple[float, tuple[int, int], int, float]:
+    """Whether some two records are in the same batches.
+
+    Returns
+    -------
+    float
+        p-value.
+    tuple of int
+        The two records.
+    int
+        In how many batches of the second half both are.
+    float
+        In how many they would be on average.
+    """
+    first, second = halves(draws, by_batch=by_batch)
+    if len(first) < 2 or len(second) < 2 or draws.records < 3:
+        return 1.0, (0, 0), 0, 0.0
+    some = np.setdiff1d(np.arange(draws.records), np.array(sorted(draws.several), dtype=np.int64))
+    if len(some) > _PAIRED:
+        some = np.sort(rng.choice(some, _PAIRED, replace=False))
+    before = _matrix(first, draws.records)[:, some]
+    counts = np.asarray((before.T @ before).todense())
+    np.fill_diagonal(counts, -1)
+    flat = np.argsort(-np.triu(counts, k=1).ravel(), kind="stable")[:_PAIRS]
+    after = _matrix(second, draws.records)[:, some].tocsc()
+    sizes = np.array([len(np.unique(batch)) for batch in second], dtype=np.float64)
+    mean = float((sizes * (sizes - 1)).sum() / (draws.records * (draws.records - 1)))
+    best = (1.0, (0, 0), 0, mean)
+    for place in flat:
+        one, other = divmod(int(place), len(some))
+        both = int(after[:, one].multiply(after[:, other]).sum())
+        p = min(1.0, _PAIRS * tail(both, len(second), mean / len(second)))
+        if p < best[0]:
+            best = (p, (int(some[one]), int(some[other])), both, mean)
+    return best
+
+
+def again_at_each_start(
+    first: list[Positions], second: list[Positions], records: int
+) -> tuple[float, int, int]:
+    """Whether two trainings draw the same batches.
+
+    Returns
+    -------
+    float
+        p-value.
+    int
+        How many batches are the same.
+    int
+        How many were compared.
+    """
+    common = total = same = compared = 0
+    mean = 0.0
+    for one, other in zip(first, second, strict=False):
+        left, right = np.unique(one), np.unique(other)
+        compared += 1
+        same += bool(len(left)) and bool(np.array_equal(left, right))
+        common += len(np.intersect1d(left, right, assume_unique=True))
+        total += len(left)
+        mean += len(left) * len(right) / records
+    if total == 0:
+        return 1.0, same, compared
+    return tail(common, total, mean / total), same, compared
+
+
+def twice(draws: Draws) -> tuple[int, int]:
+    """In how many batches some record is more than once, and how often one is at most."""
+    batches, most = 0, 1
+    for batch in draws.batches:
+        values, counts = np.unique(batch, return_counts=True)
+        kept = [
+            int(count)
+            for value, count in zip(values[counts > 1], counts[counts > 1], strict=True)
+            if int(value) not in draws.several
+        ]
+        if kept:
+            batches += 1
+            most = max(most, *kept)
+    return batches, most
+
+
+def _matrix(batches: list[Positions], records: int) -> sparse.csr_matrix:
+    rows = [np.unique(batch) for batch in batches]
+    ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    columns = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+    return sparse.csr_matrix(
+        (np.ones(len(columns), dtype=np.int32), columns, ends), shape=(len(rows), records)
+    )
+
+
+def _counts(batches: list[Positions], records: int) -> NDArray[np.int64]:
+    everything = np.concatenate(batches) if batches else np.zeros(0, dtype=np.int64)
+    return np.bincount(everything, minlength=records)[:records].astype(np.int64)
+
+
+__all__ = [
+    "COMPARED_EPOCHS",
+    "Distinct",
+    "Favoured",
+    "Repeats",
+    "adjacent",
+    "again_at_each_start",
+    "distinct",
+    "favoured",
+    "halves",
+    "ordered_in_time",
+    "repeats",
+    "tail",
+    "together",
+    "twice",
+    "windows",
+]

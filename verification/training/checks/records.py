@@ -1,0 +1,133 @@
+"""Which record is which: by the bytes of what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from rdpkit.verification.training.batches import leaves, size
+from rdpkit.verification.training.trainer import Batch
+
+Key = bytes
+
+
+def keys_of_batch(batch: Batch, *, parts: int | None = None) -> list[Key]:
+    """A key for each record of a batch.
+
+    Parameters
+    ----------
+    batch : batch
+        As a loader yields it.
+    parts : int, optional
+        How many of its arrays are looked at, beginning with the first; by default all.
+    """
+    found = [_array(leaf) for leaf in ordered(batch)]
+    columns = [column for column in found if column.ndim > 0][:parts]
+    if not columns:
+        return []
+    return [_key([column[row] for column in columns]) for row in range(len(columns[0]))]
+
+
+def keys_of_records(
+    records: Any, *, parts: int | None = None, until: float = np.inf
+) -> list[Key] | None:
+    """A key for each of the training records; None if that takes too long or cannot be done.
+
+    Parameters
+    ----------
+    records : sequence, array, or tuple or dictionary of arrays
+        The records, one after the other, or columns of all.
+    parts : int, optional
+        How many arrays of each record are looked at.
+    until : float
+        When to give up, by the clock of ``time.perf_counter``.
+    """
+    columns = _columns(records)
+    if columns is not None:
+        return keys_of_batch(columns, parts=parts)
+    try:
+        count = len(records)
+    except TypeError:
+        return None
+    found = []
+    for place in range(count):
+        if time.perf_counter() > until:
+            return None
+        try:
+            one = records[place]
+        except Exception:
+            return None
+        found.append(_key([_array(leaf) for leaf in ordered(one)][:parts]))
+    return found
+
+
+def parts_of(records: Any) -> int | None:
+    """How many arrays a record has; None if none can be read."""
+    columns = _columns(records)
+    if columns is not None:
+        return len(ordered(columns))
+    try:
+        return len(ordered(records[0]))
+    except Exception:
+        return None
+
+
+def repeated_records(keys: list[Key]) -> int:
+    """How many records are the same as an earlier one."""
+    return len(keys) - len(Counter(keys))
+
+
+def ordered(batch: Batch) -> list[Any]:
+    """The arrays of a batch, those of a dictionary in the order of its keys."""
+    if isinstance(batch, dict):
+        return [leaf for name in sorted(batch, key=str) for leaf in ordered(batch[name])]
+    return leaves(batch)
+
+
+def _columns(records: Any) -> Batch | None:
+    """All records as one batch, where they are kept like that."""
+    tensors = getattr(records, "tensors", None)
+    if isinstance(tensors, tuple):
+        return tensors
+    if hasattr(records, "shape"):
+        return records
+    if isinstance(records, tuple | dict):
+        try:
+            alike = size(records) > 0
+        except ValueError:
+            return None
+        if alike and all(hasattr(leaf, "shape") for leaf in leaves(records)):
+            return records
+    return None
+
+
+def _array(leaf: Any) -> Any:
+    if hasattr(leaf, "detach"):
+        leaf = leaf.detach().cpu().numpy()
+    return np.asarray(leaf)
+
+
+def _key(values: list[Any]) -> Key:
+    """The same for a number however a loader has stored it."""
+    digest = hashlib.blake2b(digest_size=16)
+    for value in values:
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf":
+            array = array.astype(np.float64)
+        digest.update(array.tobytes() if array.dtype.kind in "fc" else repr(array).encode())
+        digest.update(b"|")
+    return digest.digest()
+
+
+__all__ = [
+    "Key",
+    "keys_of_batch",
+    "keys_of_records",
+    "ordered",
+    "parts_of",
+    "repeated_records",
+]
