@@ -23,7 +23,7 @@ from rdpkit.verification.estimators.epsilon_lower_bound import epsilon_lower_bou
 from rdpkit.verification.estimators.event_test import event_test
 from rdpkit.verification.estimators.hockey_stick import hockey_stick
 from rdpkit.verification.estimators.importance import GaussianDensity
-from rdpkit.verification.estimators.one_run import one_run_audit
+from rdpkit.verification.estimators.one_run.guesses import one_run_audit
 from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim
 from rdpkit.verification.estimators.renyi_importance import gaussian_proposal, renyi_importance
 from rdpkit.verification.estimators.sequential import SequentialTest

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from rdpkit.verification.estimators.base import DiagnosticKind
-from rdpkit.verification.estimators.one_run import (
+from rdpkit.verification.estimators.one_run.guesses import (
     Guesses,
     one_run_audit,
     one_run_epsilon,
