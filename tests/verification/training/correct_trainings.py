@@ -1,0 +1,450 @@
+"""Correct trainings in the styles in which people write them: none of them may be rejected."""
+
+import math
+import warnings
+
+import numpy as np
+import torch
+from opacus import PrivacyEngine
+from opacus.layers import DPLSTM
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from rdpkit import DPSGD
+from rdpkit.verification.training.opacus import opacus_training
+from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.zoo.parts import (
+    PoissonBatches,
+    accounted,
+    clipped_sums,
+    gradients_of_records,
+    loader_of,
+    mean_of,
+    noise_like,
+    poisson_loader,
+    records,
+    torch_training,
+)
+from rdpkit.verification.training.zoo.steps.embedding_without_noise import BagOfWords, sentences
+from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
+
+CORRECT = {}
+
+
+def correct(make):
+    """Add a maker to the table."""
+    CORRECT[make.__name__.replace("_", "-")] = make
+    return make
+
+
+def images(count=512):
+    made = torch.Generator().manual_seed(5)
+    labels = torch.randint(4, (count,), generator=made)
+    pictures = torch.randn(count, 1, 8, 8, generator=made) + 0.4 * labels[:, None, None, None]
+    return TensorDataset(pictures, labels)
+
+
+def network(*middle):
+    return nn.Sequential(nn.Linear(20, 24), *(middle or (nn.ReLU(),)), nn.Linear(24, 4))
+
+
+def convolutional():
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3),
+        nn.GroupNorm(2, 4),
+        nn.ReLU(),
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(36, 4),
+    )
+
+
+def with_engine(
+    model=None,
+    data=None,
+    *,
+    optimizer=torch.optim.SGD,
+    accountant="rdp",
+    loss=None,
+    shuffle=False,
+    options=None,
+    **more,
+):
+    """A training with Opacus, with options for ``make_private``."""
+    model = network() if model is None else model
+    criterion = nn.CrossEntropyLoss() if loss is None else loss
+    arguments = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, **(options or {})}
+    ghost = arguments.get("grad_sample_mode") == "ghost"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        engine = PrivacyEngine(accountant=accountant)
+        made = engine.make_private(
+            module=model,
+            optimizer=optimizer(model.parameters(), lr=0.05),
+            data_loader=DataLoader(
+                records() if data is None else data, batch_size=64, shuffle=shuffle
+            ),
+            **arguments,
+            **({"criterion": criterion} if ghost else {}),
+        )
+    model, inner, loader = made[0], made[1], made[-1]
+    return opacus_training(
+        model=model,
+        optimizer=inner,
+        loader=loader,
+        loss=made[2] if ghost else criterion,
+        engine=engine,
+        delta=1e-5,
+        **({} if "event" in more else {"epochs": 2}),
+        **more,
+    )
+
+
+@correct
+def opacus_poisson():
+    return with_engine()
+
+
+@correct
+def opacus_convolutional_adam():
+    return with_engine(convolutional(), images(), optimizer=torch.optim.Adam)
+
+
+@correct
+def opacus_momentum():
+    return with_engine(
+        optimizer=lambda parameters, lr: torch.optim.SGD(
+            parameters, lr=lr, momentum=0.9, weight_decay=1e-3
+        )
+    )
+
+
+@correct
+def opacus_per_layer():
+    return with_engine(
+        options={"clipping": "per_layer", "max_grad_norm": [0.5, 0.5, math.sqrt(0.3), 0.4]}
+    )
+
+
+@correct
+def opacus_sum_of_losses():
+    return with_engine(loss=nn.CrossEntropyLoss(reduction="sum"), options={"loss_reduction": "sum"})
+
+
+@correct
+def opacus_large_norm_small_noise():
+    return with_engine(options={"max_grad_norm": 10.0, "noise_multiplier": 0.6})
+
+
+@correct
+def opacus_embedding():
+    return with_engine(BagOfWords(), sentences())
+
+
+@correct
+def opacus_prv():
+    return with_engine(accountant="prv")
+
+
+@correct
+def opacus_functorch():
+    return with_engine(options={"grad_sample_mode": "functorch"})
+
+
+@correct
+def opacus_ghost():
+    return with_engine(options={"grad_sample_mode": "ghost"})
+
+
+@correct
+def opacus_dropout():
+    return with_engine(network(nn.ReLU(), nn.Dropout(0.3)))
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(30, 6)
+        self.state = DPLSTM(6, 8, batch_first=True)
+        self.output = nn.Linear(8, 4)
+
+    def forward(self, words):
+        return self.output(self.state(self.words(words))[0][:, -1])
+
+
+@correct
+def opacus_lstm():
+    return with_engine(Reader(), sentences())
+
+
+@correct
+def opacus_frozen_layer():
+    model = network()
+    for parameter in model[0].parameters():
+        parameter.requires_grad_(False)
+    return with_engine(model)
+
+
+@correct
+def opacus_shuffled():
+    return with_engine(
+        shuffle=True,
+        options={"poisson_sampling": False},
+        event=accounted(sampling="shuffle"),
+    )
+
+
+@correct
+def opacus_physical_batches():
+    made = with_engine()
+    model, optimizer = made.model, made.optimizer
+    criterion = nn.CrossEntropyLoss()
+
+    def step(batch):
+        features, labels = batch
+        count = max(1, math.ceil(len(labels) / 16))
+        for place in range(count):
+            part = slice(16 * place, 16 * (place + 1))
+            optimizer.signal_skip_step(place < count - 1)
+            optimizer.zero_grad()
+            criterion(model(features[part]), labels[part]).backward()
+            optimizer.step()
+
+    return PrivateTraining(
+        step=step,
+        loader=made.loader,
+        event=made.event,
+        adjacency=made.adjacency,
+        delta=1e-5,
+        model=model,
+        optimizer=optimizer,
+        accountant=made.accountant,
+    )
+
+
+@correct
+def torch_adam():
+    return torch_training(optimizer=torch.optim.Adam)
+
+
+@correct
+def torch_dropout():
+    model = network(nn.ReLU(), nn.Dropout(0.5))
+
+    def gradients(trained, batch):
+        names, parameters = zip(*trained.named_parameters(), strict=True)
+        losses = nn.functional.cross_entropy(trained(batch[0]), batch[1], reduction="none")
+        rows = [torch.autograd.grad(loss, parameters, retain_graph=True) for loss in losses]
+        found = {
+            name: torch.stack([row[place] for row in rows])
+            if rows
+            else torch.zeros(0, *parameters[place].shape)
+            for place, name in enumerate(names)
+        }
+        sums = clipped_sums(found)
+        return mean_of(sums, noise_like(sums, 1.0))
+
+    return torch_training(gradients, model=model)
+
+
+@correct
+def torch_noise_of_the_system():
+    def gradients(model, batch):
+        sums = clipped_sums(gradients_of_records(model, batch))
+        rng = np.random.default_rng()
+        noise = {
+            name: torch.as_tensor(rng.normal(0.0, 1.0, value.shape), dtype=value.dtype)
+            for name, value in sums.items()
+        }
+        return mean_of(sums, noise)
+
+    return torch_training(gradients)
+
+
+@correct
+def torch_augmented():
+    def gradients(model, batch):
+        seen = [batch[0] + 0.1 * torch.randn_like(batch[0]), batch[1]]
+        sums = clipped_sums(gradients_of_records(model, seen))
+        return mean_of(sums, noise_like(sums, 1.0))
+
+    return torch_training(gradients)
+
+
+@correct
+def torch_always_normed():
+    def gradients(model, batch):
+        found = gradients_of_records(model, batch)
+        squares = [value.flatten(1).square().sum(1) for value in found.values()]
+        factors = 1.0 / (torch.stack(squares).sum(0).sqrt() + 0.01)
+        sums = {name: torch.einsum("n,n...->...", factors, v) for name, v in found.items()}
+        return mean_of(sums, noise_like(sums, 1.0))
+
+    return torch_training(gradients)
+
+
+@correct
+def torch_large_model():
+    model = nn.Sequential(nn.Linear(20, 300), nn.Tanh(), nn.Linear(300, 100), nn.Linear(100, 4))
+    return torch_training(model=model)
+
+
+@correct
+def torch_double():
+    return torch_training(model=nn.Sequential(nn.Linear(20, 4).double()), loader=_double_loader())
+
+
+def _double_loader():
+    features, labels = records().tensors
+    return poisson_loader(TensorDataset(features.double(), labels))
+
+
+@correct
+def torch_fixed_size():
+    class Subsets:
+        def __iter__(self):
+            for _ in range(8):
+                yield torch.randperm(512)[:64].tolist()
+
+        def __len__(self):
+            return 8
+
+    return torch_training(
+        loader=loader_of(Subsets(), records()),
+        event=accounted(sampling="fixed-size"),
+        adjacency="replace_one",
+    )
+
+
+@correct
+def torch_truncated():
+    class Cut(PoissonBatches):
+        def __iter__(self):
+            for batch in super().__iter__():
+                order = torch.randperm(len(batch)).tolist()
+                yield [batch[place] for place in order[:72]]
+
+    return torch_training(
+        loader=loader_of(Cut(512, 1 / 8, 8), records()),
+        event=accounted(sampling="truncated-poisson", max_batch_size=72),
+    )
+
+
+@correct
+def torch_shuffled():
+    return torch_training(
+        loader=DataLoader(records(), batch_size=64, shuffle=True),
+        event=accounted(sampling="shuffle"),
+    )
+
+
+@correct
+def torch_whole_batches():
+    return torch_training(
+        _whole,
+        loader=DataLoader(records(), batch_size=512),
+        event=accounted(batch_size=512, noise_multiplier=4.0, epochs=10),
+    )
+
+
+def _whole(model, batch):
+    sums = clipped_sums(gradients_of_records(model, batch))
+    return mean_of(sums, noise_like(sums, 4.0), 512)
+
+
+class Handmade:
+    """One record after the other, and no optimiser of torch."""
+
+    event = DPSGD(noise_multiplier=1.2, dataset_size=512, batch_size=32, epochs=1)
+    adjacency, delta, name = "add_or_remove_one", 1e-5, "handmade"
+
+    def __init__(self):
+        self.model = network(nn.Sigmoid())
+        self.loader = poisson_loader(size=32)
+        self.rate = 0.2
+
+    def step(self, batch):
+        total = [torch.zeros_like(p) for p in self.model.parameters()]
+        for x, y in zip(*batch, strict=True):
+            self.model.zero_grad()
+            nn.functional.cross_entropy(self.model(x[None]), y[None]).backward()
+            length = torch.cat([p.grad.flatten() for p in self.model.parameters()]).norm()
+            for held, p in zip(total, self.model.parameters(), strict=True):
+                held.add_(p.grad * min(1.0, 0.7 / (float(length) + 1e-9)))
+        with torch.no_grad():
+            for held, p in zip(total, self.model.parameters(), strict=True):
+                held.add_(torch.normal(0.0, 1.2 * 0.7, held.shape))
+                p.sub_(self.rate * held / 32)
+        self.rate *= 0.99
+
+
+@correct
+def handmade():
+    return Handmade()
+
+
+class Regression(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(20, 1)
+
+    def forward(self, features):
+        return self.inner(features).squeeze(-1)
+
+
+@correct
+def opacus_regression():
+    features, labels = records().tensors
+    return with_engine(Regression(), TensorDataset(features, labels.float()), loss=nn.MSELoss())
+
+
+@correct
+def dictionary_batches():
+    inner = torch_training()
+    features, labels = records().tensors
+    data = [{"input": x, "target": y} for x, y in zip(features, labels, strict=True)]
+    loader = DataLoader(data, batch_sampler=PoissonBatches(512, 1 / 8, 8))
+    return PrivateTraining(
+        step=lambda batch: inner.step((batch["input"], batch["target"])),
+        loader=loader,
+        event=inner.event,
+        adjacency=inner.adjacency,
+        delta=1e-5,
+        model=inner.model,
+        optimizer=inner.optimizer,
+        objects=(inner,),
+    )
+
+
+@correct
+def numpy_logistic():
+    return NumpyTraining().training()
+
+
+@correct
+def replace_one_claim():
+    return torch_training(adjacency="replace_one")
+
+
+@correct
+def scheduler_and_counter():
+    made = torch_training(optimizer=torch.optim.Adam)
+    schedule = torch.optim.lr_scheduler.StepLR(made.optimizer, 3, 0.5)
+    seen = {"steps": 0}
+
+    def step(batch):
+        made.step(batch)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            schedule.step()
+        seen["steps"] += 1
+
+    return PrivateTraining(
+        step=step,
+        loader=made.loader,
+        event=made.event,
+        adjacency=made.adjacency,
+        delta=1e-5,
+        model=made.model,
+        optimizer=made.optimizer,
+    )

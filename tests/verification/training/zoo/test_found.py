@@ -1,0 +1,48 @@
+"""What the checks say of broken trainings, of their repairs, and of correct ones.
+
+A training that is correct is rejected with a probability of at most 0.01 by all checks together;
+seeds are fixed, so that a test that passes once passes always on one machine.
+"""
+
+import pytest
+
+pytest.importorskip("opacus")
+
+from rdpkit.verification.training import zoo
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.trainer import training_maker
+from rdpkit.verification.training.verify_training import checks
+from tests.verification.training.correct_trainings import CORRECT
+
+pytestmark = [
+    pytest.mark.thorough,
+    # torch says so of the hooks with which Opacus computes gradients of records.
+    pytest.mark.filterwarnings("ignore:Full backward hook:UserWarning"),
+]
+CHECKED = [name for name in ("step", "sampler", "accountant") if name in checks()]
+
+
+def kinds(maker, check):
+    result = checks()[check](maker, TrainingOptions(seed=7))
+    assert not result.skipped
+    return {mistake.kind for mistake in result.mistakes}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, entry in zoo.ENTRIES.items() if entry.check in CHECKED]
+)
+def test_a_broken_training_is_named(name):
+    entry = zoo.ENTRIES[name]
+    assert kinds(zoo.maker(name), entry.check) & set(entry.kinds)
+
+
+@pytest.mark.parametrize("check", CHECKED)
+@pytest.mark.parametrize("name", list(zoo.ENTRIES))
+def test_a_repaired_training_is_not_rejected(name, check):
+    assert kinds(zoo.maker(name + zoo.FIXED), check) == set()
+
+
+@pytest.mark.parametrize("check", CHECKED)
+@pytest.mark.parametrize("name", list(CORRECT))
+def test_a_correct_training_is_not_rejected(name, check):
+    assert kinds(training_maker(CORRECT[name]), check) == set()
