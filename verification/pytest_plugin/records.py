@@ -164,7 +164,7 @@ def _noise_of(result: VerificationResult, event: Event, name: str, delta: float)
     None if a number is not to be had at once.
     """
     assert result.detectable is not None
-    if type(event) is not rdpkit.Gaussian:
+    if type(event) not in (rdpkit.Gaussian, rdpkit.Laplace):
         return None
     try:
         found = rdpkit.calibrate(
