@@ -72,12 +72,15 @@ def verify_training(
 
 def checks() -> dict[str, Check]:
     """Every check by its name, in the order in which they are made."""
+    from rdpkit.verification.training.checks.accountant import (  # noqa: PLC0415 - heavy
+        check_accountant,
+    )
     from rdpkit.verification.training.checks.sampler import (  # noqa: PLC0415 - heavy
         check_sampler,
     )
     from rdpkit.verification.training.checks.step import check_step  # noqa: PLC0415 - heavy
 
-    return {"step": check_step, "sampler": check_sampler}
+    return {"step": check_step, "sampler": check_sampler, "accountant": check_accountant}
 
 
 __all__ = ["verify_training"]

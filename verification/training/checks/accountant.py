@@ -1,0 +1,384 @@
+"""The third check: does the accountant know what the training does?
+
+Updates are counted where they reach the optimiser, and compared with the accountant's history, with
+the event, and with the claim.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Iterator
+
+from scipy import stats
+
+import rdpkit
+from rdpkit.adjacency import Adjacency
+from rdpkit.formats.numbers import how_many, rounded_down, rounded_up
+from rdpkit.pairs.claim_check import Soundness
+from rdpkit.verification.training.checks import real_events
+from rdpkit.verification.training.checks.counting import (
+    Counted,
+    count_steps,
+    count_training,
+    history_of,
+)
+from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
+from rdpkit.verification.training.state import TrainingState, seed_everything
+from rdpkit.verification.training.told import FULL, POISSON, TRUNCATED, Told, told
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+
+_SHARE_OF_TIME = 0.07
+_MOST_BATCHES = 100
+_TOLERANCE = 1e-6
+# Relative, for sampling rates: one over the length of a loader is rounded to whole batches.
+_RATE_TOLERANCE = 1e-6
+
+
+def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
+    """Check whether the accountant counts the updates that are made, and the claim follows.
+
+    Guarantee
+    ---------
+    A training whose updates, history, delta and claim agree with its event is rejected with
+    probability at most ``options.rate_of_a_check``. All of it is counted, and has a false-alarm
+    rate of 0, but for the number of records in an update, which is random with Poisson samples.
+
+    Parameters
+    ----------
+    maker : TrainingMaker
+        Makes trainings that are alike.
+    options : TrainingOptions
+        The error rate, the time and the seed.
+
+    Raises
+    ------
+    ValueError
+        If the step or the training fails.
+    """
+    began = time.perf_counter()
+    assert options.seed is not None
+    seed_everything(options.seed)
+    training = maker.fresh()
+    account = told(training.event)
+    notes: list[str] = []
+    budget = _SHARE_OF_TIME * options.seconds
+    state = TrainingState(training)
+    seed_everything(options.seed)
+    most = min(_MOST_BATCHES, account.updates or _MOST_BATCHES)
+    steps = count_steps(training, most=most, until=time.perf_counter() + budget)
+    told_of_noise = list(_noise_mistakes(training, steps, account))
+    state.restore()
+    run = _run(maker, training, options, notes, budget)
+    mistakes = [
+        *_count_mistakes(training, account, steps, run),
+        *_batch_mistakes(training, account, steps, options.rate_of_a_check),
+        *told_of_noise,
+        *_delta_mistakes(training, notes),
+        *_claim_mistakes(training, notes),
+        *_printed_mistakes(training, account, steps),
+    ]
+    unique = {mistake.kind: mistake for mistake in reversed(mistakes)}
+    return CheckResult(
+        name="accountant",
+        false_alarm_rate=options.rate_of_a_check,
+        mistakes=tuple(unique.values())[::-1],
+        measured=tuple(_measured(training, account, steps, run)),
+        bounds=tuple(_bounds(training, account, run)),
+        notes=tuple(notes),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _run(
+    maker: TrainingMaker,
+    training: PrivateTraining,
+    options: TrainingOptions,
+    notes: list[str],
+    budget: float,
+) -> Counted | None:
+    """The whole training, if it has a function for that and can be ended."""
+    if training.train is None:
+        return None
+    if training.model is None:
+        notes.append("train() was not run: without torch, updates in it cannot be counted")
+        return None
+    assert options.seed is not None
+    seed_everything(options.seed)
+    fresh = maker.fresh()
+    state = TrainingState(fresh)
+    found = count_training(fresh, until=time.perf_counter() + budget)
+    state.restore()
+    if not found.whole:
+        notes.append(
+            f"train() was ended after {how_many(found.updates, 'update')}, when its time was over"
+        )
+    return found
+
+
+def _miscounted(message: str, advice: str) -> TrainingMistake:
+    return TrainingMistake(
+        kind=TrainingMistakeKind.STEPS_MISCOUNTED, message=message, advice=advice
+    )
+
+
+def _count_mistakes(
+    training: PrivateTraining, account: Told, steps: Counted, run: Counted | None
+) -> Iterator[TrainingMistake]:
+    """More updates than the event, the history or the batches allow for."""
+    if run is not None and account.updates is not None and run.updates > account.updates:
+        least = "" if run.whole else "at least "
+        yield _miscounted(
+            f"train() makes {least}{how_many(run.updates, 'noisy update')}, and {account.updates} "
+            f"were accounted for{_both(training, account, run.updates)}.",
+            "Account for every update, or stop before the one that was not accounted for.",
+        )
+    has_history = history_of(training) is not None
+    for counted in (steps, run):
+        if counted is None or not has_history or counted.told >= counted.updates:
+            continue
+        seen = how_many(counted.batches, "batch", "batches")
+        where = f"{seen} made" if counted.batches else "train() made"
+        if counted.told == 0:
+            yield TrainingMistake(
+                kind=TrainingMistakeKind.ACCOUNTANT_NOT_TOLD,
+                message=f"{where} {how_many(counted.updates, 'noisy update')}, and the accountant "
+                "was told of none.",
+                advice="Attach the accountant to the optimiser, or tell it of every update.",
+            )
+        else:
+            yield _miscounted(
+                f"{where} {how_many(counted.updates, 'noisy update')}, and the accountant counted "
+                f"{counted.told}.",
+                "Tell the accountant of every update that noise is added to.",
+            )
+    if steps.updates > steps.batches and account.sampling != FULL:
+        each = steps.updates / steps.batches
+        updates = None if account.updates is None else round(each * account.updates)
+        more = "" if updates is None else _both(training, account, updates)
+        yield _miscounted(
+            f"{how_many(steps.batches, 'batch', 'batches')} made {steps.updates} noisy updates: "
+            f"{each:.3g} updates use one batch, and a fresh batch for each was accounted "
+            f"for{more}.",
+            "Make one update from each batch, or account for several releases of one sample.",
+        )
+
+
+def _both(training: PrivateTraining, account: Told, updates: int) -> str:
+    """Both epsilons in words, if they can be computed."""
+    if account.noise_multiplier is None or account.rate is None or account.sampling != POISSON:
+        return ""
+    said = real_events.upper(training.event, delta=training.delta, adjacency=training.adjacency)
+    really = real_events.at_least(
+        training,
+        real_events.poisson(account.noise_multiplier, rate=account.rate, updates=updates),
+        confidence=1.0,
+        given="",
+    )
+    if said is None or really is None:
+        return ""
+    return (
+        f": epsilon {rounded_down(really.epsilon)} at least (lower bound), where "
+        f"{rounded_up(said)} (upper bound) was accounted for"
+    )
+
+
+def _batch_mistakes(
+    training: PrivateTraining, account: Told, steps: Counted, level: float
+) -> Iterator[TrainingMistake]:
+    """Updates that are made of more records than a batch that was accounted for."""
+    if account.rate is None or not 0 < steps.updates < steps.batches:
+        return
+    count = _records(training)
+    if count is None or account.sampling == FULL:
+        return
+    trials = count * steps.updates
+    random = account.sampling in (POISSON, TRUNCATED)
+    above = (
+        stats.binom.sf(steps.records - 1, trials, account.rate) < level
+        if random
+        else steps.records > trials * account.rate * (1.0 + _TOLERANCE)
+    )
+    if above:
+        yield _miscounted(
+            f"One noisy update is made from {steps.batches / steps.updates:.3g} batches: it has "
+            f"{steps.records / steps.updates:.4g} of {count} records on average, and a rate of "
+            f"{account.rate:.4g}, or {account.rate * count:.4g} records, was accounted for.",
+            "Account for the batch of an update: all the batches that it accumulates (with noise "
+            "once), with as many fewer steps.",
+        )
+
+
+def _records(training: PrivateTraining) -> int | None:
+    columns = training.records
+    if isinstance(columns, tuple | dict):
+        parts = list(columns.values()) if isinstance(columns, dict) else list(columns)
+        if parts and all(hasattr(part, "shape") for part in parts):
+            return len(parts[0])
+    try:
+        return len(columns)
+    except TypeError:
+        return getattr(training.event, "dataset_size", None)
+
+
+def _noise_mistakes(
+    training: PrivateTraining, steps: Counted, account: Told
+) -> Iterator[TrainingMistake]:
+    """A history that speaks of another noise or another rate than there is."""
+    if not steps.history:
+        return
+    noise = min(entry[0] for entry in steps.history)
+    rate = max(entry[1] for entry in steps.history)
+    own = getattr(training.optimizer, "noise_multiplier", None)
+    found = []
+    if isinstance(own, int | float) and noise > own * (1.0 + _TOLERANCE):
+        found.append(
+            f"the optimiser adds noise with the multiplier {own:.4g}, and its history "
+            f"says {noise:.4g}"
+        )
+    if account.noise_multiplier is not None and (
+        account.noise_multiplier > noise * (1.0 + _TOLERANCE)
+    ):
+        found.append(
+            f"the event says a noise multiplier of {account.noise_multiplier:.4g}, and "
+            f"its history {noise:.4g}"
+        )
+    loader = getattr(training.loader, "sample_rate", None)
+    if isinstance(loader, int | float) and rate * (1.0 + _RATE_TOLERANCE) < loader:
+        found.append(f"the loader draws at a rate of {loader:.4g}, and its history says {rate:.4g}")
+    if account.rate is not None and account.rate * (1.0 + 1.0 / 50.0) < rate:
+        found.append(
+            f"the event says a sampling rate of {account.rate:.4g}, and its history {rate:.4g}"
+        )
+    if found:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.ACCOUNTANT_NOT_TOLD,
+            message=f"The accountant knows another training: {'; '.join(found)}.",
+            advice="Tell the accountant what optimiser and loader do, after every change of them.",
+        )
+
+
+def _delta_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[TrainingMistake]:
+    count = _records(training)
+    if not count:
+        notes.append("the number of records is not known, so delta was not compared with it")
+        return
+    if training.delta >= 1.0 / count:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.DELTA_TOO_LARGE,
+            message=f"Delta is {training.delta:.4g}, and one over the number of records "
+            f"({count}) is {1.0 / count:.4g}: publishing a random record whole would be allowed.",
+            advice=f"Choose a delta far below 1/{count}, such as {0.1 / count:.1g}.",
+        )
+    elif training.delta > 0.1 / count:
+        notes.append(
+            f"delta = {training.delta:.4g} is above a tenth of one over the number of records "
+            f"({count}); smaller is usual"
+        )
+
+
+def _claim_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[TrainingMistake]:
+    """A claim that does not follow from the event."""
+    if training.epsilon is None:
+        return
+    try:
+        found = rdpkit.check(
+            training.event,
+            epsilon=training.epsilon,
+            delta=training.delta,
+            adjacency=training.adjacency,
+        )
+    except (ValueError, ArithmeticError) as error:
+        notes.append(f"the claim could not be compared with the event: {error}")
+        return
+    if found.soundness is Soundness.REFUTED:
+        assert found.lower is not None
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.CLAIM_TOO_SMALL,
+            message=f"Epsilon {training.epsilon:g} is claimed at delta {training.delta:g}, and "
+            f"what was accounted for has at least {rounded_down(found.lower.epsilon)} (lower "
+            f"bound) and at most {rounded_up(found.upper.epsilon)} (upper bound).",
+            advice="Claim what follows from the training that is accounted for: its noise, its "
+            "sampling rate and all of its steps.",
+        )
+    elif found.soundness is Soundness.UNPROVEN:
+        notes.append(
+            f"the claimed epsilon {training.epsilon:g} is not proven: at most "
+            f"{rounded_up(found.upper.epsilon)} (upper bound) follows from the event"
+        )
+
+
+def _printed_mistakes(
+    training: PrivateTraining, account: Told, steps: Counted
+) -> Iterator[TrainingMistake]:
+    """What the accountant itself says of the whole training."""
+    ask = getattr(training.accountant, "get_epsilon", None)
+    if ask is None or training.adjacency is not Adjacency.ADD_OR_REMOVE_ONE:
+        return
+    if len(steps.history) != 1 or account.updates is None:
+        return
+    noise, rate, _ = steps.history[0]
+    try:
+        asked = copy.deepcopy(training.accountant)
+        asked.history = [(noise, rate, account.updates)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            printed = float(asked.get_epsilon(delta=training.delta))
+    except Exception:
+        return
+    event = real_events.poisson(noise, rate=rate, updates=account.updates)
+    least = real_events.at_least(training, event, confidence=1.0, given="")
+    if least is not None and printed < least.epsilon * (1.0 - 1e-4):
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.CLAIM_TOO_SMALL,
+            message=f"The accountant says epsilon {printed:.4g} for {account.updates} steps with "
+            f"noise multiplier {noise:.4g} and rate {rate:.4g}; a pair of neighbours attains "
+            f"{rounded_down(least.epsilon)} (lower bound).",
+            advice="Use an accountant whose numbers are proven: rdpkit.epsilon, or Renyi "
+            "divergences.",
+        )
+
+
+def _measured(
+    training: PrivateTraining, account: Told, steps: Counted, run: Counted | None
+) -> Iterator[tuple[str, str]]:
+    said = "no history" if history_of(training) is None else f"{steps.told} in the history"
+    yield (
+        "updates",
+        f"{steps.updates} from {how_many(steps.batches, 'batch', 'batches')}, {said}",
+    )
+    if run is not None:
+        known = "" if account.updates is None else f"; told {account.updates}"
+        yield "whole training", f"{'' if run.whole else 'at least '}{run.updates} updates{known}"
+    upper = real_events.upper(training.event, delta=training.delta, adjacency=training.adjacency)
+    if upper is not None:
+        claimed = "" if training.epsilon is None else f"; claimed {training.epsilon:g}"
+        yield "epsilon of the event", f"at most {rounded_up(upper)} (upper bound){claimed}"
+
+
+def _bounds(
+    training: PrivateTraining, account: Told, run: Counted | None
+) -> Iterator[TrainingLowerBound]:
+    """What follows at least from the event, with the updates that are really made."""
+    event, given = training.event, "steps and batches are what was told"
+    more = run is not None and account.updates is not None and run.updates > account.updates
+    if (
+        more
+        and run is not None
+        and account.sampling == POISSON
+        and account.noise_multiplier is not None
+        and account.rate is not None
+    ):
+        event = real_events.poisson(
+            account.noise_multiplier, rate=account.rate, updates=run.updates
+        )
+        given = f"each of {run.updates} updates is what was told"
+    found = real_events.at_least(training, event, confidence=1.0, given=given)
+    if found is not None:
+        yield found
+
+
+__all__ = ["check_accountant"]

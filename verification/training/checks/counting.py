@@ -1,0 +1,197 @@
+"""How many updates a training makes, and what its accountant is told of them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit.verification.training.batches import size
+from rdpkit.verification.training.trainer import PrivateTraining
+
+History = list[tuple[float, float, int]]
+
+
+class _EnoughError(BaseException):
+    """Ends a training that has been seen for long enough; no handler of errors catches it."""
+
+
+class UpdateCounter:
+    """Counts the updates of the trained parameters by torch optimisers while it is open.
+
+    Parameters
+    ----------
+    training : PrivateTraining
+        Whose parameters are looked for.
+    until : float
+        When the training is ended, by the clock of ``time.perf_counter``.
+    """
+
+    def __init__(self, training: PrivateTraining, *, until: float) -> None:
+        self.count = 0
+        self.ended = True
+        self._until = until
+        self._moved: set[int] = set()
+        model = training.model
+        self._known = set() if model is None else {id(one) for one in model.parameters()}
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[UpdateCounter]:
+        """Count while the block runs; it may be ended early."""
+        from torch.optim.optimizer import (  # noqa: PLC0415 - only for trainings with torch
+            register_optimizer_step_pre_hook,
+        )
+
+        handle = register_optimizer_step_pre_hook(self._before)
+        try:
+            yield self
+        except _EnoughError:
+            self.ended = False
+        finally:
+            handle.remove()
+
+    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        # Opacus's optimiser wraps another one, which alone moves parameters.
+        if hasattr(optimizer, "original_optimizer"):
+            return
+        moved = {
+            id(parameter)
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+            if parameter.grad is not None and id(parameter) in self._known
+        }
+        if not moved:
+            return
+        if time.perf_counter() > self._until:
+            raise _EnoughError
+        # Optimisers of different parameters make one update together.
+        if self.count == 0 or moved & self._moved:
+            self.count += 1
+            self._moved = set()
+        self._moved |= moved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What was counted.
+
+    Parameters
+    ----------
+    batches : int
+        Batches that were handed to the step; 0 if the training ran by itself.
+    records : int
+        Records in the batches of finished updates.
+    updates : int
+        Noisy updates that were made.
+    history : list of (float, float, int)
+        What the accountant was told meanwhile: noise multiplier, sampling rate, steps.
+    whole : bool
+        Whether the training came to its end.
+    """
+
+    batches: int
+    records: int
+    updates: int
+    history: History
+    whole: bool
+
+    @property
+    def told(self) -> int:
+        """Steps that the accountant was told of."""
+        return sum(steps for _, _, steps in self.history)
+
+
+def history_of(training: PrivateTraining) -> History | None:
+    """The accountant's history; None if it has none."""
+    found = getattr(training.accountant, "history", None)
+    if found is None:
+        return None
+    try:
+        return [(float(noise), float(rate), int(steps)) for noise, rate, steps in found]
+    except (TypeError, ValueError):
+        return None
+
+
+def count_steps(training: PrivateTraining, *, most: int, until: float) -> Counted:
+    """Hand batches to the step, up to a number of them or a time.
+
+    Raises
+    ------
+    ValueError
+        If the step fails.
+    """
+    before = history_of(training) or []
+    batches = records = waiting = updates = 0
+    for batch in training.loader:
+        counter = UpdateCounter(training, until=float("inf"))
+        try:
+            if training.model is None:
+                training.step(batch)
+                made = 1
+            else:
+                with counter.open():
+                    training.step(batch)
+                made = counter.count
+        except Exception as error:
+            raise ValueError(
+                f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
+            ) from error
+        batches += 1
+        waiting += size(batch)
+        updates += made
+        if made:
+            records, waiting = records + waiting, 0
+        if batches >= most or time.perf_counter() > until:
+            break
+    if updates == 0:
+        # No torch optimiser moves the parameters: the step does so itself, once for each batch.
+        updates, records = batches, waiting
+    return Counted(
+        batches=batches,
+        records=records,
+        updates=updates,
+        history=_since(before, history_of(training) or []),
+        whole=False,
+    )
+
+
+def count_training(training: PrivateTraining, *, until: float) -> Counted:
+    """Run the training itself, to its end or to a time.
+
+    Raises
+    ------
+    ValueError
+        If it fails.
+    """
+    assert training.train is not None
+    before = history_of(training) or []
+    counter = UpdateCounter(training, until=until)
+    try:
+        with counter.open():
+            training.train()
+    except Exception as error:
+        raise ValueError(
+            f"{training.name}: train() raised {type(error).__name__}: {error}"
+        ) from error
+    return Counted(
+        batches=0,
+        records=0,
+        updates=counter.count,
+        history=_since(before, history_of(training) or []),
+        whole=counter.ended,
+    )
+
+
+def _since(before: History, after: History) -> History:
+    """What was added to a history, whose last entry may have grown."""
+    found = []
+    for place, (noise, rate, steps) in enumerate(after):
+        old = before[place][2] if place < len(before) and before[place][:2] == (noise, rate) else 0
+        if steps > old:
+            found.append((noise, rate, steps - old))
+    return found
+
+
+__all__ = ["Counted", "History", "UpdateCounter", "count_steps", "count_training", "history_of"]
