@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.driver import audit_files
     from rdpkit.verification.evidence.decorator import verifies
+    from rdpkit.verification.training.functional import functional_training
     from rdpkit.verification.training.opacus import opacus_training
     from rdpkit.verification.training.options import TrainingOptions
     from rdpkit.verification.training.trainer import PrivateTraining
@@ -17,6 +18,7 @@ __all__ = [
     "PrivateTraining",
     "TrainingOptions",
     "audit_files",
+    "functional_training",
     "opacus_training",
     "verifies",
     "verify_training",
@@ -26,6 +28,7 @@ _PLACES = {
     "PrivateTraining": "rdpkit.verification.training.trainer",
     "TrainingOptions": "rdpkit.verification.training.options",
     "audit_files": "rdpkit.verification.auditing.driver",
+    "functional_training": "rdpkit.verification.training.functional",
     "opacus_training": "rdpkit.verification.training.opacus",
     "verifies": "rdpkit.verification.evidence.decorator",
     "verify_training": "rdpkit.verification.training.verify_training",

@@ -38,6 +38,7 @@ class TrainingState:
         self._put_back: list[Callable[[], None]] = []
         self._generators: list[Any] = []
         self._seen: set[int] = set()
+        self._own = training.reseed
         for thing in _things(training):
             self._keep(thing, 0)
 
@@ -51,6 +52,8 @@ class TrainingState:
         seed_everything(seed)
         for place, generator in enumerate(self._generators):
             _seed_generator(generator, seed + 1 + place)
+        if self._own is not None:
+            self._own(seed)
 
     def random_digest(self) -> str:
         """The present state of all random generators, in short."""
@@ -132,6 +135,8 @@ def _has_state(thing: Any) -> bool:
 
 def _is_plain(value: Any) -> bool:
     if isinstance(value, _PLAIN):
+        return True
+    if type(value).__module__.startswith("jax"):
         return True
     torch = _torch()
     if torch is not None and isinstance(value, torch.Tensor):

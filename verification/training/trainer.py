@@ -67,6 +67,9 @@ class PrivateTraining:
     with_records : callable, optional
         ``with_records(extra)`` returns a new training whose records are these and, after them, the
         given ones, for canaries in the black box.
+    reseed : callable, optional
+        ``reseed(seed)`` seeds random numbers that neither the global generators nor generators
+        among the training's own attributes draw, such as keys of jax.
     max_grad_norm : float, optional
         The clipping norm; only said to the reader.
     objects : tuple
@@ -97,12 +100,21 @@ class PrivateTraining:
     train: Callable[[], Any] | None = None
     losses: Callable[[Batch], Any] | None = None
     with_records: Callable[[Any], PrivateTraining] | None = None
+    reseed: Callable[[int], Any] | None = None
     max_grad_norm: float | None = None
     objects: tuple[Any, ...] = ()
     name: str = "training"
 
     def __post_init__(self) -> None:
-        for name in ("step", "parameters", "indices", "train", "losses", "with_records"):
+        for name in (
+            "step",
+            "parameters",
+            "indices",
+            "train",
+            "losses",
+            "with_records",
+            "reseed",
+        ):
             value = getattr(self, name)
             if not callable(value) and (name == "step" or value is not None):
                 raise _validate.fail(name, "to be callable", value)

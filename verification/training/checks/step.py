@@ -277,6 +277,8 @@ def _repetition_mistakes(
         trials = Trials(training, records=4)
         trials.state.restore()
         seed_everything(seed + 1000 * (start + 1))
+        if training.reseed is not None:
+            training.reseed(seed + 1000 * (start + 1))
         batch = trials.batch(0, 1)
         count = _CONSECUTIVE if start == 0 else 1
         runs.append([observe(training, batch).vector for _ in range(count)])
