@@ -75,12 +75,18 @@ def checks() -> dict[str, Check]:
     from rdpkit.verification.training.checks.accountant import (  # noqa: PLC0415 - heavy
         check_accountant,
     )
+    from rdpkit.verification.training.checks.run import check_run  # noqa: PLC0415 - heavy
     from rdpkit.verification.training.checks.sampler import (  # noqa: PLC0415 - heavy
         check_sampler,
     )
     from rdpkit.verification.training.checks.step import check_step  # noqa: PLC0415 - heavy
 
-    return {"step": check_step, "sampler": check_sampler, "accountant": check_accountant}
+    return {
+        "step": check_step,
+        "sampler": check_sampler,
+        "accountant": check_accountant,
+        "run": check_run,
+    }
 
 
 __all__ = ["verify_training"]

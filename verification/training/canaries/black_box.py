@@ -1,0 +1,185 @@
+"""One training run with records as canaries: records with wrong labels, or that were held out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rdpkit.verification.training.batches import joined, leaves, records_of, rows, size
+from rdpkit.verification.training.canaries.joining import Mask
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.state import seed_everything
+from rdpkit.verification.training.told import Told
+from rdpkit.verification.training.trainer import (
+    Batch,
+    PrivateTraining,
+    TrainingMaker,
+    as_training,
+)
+from rdpkit.verification.training.updates import Vector, observe
+
+_FEWEST_CANARIES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlackBoxRun:
+    """What a run with records as canaries showed.
+
+    Parameters
+    ----------
+    training : PrivateTraining
+        The training with the canaries among its records.
+    coins : numpy.ndarray of bool
+        Which canaries are in.
+    scores : numpy.ndarray
+        How much the loss of each canary fell.
+    updates : int
+        How many updates were made.
+    kind : str
+        What the canaries are, in words.
+    notes : tuple of str
+        Remarks.
+    """
+
+    training: PrivateTraining
+    coins: Mask
+    scores: Vector
+    updates: int
+    kind: str
+    notes: tuple[str, ...]
+
+
+def black_box_run(
+    maker: TrainingMaker, account: Told, options: TrainingOptions, *, until: float
+) -> BlackBoxRun | str:
+    """Train once with records as canaries.
+
+    Returns
+    -------
+    BlackBoxRun or str
+        Why there was none, in words.
+    """
+    assert options.seed is not None
+    seed_everything(options.seed)
+    training = maker.fresh()
+    if training.with_records is None or training.losses is None:
+        return (
+            "no gradient canaries: the optimiser is none of Opacus's that clips gradients of "
+            "records; no records as canaries: with_records() and losses() are needed"
+        )
+    rng = np.random.default_rng([options.seed, 4])
+    found = _canaries(training, options.canaries, rng)
+    if found is None:
+        return "no records can be canaries: neither held-out records nor labels were found"
+    extra, kind = found
+    count = size(extra)
+    coins = rng.random(count) < 0.5
+    notes = (
+        [] if count == options.canaries else [f"{count} canaries in place of {options.canaries}"]
+    )
+    with_them = as_training(training.with_records(rows(extra, np.flatnonzero(coins).tolist())))
+    losses = with_them.losses or training.losses
+    before = _numbers(losses(extra))
+    wanted = options.steps or account.updates or 1
+    made, idle = 0, 0
+    while made < wanted and idle < 2 and (made == 0 or time.perf_counter() < until):
+        idle += 1
+        for batch in with_them.loader:
+            idle = 0
+            made += observe(with_them, batch).count
+            if made >= wanted or time.perf_counter() > until:
+                break
+    if made < wanted:
+        notes.append(f"the time was enough for {made} of {wanted} updates")
+    return BlackBoxRun(
+        training=with_them,
+        coins=coins,
+        scores=before - _numbers(losses(extra)),
+        updates=made,
+        kind=kind,
+        notes=tuple(notes),
+    )
+
+
+def _numbers(values: Any) -> Vector:
+    detached = values.detach().cpu().numpy() if hasattr(values, "detach") else values
+    found = np.asarray(detached, dtype=np.float64).ravel()
+    return np.nan_to_num(found, nan=0.0, posinf=1e300, neginf=-1e300)
+
+
+def _canaries(
+    training: PrivateTraining, count: int, rng: np.random.Generator
+) -> tuple[Batch, str] | None:
+    """Records with wrong labels, if there are labels; otherwise held-out records."""
+    records = records_of(training.loader, count)
+    if records is not None and size(records) >= _FEWEST_CANARIES:
+        wrong = _mislabelled(records, rng)
+        if wrong is not None:
+            return wrong, "black box, records with wrong labels"
+    if training.held_out is None:
+        return None
+    there = min(count, len(training.held_out))
+    if there < _FEWEST_CANARIES:
+        return None
+    return _held_out(training.held_out, there), "black box, held-out records"
+
+
+def _held_out(records: Any, count: int) -> Batch:
+    if hasattr(records, "__getitem__") and not hasattr(records, "shape"):
+        singles = [records[place] for place in range(count)]
+        if isinstance(singles[0], tuple):
+            return tuple(_stacked(list(parts)) for parts in zip(*singles, strict=True))
+        return _stacked(singles)
+    return joined([records[:count]])
+
+
+def _stacked(values: list[Any]) -> Any:
+    if hasattr(values[0], "detach"):
+        import torch  # noqa: PLC0415 - trainings without torch are verified, too
+
+        return torch.stack(values)
+    first = values[0]
+    if isinstance(first, int) and not isinstance(first, bool):
+        import importlib.util  # noqa: PLC0415 - only here
+
+        if importlib.util.find_spec("torch") is not None:
+            import torch  # noqa: PLC0415 - as above
+
+            return torch.tensor(values)
+    return np.stack([np.asarray(value) for value in values])
+
+
+def _mislabelled(records: Batch, rng: np.random.Generator) -> Batch | None:
+    """The records with other labels, where the last part of a batch is one integer for each."""
+    parts = leaves(records)
+    labels = parts[-1]
+    kind = str(getattr(labels, "dtype", ""))
+    if (
+        len(parts) < 2
+        or getattr(labels, "ndim", 0) != 1
+        or not kind.rsplit(".", maxsplit=1)[-1].startswith(("int", "uint"))
+    ):
+        return None
+    values = np.asarray(labels)
+    classes = int(values.max()) + 1
+    if classes < 2:
+        return None
+    other = (values + rng.integers(1, classes, values.size)) % classes
+    if hasattr(labels, "detach"):
+        import torch  # noqa: PLC0415 - trainings without torch are verified, too
+
+        changed: Any = torch.as_tensor(other, dtype=labels.dtype)
+    else:
+        changed = other.astype(values.dtype)
+    if isinstance(records, dict):
+        last = list(records)[-1]
+        return {**records, last: changed} if records[last] is labels else None
+    if isinstance(records, tuple | list) and records[-1] is labels:
+        return type(records)([*records[:-1], changed])
+    return None
+
+
+__all__ = ["BlackBoxRun", "black_box_run"]

@@ -1,0 +1,90 @@
+"""Trade-off curves of an event with less noise or more, which a run is compared with."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+import rdpkit
+from rdpkit import Event
+from rdpkit.adjacency import Adjacency
+from rdpkit.verification.training.checks.step import with_noise
+from rdpkit.verification.training.updates import Vector
+
+_GRID = 50_000
+_LARGEST_EXPONENT = 700.0
+_SLACK = 1e-12
+_KEPT = 64
+
+
+class EventLeaks:
+    """The told event with its noise divided by a number, the leak; 1 is the event as told.
+
+    Parameters
+    ----------
+    event : Event
+        What was told, for the updates that were made.
+    adjacency : Adjacency
+        The neighbouring relation.
+    """
+
+    def __init__(self, event: Event, adjacency: Adjacency) -> None:
+        self.event, self.adjacency = event, adjacency
+        self._table = functools.lru_cache(_KEPT)(self._tabulated)
+
+    name = "the told event, with its noise divided by the leak"
+
+    def member(self, leak: float) -> Event:
+        """The event with this leak."""
+        return self.event if leak == 1.0 else with_noise(self.event, 1.0 / leak)
+
+    def rates(self, leak: float, found: Vector) -> Vector:
+        """The least false positive rate at each true positive rate, or less.
+
+        Guarantee
+        ---------
+        No attack on two neighbours has a smaller false positive rate, if the event with this leak
+        is what was released.
+        """
+        if leak <= 0.0:
+            return np.asarray(found, dtype=np.float64)
+        table = self._table(leak)
+        if isinstance(table, float):
+            return np.asarray(ndtr(ndtri(found) - table) * (1.0 - _SLACK))
+        # The curve increases, so that the point of the table below is on the safe side.
+        return np.asarray(table[np.floor(np.asarray(found) * _GRID).astype(np.int64)])
+
+    def epsilon(self, leak: float, delta: float) -> float:
+        """A lower bound on the epsilon of the event with this leak."""
+        if leak <= 0.0:
+            return 0.0
+        found, _ = rdpkit.lower_bound(self.member(leak), adjacency=self.adjacency, delta=delta)
+        return found.epsilon
+
+    def _tabulated(self, leak: float) -> Any:
+        curve = rdpkit.tradeoff(self.member(leak), adjacency=self.adjacency)
+        if curve.gaussian is not None:
+            return float(curve.gaussian.upper)
+        rates = np.arange(_GRID + 1) / _GRID
+        least = np.zeros_like(rates)
+        for epsilon, delta in zip(curve.profile.epsilons, curve.profile.deltas, strict=True):
+            np.maximum(least, np.exp(-epsilon) * (rates - delta), out=least)
+            if epsilon < _LARGEST_EXPONENT:
+                np.maximum(least, 1.0 - delta - np.exp(epsilon) * (1.0 - rates), out=least)
+        return np.clip(least * (1.0 - _SLACK) - _SLACK, 0.0, 1.0)
+
+
+class GaussianLeaks:
+    """Gaussian differential privacy; the leak is mu."""
+
+    name = "mu of Gaussian differential privacy"
+
+    def rates(self, leak: float, found: Vector) -> Vector:
+        """The least false positive rate at each true positive rate."""
+        return np.asarray(ndtr(ndtri(found) - leak) * (1.0 - _SLACK))
+
+
+__all__ = ["EventLeaks", "GaussianLeaks"]

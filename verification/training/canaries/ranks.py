@@ -1,0 +1,134 @@
+r"""A lower bound on a leak from the ranks of canaries' scores among the scores of others.
+
+Say that no attack on the event with leak L has a false positive rate below F(x) at a true positive
+rate of x. Then the false positive rate at which a canary that is in is just found is, in
+distribution, at least F(V) with V uniform, because P(rate <= F(x)) <= x. If scores are independent,
+all canaries together are no better than independent draws of F(V), and the sum of any weights that
+decrease with the rank is no larger in distribution. That sum is simulated, with the others'
+scores drawn as well, so that no rate is estimated; the p-value counts simulations that are as large.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rdpkit.verification.estimators.base import check_scores
+from rdpkit.verification.training.updates import Vector
+
+_SIMULATED = 1000
+# Leaks that are looked at: powers of this, among them 1. A bound is rounded down to one.
+_STEP = 1.03
+_LEAST_POWER = -130
+
+
+class Leaks(Protocol):
+    """Trade-off curves, ordered by one number."""
+
+    def rates(self, leak: float, found: Vector) -> Vector:
+        """The least false positive rate at each true positive rate, or less."""
+        ...
+
+
+class RankTest:
+    """Canaries' scores beside others', to be compared with one leak after another.
+
+    The draws are the same for all leaks, so that the p-value increases with the leak.
+
+    Guarantee
+    ---------
+    If the scores have the leak L of a family or a smaller one, ``p_value(L)`` is at most u with
+    probability at most u.
+
+    Assumes
+    -------
+    All scores are independent, and those of the others have one distribution, which canaries that
+    are out have as well.
+
+    Parameters
+    ----------
+    inside, others : array_like
+        Scores of canaries that are in, and of coordinates that no canary that is in is at.
+    seed : int
+        Of the simulation.
+    weights, told : Leaks, float
+        Ranks are weighed by how much they would say if the leak were the told one of this family.
+        Chosen beforehand.
+    """
+
+    def __init__(
+        self, inside: ArrayLike, others: ArrayLike, *, seed: int, weights: Leaks, told: float
+    ) -> None:
+        chosen = check_scores("inside", inside)
+        rest = np.sort(check_scores("others", others))
+        self.inside, self.others = chosen.size, rest.size
+        rng = np.random.default_rng(seed)
+        self._found = rng.random((_SIMULATED, chosen.size))
+        self._rest = _sorted_uniforms(rng, rest.size)
+        self._weights = _weights(weights, told, rest.size)
+        # How many of the others are as large; ties count for the others.
+        places = rest.size - np.searchsorted(rest, chosen, side="left")
+        self.found = float(self._weights[places].sum())
+
+    def p_value(self, family: Leaks, leak: float) -> float:
+        """The p-value of a leak."""
+        rates = family.rates(leak, self._found)
+        as_large = 0
+        for row, rest in zip(rates, self._rest, strict=True):
+            places = np.searchsorted(rest, row.astype(np.float32), side="right")
+            as_large += float(self._weights[places].sum()) >= self.found
+        return (1 + as_large) / (1 + _SIMULATED)
+
+    def lower_bound(self, family: Leaks, *, failure: float, most: float) -> float:
+        """The largest leak such that it and all smaller ones are rejected; 0 if there is none.
+
+        Parameters
+        ----------
+        family : Leaks
+            Whose members are compared.
+        failure : float
+            In (0, 1): how often the bound is too large, at most.
+        most : float
+            The largest leak that is looked at.
+        """
+        if self.p_value(family, 0.0) > failure:
+            return 0.0
+        powers = range(_LEAST_POWER, 1 + int(np.log(most) / np.log(_STEP)))
+        rejected, high = -1, len(powers)
+        while high - rejected > 1:
+            middle = (rejected + high) // 2
+            if self.p_value(family, _STEP ** powers[middle]) <= failure:
+                rejected = middle
+            else:
+                high = middle
+        return 0.0 if rejected < 0 else float(_STEP ** powers[rejected])
+
+
+def _sorted_uniforms(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
+    """Sorted uniform numbers, a row for each simulation."""
+    found = np.empty((_SIMULATED, count), dtype=np.float32)
+    for row in found:
+        steps = np.cumsum(rng.standard_exponential(count + 1))
+        row[:] = steps[:-1] / steps[-1]
+    return found
+
+
+def _weights(family: Leaks, told: float, others: int) -> Vector:
+    """The logarithm of the likelihood ratio at each rank, under the told leak.
+
+    Any decreasing weights are valid; these are the most telling ones if the leak is as told.
+    """
+    found = np.linspace(0.0, 1.0, 4001)
+    rates = np.maximum.accumulate(family.rates(told, found))
+    rank = (np.arange(others + 1) + 0.5) / (others + 1)
+    edges = np.concatenate([[0.0], (rank[1:] + rank[:-1]) / 2.0, [1.0]])
+    kept = np.concatenate([[True], np.diff(rates) > 0.0])
+    above = np.interp(edges, rates[kept], found[kept])
+    slope = np.diff(above) / np.diff(edges)
+    smooth = np.minimum.accumulate(np.maximum(slope, 1e-4))
+    return np.asarray(np.log(smooth))
+
+
+__all__ = ["Leaks", "RankTest"]

@@ -1,0 +1,256 @@
+"""The fourth check: one training run with canaries, and how much it leaks at least."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from rdpkit import DPSGD, Event, Repeated
+from rdpkit.verification.estimators.one_run import one_run_audit
+from rdpkit.verification.training.canaries.black_box import BlackBoxRun, black_box_run
+from rdpkit.verification.training.canaries.leaks import EventLeaks, GaussianLeaks
+from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
+from rdpkit.verification.training.canaries.ranks import RankTest
+from rdpkit.verification.training.canaries.white_box import WhiteBoxRun, white_box_run
+from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.results import CanaryScores, CheckResult, TrainingLowerBound
+from rdpkit.verification.training.told import ALLOCATED, SHUFFLE, UNKNOWN, Told, told
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+
+_SHARE_OF_TIME = 0.5
+_LARGEST_LEAK = 8.0
+_LARGEST_MU = 40.0
+_GUESSED = 0.2
+_INDEPENDENT = (
+    "given that canaries' scores are independent, as gradients at different coordinates with "
+    "independent noise are"
+)
+
+
+def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
+    """Train once with canaries, and bound what the training leaks from below.
+
+    With Opacus, canaries are rows that are appended to the gradients of records: each is in by a
+    fair coin, has a huge gradient at one random coordinate, goes through the training's own
+    clipping and noise, and joins updates as the accountant was told that records do. What the
+    training's records contribute is subtracted, as whoever knows the other records can. Elsewhere
+    canaries are records with wrong labels or records that were held out, where the training can be
+    made with more records.
+
+    Guarantee
+    ---------
+    A training that leaks no more than its event and its claim say is rejected with probability at
+    most ``options.rate_of_a_check``. Each lower bound is too large with probability at most
+    1 - ``options.confidence``, if what it is given is true.
+
+    Parameters
+    ----------
+    maker : TrainingMaker
+        Makes trainings that are alike.
+    options : TrainingOptions
+        The number of canaries and steps, the error rates, the time and the seed.
+
+    Raises
+    ------
+    ValueError
+        If the step fails.
+    """
+    began = time.perf_counter()
+    assert options.seed is not None
+    training = maker.fresh()
+    account = told(training.event)
+    until = began + _SHARE_OF_TIME * options.seconds
+    if account.sampling == UNKNOWN or account.updates is None:
+        return _skipped(
+            options, began, "the event does not say how records are sampled; see the other checks"
+        )
+    if takes_gradient_canaries(training):
+        white = white_box_run(maker, account, options, until=until)
+        if white is not None:
+            return _of_white_box(white, training, account, options, began)
+    black = black_box_run(maker, account, options, until=until)
+    if isinstance(black, str):
+        return _skipped(options, began, black)
+    return _of_black_box(black, options, began)
+
+
+def _skipped(options: TrainingOptions, began: float, why: str) -> CheckResult:
+    return CheckResult(
+        name="run",
+        false_alarm_rate=options.rate_of_a_check,
+        skipped=why,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _of_white_box(
+    run: WhiteBoxRun,
+    training: PrivateTraining,
+    account: Told,
+    options: TrainingOptions,
+    began: float,
+) -> CheckResult:
+    assert options.seed is not None
+    event = of_updates(training.event, account, run.updates)
+    leaks = EventLeaks(event, training.adjacency)
+    test = RankTest(
+        run.inside,
+        np.concatenate([run.others, run.outside]) if not _signed(training) else run.outside,
+        seed=options.seed,
+        weights=leaks,
+        told=1.0,
+    )
+    failure = 1.0 - options.confidence
+    leak = test.lower_bound(leaks, failure=failure, most=_LARGEST_LEAK)
+    mu = test.lower_bound(GaussianLeaks(), failure=failure, most=_LARGEST_MU)
+    made = f"{run.updates} updates"
+    bounds = [
+        TrainingLowerBound(
+            epsilon=leaks.epsilon(leak, training.delta),
+            delta=training.delta,
+            confidence=options.confidence,
+            given=f"{_INDEPENDENT}, and that {made} leak as the told event does with some noise",
+            mu=mu,
+        ),
+        _by_guesses(run.scores, run.coins, training, options, made),
+    ]
+    refuted = test.lower_bound(leaks, failure=options.rate_of_a_check, most=_LARGEST_LEAK)
+    shown = leaks.epsilon(refuted, training.delta)
+    mistakes = []
+    if refuted >= 1.0 or (training.epsilon is not None and shown > training.epsilon):
+        mistakes.append(_leaks_more(shown, leaks.epsilon(1.0, training.delta), training, made))
+    measured = [
+        ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; white box"),
+        ("updates", str(run.updates)),
+        ("noise multiplier", f"{run.multiplier:.4g} (estimate, beside one canary)"),
+        ("epsilon as told", f"{leaks.epsilon(1.0, training.delta):.4g} for {made} (lower)"),
+    ]
+    notes = [
+        *run.notes,
+        "canaries join updates as the accountant was told, not as the loader draws; that is what "
+        "the check of the sampler is for",
+    ]
+    return CheckResult(
+        name="run",
+        false_alarm_rate=options.rate_of_a_check,
+        mistakes=tuple(mistakes),
+        measured=tuple(measured),
+        bounds=tuple(bounds),
+        notes=tuple(notes),
+        scores=CanaryScores(
+            inside=tuple(map(float, run.inside)), outside=tuple(map(float, run.outside))
+        ),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _signed(training: PrivateTraining) -> bool:
+    return training.adjacency.value == "replace_one"
+
+
+def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> CheckResult:
+    training = run.training
+    made = f"{run.updates} updates"
+    bound = _by_guesses(run.scores, run.coins, training, options, made)
+    stricter = _by_guesses(
+        run.scores, run.coins, training, options, made, confidence=1.0 - options.rate_of_a_check
+    )
+    event = of_updates(training.event, told(training.event), run.updates)
+    upper = _upper(event, training)
+    mistakes = []
+    if stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon):
+        mistakes.append(_leaks_more(stricter.epsilon, upper, training, made))
+    return CheckResult(
+        name="run",
+        false_alarm_rate=options.rate_of_a_check,
+        mistakes=tuple(mistakes),
+        measured=(
+            ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {run.kind}"),
+            ("updates", str(run.updates)),
+        ),
+        bounds=(bound,),
+        notes=run.notes,
+        scores=CanaryScores(
+            inside=tuple(map(float, run.scores[run.coins])),
+            outside=tuple(map(float, run.scores[~run.coins])),
+        ),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _upper(event: Event, training: PrivateTraining) -> float:
+    import rdpkit  # noqa: PLC0415 - the accountants are heavy
+
+    try:
+        found = rdpkit.epsilon(event, adjacency=training.adjacency, delta=training.delta)
+    except (ValueError, ArithmeticError):
+        return math.inf
+    return float(found.epsilon)
+
+
+def _by_guesses(
+    scores: np.ndarray,
+    coins: np.ndarray,
+    training: PrivateTraining,
+    options: TrainingOptions,
+    made: str,
+    *,
+    confidence: float | None = None,
+) -> TrainingLowerBound:
+    """By right guesses of who is in, for a number of guesses that was fixed beforehand."""
+    each = max(1, int(_GUESSED * coins.size))
+    level = options.confidence if confidence is None else confidence
+    found = one_run_audit(
+        scores,
+        np.asarray(coins, dtype=bool),
+        guess_in=each,
+        guess_out=min(each, coins.size - each),
+        delta=training.delta,
+        confidence=level,
+    )
+    return TrainingLowerBound(
+        epsilon=found.epsilon,
+        delta=training.delta,
+        confidence=level,
+        given=f"nothing is assumed about scores; for {made}, by right guesses of who is in",
+    )
+
+
+def _leaks_more(
+    shown: float, accounted: float, training: PrivateTraining, made: str
+) -> TrainingMistake:
+    claimed = "" if training.epsilon is None else f" and {training.epsilon:.4g} was claimed"
+    return TrainingMistake(
+        kind=TrainingMistakeKind.LEAKS_MORE,
+        message=f"{made[0].upper()}{made[1:]} leak at least epsilon {shown:.4g} at delta "
+        f"{training.delta:g}, where {accounted:.4g} was accounted for{claimed}.",
+        advice="Look at what the checks of the step and of the sampler say: clipping, noise, or "
+        "the number of updates is not what the accountant was told.",
+    )
+
+
+def of_updates(event: Event, account: Told, updates: int) -> Event:
+    """The same event with as many updates as were made; whole epochs where batches are of one.
+
+    Parameters
+    ----------
+    event : Event
+        An event that :func:`rdpkit.verification.training.told.told` reads.
+    account : Told
+        What it reads.
+    updates : int
+        How many updates were made.
+    """
+    inner = event.expand() if isinstance(event, DPSGD) else event
+    while isinstance(inner, Repeated):
+        inner = inner.event
+    count = updates
+    if account.sampling in (SHUFFLE, ALLOCATED):
+        count = math.ceil(updates * (account.rate or 1.0) - 1e-9)
+    return Repeated(event=inner, count=max(1, count))
+
+
+__all__ = ["check_run", "of_updates"]
