@@ -156,12 +156,8 @@ def _mislabelled(records: Batch, rng: np.random.Generator) -> Batch | None:
     """The records with other labels, where the last part of a batch is one integer for each."""
     parts = leaves(records)
     labels = parts[-1]
-    kind = str(getattr(labels, "dtype", ""))
-    if (
-        len(parts) < 2
-        or getattr(labels, "ndim", 0) != 1
-        or not kind.rsplit(".", maxsplit=1)[-1].startswith(("int", "uint"))
-    ):
+    kind = str(getattr(labels, "dtype", "")).removeprefix("torch.")
+    if len(parts) < 2 or getattr(labels, "ndim", 0) != 1 or "int" not in kind:
         return None
     values = np.asarray(labels)
     classes = int(values.max()) + 1

@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 
 import rdpkit
 from rdpkit import Event
+from rdpkit.accountants import profiles
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.training.checks.step import with_noise
 from rdpkit.verification.training.updates import Vector
@@ -18,6 +19,8 @@ _GRID = 50_000
 _LARGEST_EXPONENT = 700.0
 _SLACK = 1e-12
 _KEPT = 64
+# Rates below this are not met among some thousands of scores.
+_SMALLEST_DELTA = 1e-7
 
 
 class EventLeaks:
@@ -65,12 +68,14 @@ class EventLeaks:
         return found.epsilon
 
     def _tabulated(self, leak: float) -> Any:
-        curve = rdpkit.tradeoff(self.member(leak), adjacency=self.adjacency)
-        if curve.gaussian is not None:
-            return float(curve.gaussian.upper)
+        event = self.member(leak)
+        gaussian = profiles.gaussian_mu(event, self.adjacency)
+        if gaussian is not None:
+            return float(gaussian.upper)
+        profile = profiles.proven(event, self.adjacency, smallest=_SMALLEST_DELTA)
         rates = np.arange(_GRID + 1) / _GRID
         least = np.zeros_like(rates)
-        for epsilon, delta in zip(curve.profile.epsilons, curve.profile.deltas, strict=True):
+        for epsilon, delta in zip(profile.epsilons, profile.deltas, strict=True):
             np.maximum(least, np.exp(-epsilon) * (rates - delta), out=least)
             if epsilon < _LARGEST_EXPONENT:
                 np.maximum(least, 1.0 - delta - np.exp(epsilon) * (1.0 - rates), out=least)

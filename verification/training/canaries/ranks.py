@@ -4,8 +4,8 @@ Say that no attack on the event with leak L has a false positive rate below F(x)
 rate of x. Then the false positive rate at which a canary that is in is just found is, in
 distribution, at least F(V) with V uniform, because P(rate <= F(x)) <= x. If scores are independent,
 all canaries together are no better than independent draws of F(V), and the sum of any weights that
-decrease with the rank is no larger in distribution. That sum is simulated, with the others'
-scores drawn as well, so that no rate is estimated; the p-value counts simulations that are as large.
+decrease with the rank is no larger in distribution. That sum is simulated, with the others' scores
+drawn as well, so that no rate is estimated; the p-value counts simulations that are as large.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rdpkit.verification.training.updates import Vector
 
 _SIMULATED = 1000
 # Leaks that are looked at: powers of this, among them 1. A bound is rounded down to one.
-_STEP = 1.03
-_LEAST_POWER = -130
+_STEP = 1.04
+_LEAST_POWER = -80
 
 
 class Leaks(Protocol):

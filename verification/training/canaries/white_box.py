@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,8 +127,7 @@ def white_box_run(
     )
 
 
-def _train(training: PrivateTraining, enough: object) -> None:
-    assert callable(enough)
+def _train(training: PrivateTraining, enough: Callable[[], bool]) -> None:
     idle = 0
     while not enough() and idle < 2:
         idle += 1
@@ -137,7 +139,7 @@ def _train(training: PrivateTraining, enough: object) -> None:
 
 
 def _measured(
-    training: PrivateTraining, parameters: tuple[object, ...], seed: int
+    training: PrivateTraining, parameters: tuple[Any, ...], seed: int
 ) -> _Measured | None:
     """What one canary at each parameter changes, with noise that cancels; and the noise."""
     trials = Trials(training, records=8)
@@ -160,7 +162,7 @@ def _measured(
         watching = OpacusCanaries(
             training,
             one_each,
-            who=lambda places=places: (places, np.ones(places.size)),
+            who=functools.partial(_all_of, places),
             seen=seen,
         )
         with watching.open():
@@ -185,14 +187,18 @@ def _measured(
     )
 
 
+def _all_of(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Vector]:
+    return places, np.ones(places.size)
+
+
 def _how_many(
-    parameters: tuple[object, ...],
+    parameters: tuple[Any, ...],
     usable: NDArray[np.bool_],
     account: Told,
     options: TrainingOptions,
 ) -> tuple[int, list[str]]:
     """As many canaries as were asked for, unless the model is too small or too large for them."""
-    sizes = np.array([p.numel() for p in parameters])  # type: ignore[attr-defined]
+    sizes = np.array([p.numel() for p in parameters])
     room = int(sizes[usable].sum()) // 2
     at_once = _BYTES // (4 * int(sizes.sum()))
     rate = 1.0 if account.rate is None else account.rate
@@ -204,15 +210,13 @@ def _how_many(
 
 
 def _drawn(
-    parameters: tuple[object, ...],
+    parameters: tuple[Any, ...],
     usable: NDArray[np.bool_],
     count: int,
     rng: np.random.Generator,
 ) -> Coordinates:
     """Random coordinates of the parameters, each at most once."""
-    sizes = np.array(
-        [p.numel() if use else 0 for p, use in zip(parameters, usable, strict=True)]  # type: ignore[attr-defined]
-    )
+    sizes = np.array([p.numel() if use else 0 for p, use in zip(parameters, usable, strict=True)])
     ends = np.cumsum(sizes)
     chosen = rng.permutation(int(ends[-1]))[:count]
     which = np.searchsorted(ends, chosen, side="right")

@@ -21,7 +21,7 @@ from rdpkit.verification.training.told import ALLOCATED, SHUFFLE, UNKNOWN, Told,
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
 
 _SHARE_OF_TIME = 0.5
-_LARGEST_LEAK = 8.0
+_LARGEST_LEAK = 4.0
 _LARGEST_MU = 40.0
 _GUESSED = 0.2
 _INDEPENDENT = (
