@@ -8,7 +8,8 @@ import time
 import numpy as np
 
 from rdpkit import DPSGD, Event, Repeated
-from rdpkit.verification.estimators.one_run import one_run_audit
+from rdpkit.verification.estimators.one_run.guesses import one_run_audit
+from rdpkit.verification.estimators.one_run.tradeoff import one_run_tradeoff_audit
 from rdpkit.verification.training.canaries.black_box import BlackBoxRun, black_box_run
 from rdpkit.verification.training.canaries.leaks import EventLeaks, GaussianLeaks
 from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
@@ -115,6 +116,7 @@ def _of_white_box(
             given=f"{_INDEPENDENT}, and that {made} leak as the told event does with some noise",
             mu=mu,
         ),
+        _by_tradeoff(run.scores, run.coins, training, options, made),
         _by_guesses(run.scores, run.coins, training, options, made),
     ]
     refuted = test.lower_bound(leaks, failure=options.rate_of_a_check, most=_LARGEST_LEAK)
@@ -154,7 +156,10 @@ def _signed(training: PrivateTraining) -> bool:
 def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> CheckResult:
     training = run.training
     made = f"{run.updates} updates"
-    bound = _by_guesses(run.scores, run.coins, training, options, made)
+    bounds = (
+        _by_tradeoff(run.scores, run.coins, training, options, made),
+        _by_guesses(run.scores, run.coins, training, options, made),
+    )
     stricter = _by_guesses(
         run.scores, run.coins, training, options, made, confidence=1.0 - options.rate_of_a_check
     )
@@ -171,7 +176,7 @@ def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> C
             ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {run.kind}"),
             ("updates", str(run.updates)),
         ),
-        bounds=(bound,),
+        bounds=bounds,
         notes=run.notes,
         scores=CanaryScores(
             inside=tuple(map(float, run.scores[run.coins])),
@@ -189,6 +194,30 @@ def _upper(event: Event, training: PrivateTraining) -> float:
     except (ValueError, ArithmeticError):
         return math.inf
     return float(found.epsilon)
+
+
+def _by_tradeoff(
+    scores: np.ndarray,
+    coins: np.ndarray,
+    training: PrivateTraining,
+    options: TrainingOptions,
+    made: str,
+) -> TrainingLowerBound:
+    """By right guesses, against whole trade-off curves of Gaussian differential privacy."""
+    found = one_run_tradeoff_audit(
+        scores,
+        np.asarray(coins, dtype=bool),
+        delta=training.delta,
+        confidence=options.confidence,
+    )
+    return TrainingLowerBound(
+        epsilon=found.epsilon,
+        delta=training.delta,
+        confidence=options.confidence,
+        given=f"given that {made} leak as two Gaussians at some distance do, and nothing about "
+        "scores",
+        mu=found.leak,
+    )
 
 
 def _by_guesses(

@@ -80,10 +80,10 @@ def _options(**more):
 def test_full_batches_of_opacus():
     result = check_run(_made(sigma=4.0, poisson=False), _options())
     assert result.verdict == "not rejected"
-    by_family, by_guesses = result.bounds
+    by_family, by_tradeoff, by_guesses = result.bounds
     truth = 20**0.5 / 4.0
     assert 0.5 * truth < by_family.mu <= truth
-    assert 0.0 <= by_guesses.epsilon <= by_family.epsilon
+    assert 0.0 <= by_guesses.epsilon <= by_tradeoff.epsilon <= by_family.epsilon
     assert len(result.scores.inside) + len(result.scores.outside) == 100
     measured = dict(result.measured)
     assert measured["noise multiplier"].startswith("4.0") or measured[
