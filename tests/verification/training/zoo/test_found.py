@@ -12,6 +12,7 @@ from rdpkit.verification.training import zoo
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.trainer import training_maker
 from rdpkit.verification.training.verify_training import checks
+from tests.verification.training.broken_variants import BROKEN
 from tests.verification.training.correct_trainings import CORRECT
 
 pytestmark = [
@@ -46,3 +47,11 @@ def test_a_repaired_training_is_not_rejected(name, check):
 @pytest.mark.parametrize("name", list(CORRECT))
 def test_a_correct_training_is_not_rejected(name, check):
     assert kinds(training_maker(CORRECT[name]), check) == set()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (_, check, _) in BROKEN.items() if check in CHECKED]
+)
+def test_a_training_that_is_broken_in_another_style_is_named(name):
+    make, check, right = BROKEN[name]
+    assert kinds(training_maker(make), check) & set(right)
