@@ -167,6 +167,36 @@ def test_code_is_held_against_its_claim(run, pytester, monkeypatch, std, outcome
         )
 
 
+TRAINING = """
+[claim.training]
+target = "{}:make_trainer"
+checks = ["step"]
+seed = 1
+"""
+
+
+def test_a_training_does_not_run_unless_it_is_allowed(run):
+    content = GOOD + TRAINING.format("no_such_module")
+    result = run("-rs", content=content)
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*'no_such_module:make_trainer' runs only with --allow-code*"])
+    result = run("--allow-code", "-m", "statistical", content=content)
+    result.assert_outcomes(failed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*claim 'good': no_such_module:make_trainer: importing*"])
+
+
+@pytest.mark.thorough
+def test_a_broken_training_fails_with_the_mistake_named(run, pytester):
+    pytest.importorskip("torch")
+    pytester.makepyfile(
+        training_of_mine="from tests.verification.training.loops import AddsNoNoise as make_trainer"
+    )
+    content = GOOD + TRAINING.format("training_of_mine")
+    result = run("--allow-code", "-m", "statistical", content=content)
+    result.assert_outcomes(failed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*is not what the training keeps:", "*step: no_noise: *"])
+
+
 def test_code_that_is_not_there_is_a_failure(run):
     content = GOOD + CODE.replace("mechanism_of_mine", "no_such_module")
     result = run("--allow-code", "-m", "statistical", content=content)

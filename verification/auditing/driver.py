@@ -21,6 +21,7 @@ from rdpkit.verification.auditing.findings import (
     refuted_by,
     with_notes,
     with_region,
+    with_training,
 )
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.releases.ledger import Ledger
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.auditing.tested_code import CodeOutcome
+    from rdpkit.verification.auditing.tested_training import TrainingOutcome
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
     from rdpkit.verification.evidence.accumulation import EvidenceOptions
 
 NOT_RUN = "the code {!r} was not run: allow it with --allow-code"
+TRAINING_NOT_RUN = "the training {!r} was not run: allow it with --allow-code"
+ALONE = "the checks of the training are no part of the evidence on record: they have their own rate"
 
 
 def findings_about(
@@ -82,7 +86,7 @@ def findings_about(
     """
     claims = list(claims)
     computed: Iterable[Finding] = audit(claims, workers=jobs, bounds=bounds, cache=cache)
-    if allow_code and any(claim.code is not None for claim in claims):
+    if allow_code and any(claim.code or claim.training for claim in claims):
         # Tests of code take long, so all claims are recomputed and cached before the first test.
         computed = list(computed)
     if any(claim.unknown is not None for claim in claims):
@@ -94,6 +98,8 @@ def findings_about(
             found = _with_code(
                 found, allow_code=allow_code, jobs=jobs, evidence=evidence, on_step=on_step
             )
+        if finding.claim.training is not None:
+            found = _with_training(found, allow_code=allow_code, evidence=evidence)
         yield found
 
 
@@ -215,6 +221,50 @@ def _with_code(
     if outcome.problems:
         return with_notes(refuted_by(finding, outcome.problems), *outcome.repeat)
     return with_notes(finding, outcome.summary, *outcome.repeat)
+
+
+def training_outcome(
+    claim: Claim, *, progress: Callable[[str], None] | None = None
+) -> TrainingOutcome:
+    """Check the training that a claim points at, as :func:`findings_about` does where it may.
+
+    Guarantee
+    ---------
+    If the training does what it says of itself, and that is what the claim says, there are problems
+    with at most the probability ``false_alarm_rate`` of its checks.
+
+    Parameters
+    ----------
+    claim : Claim
+        With a training.
+    progress : callable, optional
+        Called with the name of each check before it begins.
+
+    Raises
+    ------
+    ValueError
+        If no training can be made, or its step fails; the message names the file and the claim.
+    """
+    # Imported here because it loads everything that runs trainings.
+    from rdpkit.verification.auditing.tested_training import run_training  # noqa: PLC0415
+
+    with named(claim):
+        return run_training(claim, progress=progress)
+
+
+def _with_training(
+    finding: Finding, *, allow_code: bool, evidence: EvidenceOptions | None
+) -> Finding:
+    """The finding, refuted if the training that the claim points at has a mistake."""
+    assert finding.claim.training is not None
+    if not allow_code:
+        return with_notes(finding, TRAINING_NOT_RUN.format(finding.claim.training.target))
+    outcome = training_outcome(finding.claim)
+    found = with_training(finding, outcome.result)
+    alone = () if evidence is None else (ALONE,)
+    if outcome.problems:
+        return with_notes(refuted_by(found, outcome.problems), *alone, *outcome.repeat)
+    return with_notes(found, outcome.summary, *alone, *outcome.repeat)
 
 
 def with_release(finding: Finding) -> Finding:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdpkit.formats import html
 from rdpkit.formats.numbers import formatted, how_many, printable
@@ -15,6 +15,9 @@ from rdpkit.formats.records import as_plain
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.claims.claim import Claim
+
+if TYPE_CHECKING:
+    from rdpkit.verification.training.results import TrainingVerification
 
 
 class Bounds(StrEnum):
@@ -79,7 +82,8 @@ class Finding:
     ``pair`` describes the two data sets of the lower bound; ``refutation`` adds delta at the
     claimed epsilon, where the lower bound exceeds the claim. ``region`` says for which values of
     what the source leaves out the claim would be true; None where nothing is known of it, or it was
-    not asked for.
+    not asked for. ``training`` has the checks of the training that the claim points at, where they
+    were made.
     """
 
     claim: Claim
@@ -94,6 +98,7 @@ class Finding:
     refutation: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
     region: Region | None = None
+    training: TrainingVerification | None = None
 
     def __str__(self) -> str:
         claim = self.claim
@@ -136,6 +141,7 @@ class Finding:
                 {"description": text, "published": side.as_dict()} for text, side in self.scenarios
             ],
             "region": None if self.region is None else self.region.as_dict(),
+            **({} if self.training is None else {"training": as_plain(self.training.as_dict())}),
             "refutation": list(self.refutation),
             "notes": list(self.notes),
         }
@@ -247,6 +253,11 @@ def with_region(finding: Finding, region: Region | None) -> Finding:
     return dataclasses.replace(finding, region=region)
 
 
+def with_training(finding: Finding, result: TrainingVerification) -> Finding:
+    """The finding with the checks of the claim's training."""
+    return dataclasses.replace(finding, training=result)
+
+
 def refuted_by(finding: Finding, problems: Iterable[str]) -> Finding:
     """The finding, refuted by what the claim points at."""
     return dataclasses.replace(
@@ -268,5 +279,6 @@ __all__ = [
     "refuted_by",
     "with_notes",
     "with_region",
+    "with_training",
     "without_numbers",
 ]

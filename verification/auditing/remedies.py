@@ -216,6 +216,8 @@ def _of_number(finding: Finding) -> Remedy | str:
     """The claim with another number; or why there is none, which is empty if none is needed."""
     claim, upper = finding.claim, finding.upper
     if _points_at_something_else(finding):
+        if finding.training is not None and finding.training.rejected:
+            return "correct the training that the claim points at, or the claim"
         return "correct the code or the release that the claim points at, or the claim"
     if claim.epsilon is None or upper is None:
         return "" if finding.soundness is Soundness.SOUND else _missing(claim)
@@ -309,6 +311,7 @@ def _of_noise(finding: Finding) -> Remedy | str:
         conversion=None,
         order=claim.order if claim.delta is None else None,
         code=None,
+        training=None,
     )
     values = _calibrated(question, names)
     if isinstance(values, str):

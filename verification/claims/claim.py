@@ -10,6 +10,7 @@ from decimal import Decimal
 from rdpkit import Adjacency, Event
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.claims.unknown import Unknown
+from rdpkit.verification.training.options import TrainingOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,23 @@ class CodeTest:
 
     callable: str
     options: VerificationOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingTest:
+    """The training that a claim is about, and how to check it. Nothing is imported or run.
+
+    Parameters
+    ----------
+    target : str
+        ``module:make_trainer``, called without arguments; it returns what
+        :func:`rdpkit.verification.training.trainer.as_training` reads.
+    options : TrainingOptions
+        How to check it.
+    """
+
+    target: str
+    options: TrainingOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +131,8 @@ class Claim:
         The manifest of the release that the claim is about.
     code : CodeTest or None
         The code that the claim is about.
+    training : TrainingTest or None
+        The training that the claim is about.
     work : Work or None
         What it was printed in.
     kind : str or None
@@ -142,6 +162,7 @@ class Claim:
     fpr: float | None = None
     release: str | None = None
     code: CodeTest | None = None
+    training: TrainingTest | None = None
     # No verdict depends on where a claim was printed, so findings are kept without it.
     work: Work | None = field(default=None, compare=False)
     kind: str | None = field(default=None, compare=False)

@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from rdpkit.formats import records
 from rdpkit.formats.records import Key, ValueKind
 from rdpkit.verification.blackbox.options import NEIGHBOURS, OPTIONS, Option
 from rdpkit.verification.claims.unknown import UNKNOWN_KEYS
+from rdpkit.verification.training.options import CHECKS, TrainingOptions
 
 FORMAT = 1
 """The version of the format. A file may say ``format = 1``; other versions are refused."""
@@ -93,12 +95,15 @@ _RATE = ValueKind(_rate, {"type": "number", "minimum": 0, "maximum": 1})
 _PROBABILITY = records.number("in [0, 1)", minimum=0.0, below=1.0)
 
 
+_RATE_OF_ONE_IN_MANY = 0.001
+"""An audit makes many tests, and `rdpkit verify` or `rdpkit verify-training` one."""
+
+
 def _of_option(option: Option) -> Key:
     """The key of a black-box option."""
     default, kind = option.default, option.kind
     if option.name == "false_alarm_rate":
-        # An audit makes many tests, and `rdpkit verify` one.
-        default = 0.001
+        default = _RATE_OF_ONE_IN_MANY
     if option.name == "neighbours":
         kind = records.choice(NEIGHBOURS)
     usual = "" if option.name == "neighbours" else option.usual or default or ""
@@ -117,6 +122,68 @@ CODE_KEYS: Mapping[str, Key] = MappingProxyType(
     }
 )
 """The keys of a ``[claim.code]``."""
+
+_BETWEEN = records.number("in (0, 1)", above=0.0, below=1.0)
+_TRAINING = {field.name: field.default for field in dataclasses.fields(TrainingOptions)}
+
+
+def _checks(name: str, value: Any) -> tuple[str, ...]:
+    """Names of checks, each once, in the order in which they are made."""
+    found = records.many(records.choice(CHECKS), "checks").read(name, value)
+    if not found or len(set(found)) < len(found):
+        raise records.refused(name, "to be a list of different checks", value)
+    return tuple(check for check in CHECKS if check in found)
+
+
+TRAINING_KEYS: Mapping[str, Key] = MappingProxyType(
+    {
+        "target": Key(
+            kind=ValueKind(_callable, {"type": "string", "pattern": "^[^:\\s]+:[^:\\s]+$"}),
+            meaning="module:make_trainer, called without arguments; it returns the training.",
+            needed=True,
+        ),
+        "checks": Key(
+            kind=ValueKind(
+                _checks,
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "uniqueItems": True,
+                    "items": {"enum": list(CHECKS)},
+                },
+            ),
+            meaning="Which checks are made; by default all.",
+            default=CHECKS,
+        ),
+        "false_alarm_rate": Key(
+            kind=_BETWEEN,
+            meaning="How often a correct training may be rejected, by all checks together. By "
+            f"default {_RATE_OF_ONE_IN_MANY}.",
+            default=_RATE_OF_ONE_IN_MANY,
+        ),
+        "confidence": Key(
+            kind=_BETWEEN,
+            meaning=f"Of each lower bound. By default {_TRAINING['confidence']}.",
+            default=_TRAINING["confidence"],
+        ),
+        "canaries": Key(
+            kind=records.integer(2),
+            meaning=f"How many canaries the run has. By default {_TRAINING['canaries']}.",
+            default=_TRAINING["canaries"],
+        ),
+        "steps": Key(kind=records.integer(1), meaning="How many steps the run makes."),
+        "seconds": Key(
+            kind=records.number("> 0", above=0.0, maximum=1e9),
+            meaning=f"About how long all checks may take. By default {_TRAINING['seconds']:g}.",
+            default=_TRAINING["seconds"],
+        ),
+        "seed": Key(
+            kind=records.integer(0, 2**63 - 1),
+            meaning="All choices of the checks come from it; by default from the operating system.",
+        ),
+    }
+)
+"""The keys of a ``[claim.training]``."""
 
 SCENARIO_KEYS: Mapping[str, Key] = MappingProxyType(
     {
@@ -222,6 +289,10 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
             kind=records.table("[claim.code]", {"allOf": [{"$ref": "#/definitions/code"}]}),
             meaning="The code that the claim is about. It runs only if the user allows it.",
         ),
+        "training": Key(
+            kind=records.table("[claim.training]", {"allOf": [{"$ref": "#/definitions/training"}]}),
+            meaning="The training that the claim is about. It runs only if the user allows it.",
+        ),
     }
 )
 """The keys of a ``[[claim]]``."""
@@ -234,6 +305,7 @@ __all__ = [
     "KINDS",
     "QUANTITIES",
     "SCENARIO_KEYS",
+    "TRAINING_KEYS",
     "UNKNOWN_KEYS",
     "UNMODELLED",
     "WORK_KEYS",

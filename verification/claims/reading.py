@@ -22,24 +22,27 @@ from rdpkit.events import MECHANISMS, check_given_parameters
 from rdpkit.formats.records import did_you_mean, read_table, record, refused, shown
 from rdpkit.formats.text import rounded_up
 from rdpkit.verification.blackbox.options import NEIGHBOURS, read_options
-from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario, Work
+from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario, TrainingTest, Work
 from rdpkit.verification.claims.format import (
     CLAIM_KEYS,
     CODE_KEYS,
     FORMAT,
     QUANTITIES,
     SCENARIO_KEYS,
+    TRAINING_KEYS,
     UNMODELLED,
     WORK_KEYS,
 )
 from rdpkit.verification.claims.ledgers import LEDGER, claims_of_ledger
 from rdpkit.verification.claims.lines import claim_lines
 from rdpkit.verification.claims.unknown import Unknown, read_unknown
+from rdpkit.verification.training.options import TrainingOptions
 
 __all__ = [
     "Claim",
     "CodeTest",
     "Scenario",
+    "TrainingTest",
     "Work",
     "claim_of_release",
     "load_files",
@@ -245,6 +248,7 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         line=line,
         release=released[0] if released else None,
         code=code,
+        training=None if given["training"] is None else _training(given),
         quantity=quantity,
         notes=_notes(given),
         unknown=None if given["unknown"] is None else _unknown(given, mechanism),
@@ -271,7 +275,7 @@ def _quantity(given: Mapping[str, Any]) -> str:
     quantity = found[0] if found else "epsilon"
     if (quantity == "tpr") != (given["fpr"] is not None):
         raise ValueError("expected fpr, the false positive rate, beside tpr and nowhere else.")
-    others = ("order", "bound", "conversion", "scenario", "unknown", "release", "code")
+    others = ("order", "bound", "conversion", "scenario", "unknown", "release", "code", "training")
     beside = [name for name in others if given[name]]
     if quantity != "mu" and given["delta"] is not None:
         beside.insert(0, "delta")
@@ -334,16 +338,29 @@ def _code(claim: Mapping[str, Any], mechanism: str) -> CodeTest:
     if mechanism == UNMODELLED and given["neighbours"] == "worst":
         accepted = ", ".join(repr(name) for name in NEIGHBOURS if name != "worst")
         raise refused("neighbours", f"to be one of {accepted} without an event", "worst")
-    complete = claim["epsilon"] is not None and claim["delta"] is not None
-    if not complete or claim["order"] is not None or claim["missing"]:
-        raise ValueError(
-            "expected epsilon, delta, no order and nothing missing in a claim about code."
-        )
+    _check_complete(claim, "code")
     beside = [key for key in ("dimension", "records", "record_norm") if given[key] is not None]
     if beside and given["neighbours"] == "own":
         raise ValueError(f"expected no {beside[0]} with neighbours 'own': the code's are taken.")
     name = given.pop("callable")
     return CodeTest(callable=name, options=read_options(given))
+
+
+def _training(claim: Mapping[str, Any]) -> TrainingTest:
+    """The training that a claim points at; it is neither imported nor looked for here."""
+    given = read_table(claim["training"], TRAINING_KEYS)
+    _check_complete(claim, "a training")
+    target = given.pop("target")
+    return TrainingTest(target=target, options=TrainingOptions(**given))
+
+
+def _check_complete(claim: Mapping[str, Any], what: str) -> None:
+    """What is run is held against an epsilon and a delta, so a claim about it has both."""
+    complete = claim["epsilon"] is not None and claim["delta"] is not None
+    if not complete or claim["order"] is not None or claim["missing"]:
+        raise ValueError(
+            f"expected epsilon, delta, no order and nothing missing in a claim about {what}."
+        )
 
 
 def _what_was_released(
@@ -352,7 +369,7 @@ def _what_was_released(
     """The event of a claim's parameters, or the ways to complete it where something is missing."""
     missing, tables = claim["missing"], claim["scenario"]
     if mechanism == UNMODELLED:
-        if not (missing or claim["code"]) or tables or claim["parameters"]:
+        if not (missing or claim["code"] or claim["training"]) or tables or claim["parameters"]:
             raise ValueError(
                 f"a claim with mechanism {UNMODELLED!r} lists what is missing, and has neither "
                 "parameters nor scenarios."

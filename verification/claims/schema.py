@@ -19,6 +19,7 @@ from rdpkit.verification.claims.format import (
     FORMAT,
     QUANTITIES,
     SCENARIO_KEYS,
+    TRAINING_KEYS,
     UNKNOWN_KEYS,
     WORK_KEYS,
 )
@@ -62,6 +63,7 @@ def claims_schema() -> _Table:
             "scenario": table_schema(SCENARIO_KEYS),
             "unknown": _unknown(),
             "code": _code(),
+            "training": table_schema(TRAINING_KEYS),
             "event": {
                 "type": "object",
                 "required": ["mechanism"],

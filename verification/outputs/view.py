@@ -348,12 +348,12 @@ def report(finding: Finding, rules: Iterable[Rule], *, noise: bool = True) -> li
     return lines
 
 
-def report_of_code(claim: Claim, problems: Iterable[str]) -> list[str]:
-    """A failed test of code in full, line by line."""
+def report_of_code(claim: Claim, problems: Iterable[str], *, what: str = "code") -> list[str]:
+    """A failed test of code, or of a training, in full, line by line."""
     return [
-        f"{statement(claim)} is not what the code keeps:",
+        f"{statement(claim)} is not what the {what} keeps:",
         *(f"  {text}" for text in problems),
-        "  change     the code, or the claim",
+        f"  change     the {what}, or the claim",
     ]
 
 

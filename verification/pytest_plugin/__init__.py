@@ -243,7 +243,7 @@ class ClaimsFile(pytest.File):
     """One file of claims."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """A test for each claim, and one for the code that it points at."""
+        """A test for each claim, and for the code and the training that it points at."""
         # Imported here so that pytest without claims starts without waiting for it.
         from rdpkit.formats.text import printable  # noqa: PLC0415
         from rdpkit.verification.auditing.rules import DEFAULT, FailOn  # noqa: PLC0415
@@ -263,6 +263,10 @@ class ClaimsFile(pytest.File):
             yield ClaimItem.from_parent(self, name=name, claim=claim, fail_on=fail_on)
             if claim.code is not None:
                 yield CodeItem.from_parent(self, name=f"{name}[code]", claim=claim, fail_on=fail_on)
+            if claim.training is not None:
+                yield TrainingItem.from_parent(
+                    self, name=f"{name}[training]", claim=claim, fail_on=fail_on
+                )
 
 
 class ClaimFailedError(Exception):
@@ -288,8 +292,8 @@ class ClaimItem(pytest.Item):
         """
         from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415 - as in collect
 
-        # The code has a test of its own.
-        claim = dataclasses.replace(self.claim, code=None)
+        # The code and the training have tests of their own.
+        claim = dataclasses.replace(self.claim, code=None, training=None)
         try:
             (finding,) = findings_about([claim])
         except (ValueError, ArithmeticError, OSError) as error:
@@ -355,3 +359,36 @@ class CodeItem(ClaimItem):
         problems = (*outcome.problems, *outcome.repeat)
         if outcome.problems and Rule.REFUTED in self.fail_on.rules:
             raise ClaimFailedError("\n".join(report_of_code(self.claim, problems)))
+
+
+class TrainingItem(ClaimItem):
+    """Whether the training that a claim points at does what it says, and what the claim says."""
+
+    def __init__(self, *, claim: Claim, fail_on: FailOn, **options: Any) -> None:
+        super().__init__(claim=claim, fail_on=fail_on, **options)
+        self.add_marker("statistical")
+
+    def runtest(self) -> None:
+        """Check the training, if that is allowed.
+
+        Raises
+        ------
+        ClaimFailedError
+            If a mistake is found, or the training does not run.
+        """
+        assert self.claim.training is not None
+        if not self.config.getoption("--allow-code"):
+            pytest.skip(f"{self.claim.training.target!r} runs only with --allow-code")
+        from rdpkit.verification.auditing.driver import training_outcome  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.rules import Rule  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.outputs.view import report_of_code  # noqa: PLC0415 - as in collect
+
+        try:
+            outcome = training_outcome(self.claim)
+        except (ValueError, ArithmeticError, OSError) as error:
+            raise ClaimFailedError(str(error)) from None
+        self.user_properties += [("training", outcome.summary), ("replay", outcome.replay)]
+        problems = (*outcome.problems, *outcome.repeat)
+        if outcome.problems and Rule.REFUTED in self.fail_on.rules:
+            lines = report_of_code(self.claim, problems, what="training")
+            raise ClaimFailedError("\n".join(lines))

@@ -66,6 +66,8 @@ class TrainingMistakeKind(StrEnum):
     """Delta is above one over the number of records: a single record may be published whole."""
     CLAIM_TOO_SMALL = "claim_too_small"
     """The claimed epsilon is smaller than what follows from the accounted training."""
+    CLAIM_DIFFERS = "claim_differs"
+    """The claim in the repository says less than the training says of itself."""
     LEAKS_MORE = "leaks_more"
     """A training run shows more about its canaries than the claim allows."""
 

@@ -23,7 +23,7 @@ SCALARS = (
 NAMES = (
     "id source mechanism adjacency epsilon delta order bound conversion missing notes scenario"
     " parameters events event count orders values class_sizes group_size noise_std x"
-    " release code kind unread work"
+    " release code training kind unread work"
 )
 scalars = st.sampled_from(SCALARS.split()) | st.integers(-(10**30), 10**30).map(str)
 values = scalars | st.sampled_from(
@@ -75,8 +75,9 @@ def read(content):
         assert claim.order is None or 1.0 < claim.order < math.inf
         assert claim.epsilon is None or claim.epsilon >= 0
         assert claim.missing or claim.epsilon is not None
-        assert claim.missing or claim.event is not None or claim.code is not None
-        assert claim.code is None or (claim.delta is not None and claim.epsilon is not None)
+        run = claim.code or claim.training
+        assert claim.missing or claim.event is not None or run is not None
+        assert run is None or (claim.delta is not None and claim.epsilon is not None)
         assert claim.line >= 1
 
 

@@ -49,6 +49,7 @@ def test_the_shipped_claims_follow_it(path):
         VALIDATOR.validate({"claim": [claim]})
 
 
+TRAINING = '[claim.training]\ntarget = "a.b:c.d"\n'
 CODE = '[claim.code]\ncallable = "a.b:c.d"\ndimension = 2\n'
 
 
@@ -61,6 +62,9 @@ CODE = '[claim.code]\ncallable = "a.b:c.d"\ndimension = 2\n'
         text(missing='["x"]', parameters={}, epsilon=None, after=SCENARIO),
         text(mechanism='"unmodelled"', parameters=None, missing='["x"]'),
         text(after=CODE),
+        text(after=CODE + TRAINING),
+        text(after=TRAINING + "checks = ['run', 'step']\ncanaries = 2\nsteps = 1\nseconds = 0.5\n"),
+        text(mechanism='"unmodelled"', parameters=None, after=TRAINING + "seed = 0\n"),
         text(after=CODE.replace("dimension = 2", "")),
         text(after=CODE.replace("dimension = 2", "neighbours = 'own'")),
         text(after=CODE + "neighbours = 'random'\n"),
@@ -103,6 +107,12 @@ def test_what_it_accepts(content):
         text(missing="'x'"),
         text(release="'x.json'"),
         text(after=CODE + "command = 'x'\n"),
+        text(after=TRAINING + "checks = []\n"),
+        text(after=TRAINING + "checks = ['stp']\n"),
+        text(after=TRAINING + "checks = ['run', 'run']\n"),
+        text(after=TRAINING + "canaries = 1\n"),
+        text(after=TRAINING + "false_alarm_rate = 1\n"),
+        text(after=TRAINING.replace("a.b:c.d", "a.b")),
         text(after=CODE.replace("a.b:c.d", "a.b")),
         text(after=CODE.replace("dimension = 2", "dimension = 0")),
         text(after=CODE + "neighbours = 'own'\n"),

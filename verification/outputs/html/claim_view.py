@@ -27,6 +27,7 @@ from rdpkit.verification.outputs.html.drawing import (
     rdp_figure,
 )
 from rdpkit.verification.outputs.html.region_drawing import region_drawing
+from rdpkit.verification.outputs.html.training_view import training_view
 from rdpkit.verification.outputs.news import false_by_rounding
 from rdpkit.verification.outputs.view import (
     THEOREMS,
@@ -96,6 +97,7 @@ class ClaimView:
     notes: tuple[str, ...]
     region: Markup | None
     region_notes: tuple[str, ...]
+    training: Markup | None
     figures: tuple[FigureView, ...]
     undrawn: tuple[str, ...]
 
@@ -174,6 +176,7 @@ def claim_view(
         notes=tuple(map(printable, finding.notes)),
         region=None if finding.region is None else region_drawing(finding.region),
         region_notes=tuple(region_reasons(finding)),
+        training=training_view(finding),
         figures=() if curves is None else _figures(finding, curves),
         undrawn=() if curves is None else tuple(map(printable, curves.notes)),
     )

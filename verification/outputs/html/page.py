@@ -43,7 +43,7 @@ from rdpkit.verification.outputs.html.words import (
 from rdpkit.verification.outputs.news import sentences
 
 _SCRIPTS = ("report.js",)
-_STYLES = ("tokens.css", "regions.css", "report.css")
+_STYLES = ("tokens.css", "regions.css", "trainings.css", "report.css")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,214 @@
+"""Checks of the training that a claim points at.
+
+The training is held against what it says of itself, and what it says of itself against the claim.
+This module imports all that checks of trainings need, so it is imported only when a training is
+about to be run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Callable, Iterator
+
+import rdpkit
+from rdpkit import Adjacency, Event
+from rdpkit.formats.text import rounded_up
+from rdpkit.verification.auditing.findings import REPEAT
+from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.results import CheckResult, TrainingVerification
+from rdpkit.verification.training.told import UNKNOWN, Told, told
+from rdpkit.verification.training.trainer import PrivateTraining, training_maker
+from rdpkit.verification.training.verify_training import verify_training
+
+CLAIM = "claim"
+"""The name of the check that compares the claim with what the training says of itself."""
+
+# Rates and noises that differ by less were rounded when they were written down.
+_ROUNDING = 1e-9
+_ADVICE = "Correct the claim, or the training."
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOutcome:
+    """What came out of the checks of a training.
+
+    Parameters
+    ----------
+    result : TrainingVerification
+        The checks; the first compares the claim with what the training says of itself.
+    problems : tuple of str
+        What refutes the claim, the mistakes by their names; empty if nothing was found.
+    summary : str
+        What was checked, and how, with the seed that repeats it.
+    replay : str
+        The command line that makes the same checks again.
+    """
+
+    result: TrainingVerification
+    problems: tuple[str, ...]
+    summary: str
+    replay: str
+
+    @property
+    def repeat(self) -> tuple[str, ...]:
+        """How to repeat the checks, as a note."""
+        return (f"{REPEAT}{self.replay}",)
+
+
+def run_training(claim: Claim, *, progress: Callable[[str], None] | None = None) -> TrainingOutcome:
+    """Check the training that a claim points at: see the driver's ``training_outcome``.
+
+    ``progress`` is that of
+    :func:`rdpkit.verification.training.verify_training.verify_training`.
+    """
+    test = claim.training
+    assert test is not None
+    options = test.options.seeded()
+    said = training_maker(test.target).fresh()
+    checked = verify_training(test.target, options=options, progress=progress)
+    result = dataclasses.replace(checked, checks=(compared(claim, said), *checked.checks))
+    return _outcome(test.target, options, result)
+
+
+def _outcome(
+    target: str, options: TrainingOptions, result: TrainingVerification
+) -> TrainingOutcome:
+    made = [check.name for check in result.checks if not check.skipped]
+    skipped = [f"{check.name} ({check.skipped})" for check in result.checks if check.skipped]
+    summary = (
+        f"training {target}: {result.verdict} by {', '.join(made)}, told {result.event}, with "
+        f"false-alarm rate {result.false_alarm_rate:g} and seed {result.seed}"
+    )
+    if skipped:
+        summary += f"; not made: {', '.join(skipped)}"
+    problems = [
+        f"training {target}: {check.name}: {mistake.describe()}"
+        for check in result.checks
+        for mistake in check.mistakes
+    ]
+    if problems:
+        names = ", ".join(dict.fromkeys(mistake.kind.value for mistake in result.mistakes))
+        problems.append(f"{names}: {summary}")
+    else:
+        summary += ", which proves nothing"
+    return TrainingOutcome(
+        result=result,
+        problems=tuple(" ".join(text.split()).rstrip(".") for text in problems),
+        summary=" ".join(summary.split()),
+        replay=_replay(target, options),
+    )
+
+
+def _replay(target: str, options: TrainingOptions) -> str:
+    """The command line that makes the same checks."""
+    words = ["rdpkit", "verify-training", target]
+    for check in options.checks:
+        words += ["--check", check]
+    words += ["--alpha", f"{options.false_alarm_rate}"]
+    for name in ("confidence", "canaries", "steps", "seconds", "seed"):
+        value = getattr(options, name)
+        if value is not None:
+            words += [f"--{name}", f"{value}"]
+    return shlex.join(words)
+
+
+def compared(claim: Claim, training: PrivateTraining) -> CheckResult:
+    """Compare a claim with what a training says of itself; nothing is random in it.
+
+    Guarantee
+    ---------
+    If there is no mistake, and no note says that something could not be compared, the claim says
+    no smaller epsilon or delta, and of DP-SGD no more noise, no smaller sampling rate and no fewer
+    updates than the training does. What a training does more privately than claimed is no mistake.
+
+    Parameters
+    ----------
+    claim : Claim
+        With an epsilon and a delta.
+    training : PrivateTraining
+        As its code makes it.
+    """
+    mistakes = [
+        TrainingMistake(
+            kind=TrainingMistakeKind.CLAIM_DIFFERS,
+            message=f"The claim in the repository has {there}; the training says {here}.",
+            advice=_ADVICE,
+        )
+        for there, here in _differences(claim, training)
+    ]
+    notes = []
+    if claim.event is not None and not _comparable(claim.event, training.event):
+        notes.append("the claim's mechanism and the training's event could not be compared")
+    if claim.event is None:
+        mistakes += _not_implied(claim, training)
+    return CheckResult(
+        name=CLAIM,
+        false_alarm_rate=0.0,
+        mistakes=tuple(mistakes),
+        measured=(("training says", "; ".join(training.described())),),
+        notes=tuple(notes),
+    )
+
+
+def _differences(claim: Claim, training: PrivateTraining) -> Iterator[tuple[str, str]]:
+    """What the claim says, and what the training says instead, wherever the claim is smaller."""
+    adjacency = Adjacency.parse(training.adjacency)
+    if adjacency is not claim.adjacency:
+        yield f"adjacency {claim.adjacency.value}", adjacency.value
+    if training.epsilon is not None and training.epsilon > _number(claim):
+        yield f"epsilon {claim.epsilon}", f"{training.epsilon:g}"
+    if training.delta > _delta(claim) * (1.0 + _ROUNDING):
+        yield f"delta {_delta(claim):g}", f"{training.delta:g}"
+    if claim.event is not None and _comparable(claim.event, training.event):
+        yield from _differences_of_events(told(claim.event), told(training.event))
+
+
+def _differences_of_events(there: Told, here: Told) -> Iterator[tuple[str, str]]:
+    if there.sampling != here.sampling:
+        yield f"{there.sampling} sampling", here.sampling
+    for name, words, more_is_private in (
+        ("noise_multiplier", "noise multiplier", True),
+        ("rate", "sampling rate", False),
+        ("updates", "number of updates", False),
+    ):
+        claimed, done = getattr(there, name), getattr(here, name)
+        if claimed is None or done is None:
+            continue
+        left, right = (done, claimed) if more_is_private else (claimed, done)
+        if left < right * (1.0 - _ROUNDING):
+            yield f"{words} {claimed:.6g}", f"{done:.6g}"
+
+
+def _comparable(there: Event, here: Event) -> bool:
+    """Whether both are DP-SGD of a known kind, or the same."""
+    return there == here or UNKNOWN not in (told(there).sampling, told(here).sampling)
+
+
+def _not_implied(claim: Claim, training: PrivateTraining) -> list[TrainingMistake]:
+    """Without a mechanism in the claim, its number is held against the training's event."""
+    proven = rdpkit.epsilon(training.event, delta=_delta(claim), adjacency=claim.adjacency).epsilon
+    if proven <= _number(claim):
+        return []
+    message = (
+        f"The claim in the repository is epsilon {claim.epsilon} at delta {_delta(claim):g}; of "
+        f"what the training says it does, epsilon {rounded_up(proven, digits=6)} is proven."
+    )
+    return [
+        TrainingMistake(kind=TrainingMistakeKind.CLAIM_TOO_SMALL, message=message, advice=_ADVICE)
+    ]
+
+
+def _number(claim: Claim) -> float:
+    assert claim.epsilon is not None
+    return float(claim.epsilon)
+
+
+def _delta(claim: Claim) -> float:
+    assert claim.delta is not None
+    return claim.delta
+
+
+__all__ = ["CLAIM", "TrainingOutcome", "compared", "run_training"]
