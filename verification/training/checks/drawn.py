@@ -168,7 +168,7 @@ def look(draws: Draws, account: Told, *, rate: float, rng: np.random.Generator) 
 
 def without_repeats(draws: Draws, repeats: Repeats | None) -> Draws:
     """The draws without the batches that come again, which would count records twice."""
-    if repeats is None or not repeats.pairs:
+    if repeats is None or not repeats.again:
         return draws
     again = {(number, place) for _, _, number, place in repeats.pairs}
     epochs = [

@@ -153,6 +153,11 @@ class Repeats:
     batches: int
     compared: int
 
+    @property
+    def again(self) -> bool:
+        """Whether batches come again; otherwise they have groups of records in common."""
+        return bool(self.pairs) and 2 * self.identical >= len(self.pairs)
+
 
 def repeats(draws: Draws, *, level: float) -> Repeats:
     """Batches that share more than half of their records, and more than random ones would."""

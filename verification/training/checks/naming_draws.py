@@ -49,9 +49,8 @@ def mistakes_of_draws(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
         yield _order(seen, account)
     rates = list(_rates(seen, account))
     uneven = any(mistake.kind is TrainingMistakeKind.UNEQUAL_RATES for mistake in rates)
-    # Records that come often make batches overlap, and their sizes vary less.
-    if not uneven or (seen.repeats is not None and seen.repeats.identical):
-        yield from _repeats(seen, in_order=in_order)
+    # With records that come more often, sizes vary less.
+    yield from _repeats(seen, in_order=in_order)
     found = list(_BY_SAMPLING[account.sampling](seen, account, in_order))
     if uneven:
         found = [one for one in found if one.kind is not TrainingMistakeKind.NOT_POISSON]
@@ -67,7 +66,7 @@ def _told(account: Told) -> str:
 
 
 def _comes_again(seen: Seen) -> bool:
-    return seen.repeats is not None and bool(seen.repeats.pairs)
+    return seen.repeats is not None and seen.repeats.again
 
 
 def in_order_of_data(seen: Seen) -> bool:
@@ -92,7 +91,7 @@ def _order(seen: Seen, account: Told) -> TrainingMistake:
 
 def _repeats(seen: Seen, *, in_order: bool) -> Iterator[TrainingMistake]:
     again = seen.repeats
-    if again is None or not again.pairs:
+    if again is None or not again.again:
         return
     first, place, second, later = again.pairs[0]
     where = (
@@ -292,8 +291,9 @@ def _rates(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
     if rate is None:
         return
     in_epochs = account.sampling in (SHUFFLE, ALLOCATED)
-    exact = account.sampling in (SHUFFLE, FIXED)
-    more = seen.rate > rate * (1.0 + 1e-9) if exact else seen.above < seen.level
+    exact = account.sampling in (SHUFFLE, FIXED) and seen.all_the_same
+    largest = seen.same[1] > rate * seen.draws.records * (1.0 + 1e-9)
+    more = largest if exact else seen.above < seen.level
     uneven = [
         one
         for one in seen.favoured

@@ -36,8 +36,8 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
 
     Guarantee
     ---------
-    A loader that draws as the event says, or with a smaller rate, is rejected with probability at
-    most ``options.rate_of_a_check``.
+    A loader that draws as the event says, or with a smaller rate for all records, is rejected with
+    probability at most ``options.rate_of_a_check``.
 
     Assumes
     -------
@@ -63,7 +63,7 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     state = TrainingState(training)
     seed_everything(options.seed)
     budget = _SHARE_OF_TIME * options.seconds
-    draws = see_draws(training, until=began + budget)
+    draws = see_draws(training, until=time.perf_counter() + budget)
     state.restore()
     contents = look_at_contents(training, until=time.perf_counter() + 0.5 * budget)
     state.restore()
