@@ -66,7 +66,7 @@ class PrivateTraining:
         the black box.
     with_records : callable, optional
         ``with_records(extra)`` returns a new training whose records are these and, after them, the
-        given ones, for canaries in the black box.
+        given ones (a list, each like the training's own), for canaries in the black box.
     reseed : callable, optional
         ``reseed(seed)`` seeds random numbers that neither the global generators nor generators
         among the training's own attributes draw, such as keys of jax.

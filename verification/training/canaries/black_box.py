@@ -80,28 +80,60 @@ def black_box_run(
     notes = (
         [] if count == options.canaries else [f"{count} canaries in place of {options.canaries}"]
     )
-    with_them = as_training(training.with_records(rows(extra, np.flatnonzero(coins).tolist())))
-    losses = with_them.losses or training.losses
-    before = _numbers(losses(extra))
     wanted = options.steps or account.updates or 1
-    made, idle = 0, 0
-    while made < wanted and idle < 2 and (made == 0 or time.perf_counter() < until):
-        idle += 1
-        for batch in with_them.loader:
-            idle = 0
-            made += observe(with_them, batch).count
-            if made >= wanted or time.perf_counter() > until:
-                break
+    try:
+        chosen = _records(training, extra, np.flatnonzero(coins).tolist())
+        with_them = as_training(training.with_records(chosen))
+        losses = with_them.losses or training.losses
+        before = _numbers(losses(extra))
+        made = _trained(with_them, wanted, until)
+        after = _numbers(losses(extra))
+    except Exception as error:
+        return f"training with canaries among the records raised {type(error).__name__}: {error}"
+    if not before.shape == after.shape == coins.shape:
+        return "losses() did not return one number for each record"
     if made < wanted:
         notes.append(f"the time was enough for {made} of {wanted} updates")
     return BlackBoxRun(
         training=with_them,
         coins=coins,
-        scores=before - _numbers(losses(extra)),
+        scores=before - after,
         updates=made,
         kind=kind,
         notes=tuple(notes),
     )
+
+
+def _trained(training: PrivateTraining, wanted: int, until: float) -> int:
+    """Make updates, and return how many were made."""
+    made, idle = 0, 0
+    while made < wanted and idle < 2 and (made == 0 or time.perf_counter() < until):
+        idle += 1
+        for batch in training.loader:
+            idle = 0
+            made += observe(training, batch).count
+            if made >= wanted or time.perf_counter() > until:
+                break
+    return made
+
+
+def _records(training: PrivateTraining, batch: Batch, which: list[int]) -> list[Any]:
+    """Some records of a batch, each as the training's own records are."""
+    like = None
+    if training.records is not None and len(training.records):
+        like = training.records[0]
+    return [_single(rows(batch, [place]), like) for place in which]
+
+
+def _single(batch: Batch, like: Any) -> Any:
+    if isinstance(batch, dict):
+        parts = like if isinstance(like, dict) else {}
+        return {key: _single(value, parts.get(key)) for key, value in batch.items()}
+    if isinstance(batch, tuple | list):
+        kinds = like if isinstance(like, tuple | list) else [None] * len(batch)
+        return tuple(_single(value, kind) for value, kind in zip(batch, kinds, strict=False))
+    value = batch[0]
+    return int(value) if isinstance(like, int) else value
 
 
 def _numbers(values: Any) -> Vector:
