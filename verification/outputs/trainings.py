@@ -51,7 +51,8 @@ def _lines_of_check(check: CheckResult) -> Iterator[str]:
 
 
 def _row(heading: str, value: str) -> str:
-    return f"{heading:{_WIDTH}}{value}"
+    # A heading that fills its column is still apart from what it says.
+    return f"{heading:{_WIDTH - 2}}  {value}"
 
 
 def view_of_training(

@@ -190,7 +190,7 @@ class TrainingVerification:
         return tuple(mistake for check in self.checks for mistake in check.mistakes)
 
     def __str__(self) -> str:
-        return "\n".join(f"{heading:16}{value}" for heading, value in self.rows())
+        return "\n".join(f"{heading:20}  {value}" for heading, value in self.rows())
 
     def check(self, name: str) -> CheckResult:
         """The result of one check.

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import _validate
 from rdpkit.formats.numbers import how_many
@@ -28,6 +28,7 @@ from rdpkit.numerics.right_guesses import (
     right_guesses_tail,
 )
 from rdpkit.verification.estimators.base import (
+    Array,
     Diagnostic,
     DiagnosticKind,
     EpsilonLowerBound,
@@ -150,7 +151,7 @@ def one_run_audit(
     """A lower bound on epsilon from scores of canaries after one run.
 
     The canaries with the ``guess_in`` largest scores are guessed to be in, those with the
-    ``guess_out`` smallest to be out. Ties are broken by position, which no coin affects.
+    ``guess_out`` smallest to be out. Ties are broken by a permutation that no coin affects.
 
     Guarantee
     ---------
@@ -187,7 +188,7 @@ def one_run_audit(
         raise _validate.fail("included", f"to be booleans of shape ({s.size},)", included)
     ins = _validate.integer("guess_in", guess_in, minimum=0, maximum=s.size)
     outs = _validate.integer("guess_out", guess_out, minimum=0, maximum=s.size - ins)
-    order = np.argsort(s, kind="stable")
+    order = ascending(s)
     correct = int(np.count_nonzero(coins[order[s.size - ins :]]))
     correct += int(np.count_nonzero(~coins[order[:outs]]))
     found = Guesses(canaries=s.size, guesses=ins + outs, correct=correct)
@@ -222,4 +223,14 @@ def one_run_audit(
     )
 
 
-__all__ = ["Guesses", "one_run_audit", "one_run_epsilon", "one_run_p_value"]
+def ascending(scores: Array) -> NDArray[np.intp]:
+    """The order of scores from the smallest on, where equal ones are in an order of their own.
+
+    The order of equal scores is a permutation that is always the same. Their positions would not
+    do: whoever lists the canaries that are in behind the others has written the coins into them.
+    """
+    mixed = np.random.default_rng(0).permutation(scores.size)
+    return np.asarray(mixed[np.argsort(scores[mixed], kind="stable")])
+
+
+__all__ = ["Guesses", "ascending", "one_run_audit", "one_run_epsilon", "one_run_p_value"]

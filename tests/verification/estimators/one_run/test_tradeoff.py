@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 from rdpkit.verification.estimators.one_run.families import GAUSSIAN, ProfileCurve
-from rdpkit.verification.estimators.one_run.guesses import Guesses, one_run_epsilon
+from rdpkit.verification.estimators.one_run.guesses import (
+    Guesses,
+    one_run_audit,
+    one_run_epsilon,
+)
 from rdpkit.verification.estimators.one_run.tradeoff import (
     implied_share,
     one_run_leak,
@@ -73,9 +77,21 @@ def test_it_says_more_than_counting_at_one_epsilon():
     assert found.leak < 1.9
 
 
+@pytest.mark.parametrize("ins_first", [True, False])
+def test_equal_scores_tell_nothing(ins_first):
+    # Whoever lists the canaries by their coins must not be told the coins by their positions.
+    included = np.repeat([ins_first, not ins_first], 200)
+    found = one_run_tradeoff_audit(np.zeros(400), included, delta=1e-5, confidence=0.95)
+    assert found.leak == 0.0
+    counted = one_run_audit(
+        np.zeros(400), included, guess_in=50, guess_out=50, delta=1e-5, confidence=0.95
+    )
+    assert counted.epsilon == 0.0
+
+
 def test_the_usual_guesses():
     assert usual_guesses(1) == [(1, 0)]
-    assert usual_guesses(1000) == [(12, 0), (20, 20), (80, 80), (220, 220)]
+    assert usual_guesses(1000) == [(12, 0), (20, 20), (45, 0), (80, 80), (220, 220)]
     for m in range(1, 60):
         assert all(0 < ins + outs <= m for ins, outs in usual_guesses(m))
 
