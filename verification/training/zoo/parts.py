@@ -185,8 +185,8 @@ def torch_training(
             output = trained(batch[0])
             return nn.functional.cross_entropy(output, batch[1], reduction="none")
 
-    def with_records(extra: Dataset[Any]) -> PrivateTraining:
-        joined: Dataset[Any] = ConcatDataset([batches.dataset, extra])
+    def with_records(extra: Sequence[Tensor]) -> PrivateTraining:
+        joined: Dataset[Any] = ConcatDataset([batches.dataset, TensorDataset(*extra)])
         return torch_training(
             gradients, loader=poisson_loader(joined), optimizer=optimizer, **fields
         )

@@ -63,3 +63,11 @@ def test_every_check_has_entries():
 def test_an_unknown_name_is_refused():
     with pytest.raises(KeyError):
         zoo.maker("no-such-training")
+
+
+def test_records_can_be_added():
+    made = zoo.maker("batch-clipping-fixed").fresh()
+    extra = next(iter(made.loader))
+    more = made.with_records(extra)
+    assert len(more.records) == len(made.records) + batches.size(extra)
+    assert sum(batches.size(batch) for batch in more.loader) > 0
