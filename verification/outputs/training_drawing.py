@@ -71,7 +71,7 @@ def sandwich_lines(finding: Finding) -> list[SandwichLine]:
         if bounds:
             best = max(bounds, key=lambda one: one.epsilon)
             words = (
-                f"measured by the check of the {check.name} (lower bound, confidence "
+                f"from the check of the {check.name} (lower bound, confidence "
                 f"{best.confidence:g}; {best.given})"
             )
             found.append(_line("empirical", best.epsilon, words))

@@ -67,7 +67,7 @@ def test_every_number_is_there_with_what_it_is():
 
 def test_the_explanation_has_the_drawing():
     lines = explanation(checked())
-    assert any("0.4444  measured by the check of the run" in line for line in lines)
+    assert any("0.4444  from the check of the run" in line for line in lines)
     assert any("3 canaries in the training" in line for line in lines)
     assert not training_lines(finding())
     assert training_view(finding()) is None
