@@ -49,7 +49,7 @@ def sandwich_lines(finding: Finding) -> list[SandwichLine]:
     claim, found = finding.claim, []
     if finding.upper is not None:
         high = finding.upper.epsilon
-        words = "proven: no training like this leaks more (upper bound, certain)"
+        words = "proven: what was accounted leaks no more (upper bound, certain)"
         found.append(_line("upper", high, words))
     if claim.epsilon is not None:
         found.append(

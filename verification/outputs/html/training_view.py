@@ -80,7 +80,9 @@ def _sandwich(lines: list[SandwichLine]) -> Markup:
         for line in lines
     )
     ticks = Markup().join(
-        Markup('<text x="{}" y="12" text-anchor="middle">{}</text>').format(tick.place, tick.text)
+        Markup('<text x="{}" y="12" text-anchor="{}">{}</text>').format(
+            tick.place, "start" if tick.text == "0" else "middle", tick.text
+        )
         for tick in scale.ticks(0.15)
     )
     return Markup(
