@@ -185,8 +185,10 @@ def torch_training(
             output = trained(batch[0])
             return nn.functional.cross_entropy(output, batch[1], reduction="none")
 
-    def with_records(extra: Sequence[Tensor]) -> PrivateTraining:
-        joined: Dataset[Any] = ConcatDataset([batches.dataset, TensorDataset(*extra)])
+    def with_records(extra: Sequence[Any]) -> PrivateTraining:
+        # A list of records, or a batch of them.
+        rows: Any = extra if isinstance(extra, list) else list(zip(*extra, strict=True))
+        joined: Dataset[Any] = ConcatDataset([batches.dataset, rows])
         return torch_training(
             gradients, loader=poisson_loader(joined), optimizer=optimizer, **fields
         )
