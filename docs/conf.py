@@ -7,6 +7,7 @@ docstrings formulas are plain text, because a terminal shows them too.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,10 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+# Notebooks with real data take what is beside the checkout, where the tests look for it, too.
+_data = Path(__file__).parents[2] / "shared" / "data"
+if _data.is_dir():
+    os.environ.setdefault("RDPKIT_DATA_DIR", str(_data))
 
 html_math_renderer = "mathml"
 # The site has the claims explorer if scripts/site-explorer has written it; that takes minutes.

@@ -20,6 +20,7 @@ from rdpkit.verification.training.trainer import PrivateTraining
 _ADDITIVE = 0.02
 _GROWTH = 3.0
 _NEAR = 0.04
+_NEAR_COUNT = 0.015
 _MOST_NAMES = 4
 
 
@@ -381,14 +382,20 @@ def _why_too_small(evidence: StepEvidence, share: float) -> str:
 
 def _looks_like(share: float) -> str:
     """A common reason for this share of the noise, if there is one."""
-    for count in range(2, 1025):
-        for power, words in (
-            (1.0, "divided by {} (a batch or micro-batches of that many)"),
-            (0.5, "added by one of {} workers or micro-batches that should each add their part"),
-        ):
-            if abs(share * count**power - 1.0) < 0.015 and (power == 0.5 or count <= 64):
-                return f" That is {share:.4g} of it, as if noise were {words.format(count)}."
-    return f" That is {share:.4g} of it."
+    found = f" That is {share:.4g} of it."
+    whole, part = round(1.0 / share), round(1.0 / share**2)
+    if whole >= 2 and abs(share * whole - 1.0) < _NEAR_COUNT:
+        about = "about " if whole > 1.0 / _NEAR_COUNT else ""
+        return (
+            f"{found[:-1]}, as if noise were divided by {about}{whole} (a batch or micro-batches "
+            "of that many)."
+        )
+    if 2 <= part <= 64 and abs(share * math.sqrt(part) - 1.0) < _NEAR_COUNT:
+        return (
+            f"{found[:-1]}, as if only one of {part} workers or micro-batches added its part of "
+            "the noise."
+        )
+    return found
 
 
 def _names(names: list[str]) -> str:
