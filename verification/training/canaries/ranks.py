@@ -10,6 +10,7 @@ drawn as well, so that no rate is estimated; the p-value counts simulations that
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from rdpkit.verification.estimators.base import check_scores
 from rdpkit.verification.training.updates import Vector
 
-_SIMULATED = 1000
+_FEWEST_SIMULATED = 1000
+# Simulated scores of others, in all: 160 MB.
+_ROOM = 40_000_000
 # Leaks that are looked at: powers of this, among them 1. A bound is rounded down to one.
 _STEP = 1.04
 _LEAST_POWER = -80
@@ -56,17 +59,30 @@ class RankTest:
     weights, told : Leaks, float
         Ranks are weighed by how much they would say if the leak were the told one of this family.
         Chosen beforehand.
+    failure : float
+        The smallest error rate at which a leak is to be rejected: there are so many simulations
+        that it can be, and fewer of the others where these would not fit.
     """
 
     def __init__(
-        self, inside: ArrayLike, others: ArrayLike, *, seed: int, weights: Leaks, told: float
+        self,
+        inside: ArrayLike,
+        others: ArrayLike,
+        *,
+        seed: int,
+        weights: Leaks,
+        told: float,
+        failure: float = 0.01,
     ) -> None:
         chosen = check_scores("inside", inside)
-        rest = np.sort(check_scores("others", others))
+        self.simulated = max(_FEWEST_SIMULATED, math.ceil(2.0 / failure))
+        # Which of the others are left out does not depend on their scores.
+        kept = max(1, min(len(np.asarray(others)), _ROOM // self.simulated))
+        rest = np.sort(check_scores("others", np.asarray(others)[-kept:]))
         self.inside, self.others = chosen.size, rest.size
         rng = np.random.default_rng(seed)
-        self._found = rng.random((_SIMULATED, chosen.size))
-        self._rest = _sorted_uniforms(rng, rest.size)
+        self._found = rng.random((self.simulated, chosen.size))
+        self._rest = _sorted_uniforms(rng, self.simulated, rest.size)
         self._weights = _weights(weights, told, rest.size)
         # How many of the others are as large; ties count for the others.
         places = rest.size - np.searchsorted(rest, chosen, side="left")
@@ -79,7 +95,7 @@ class RankTest:
         for row, rest in zip(rates, self._rest, strict=True):
             places = np.searchsorted(rest, row.astype(np.float32), side="right")
             as_large += float(self._weights[places].sum()) >= self.found
-        return (1 + as_large) / (1 + _SIMULATED)
+        return (1 + as_large) / (1 + self.simulated)
 
     def lower_bound(self, family: Leaks, *, failure: float, most: float) -> float:
         """The largest leak such that it and all smaller ones are rejected; 0 if there is none.
@@ -106,9 +122,9 @@ class RankTest:
         return 0.0 if rejected < 0 else float(_STEP ** powers[rejected])
 
 
-def _sorted_uniforms(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
+def _sorted_uniforms(rng: np.random.Generator, simulated: int, count: int) -> NDArray[np.float32]:
     """Sorted uniform numbers, a row for each simulation."""
-    found = np.empty((_SIMULATED, count), dtype=np.float32)
+    found = np.empty((simulated, count), dtype=np.float32)
     for row in found:
         steps = np.cumsum(rng.standard_exponential(count + 1))
         row[:] = steps[:-1] / steps[-1]

@@ -382,20 +382,16 @@ def _why_too_small(evidence: StepEvidence, share: float) -> str:
 
 def _looks_like(share: float) -> str:
     """A common reason for this share of the noise, if there is one."""
-    found = f" That is {share:.4g} of it."
     whole, part = round(1.0 / share), round(1.0 / share**2)
+    causes = []
     if whole >= 2 and abs(share * whole - 1.0) < _NEAR_COUNT:
         about = "about " if whole > 1.0 / _NEAR_COUNT else ""
-        return (
-            f"{found[:-1]}, as if noise were divided by {about}{whole} (a batch or micro-batches "
-            "of that many)."
+        causes.append(
+            f"as if noise were divided by {about}{whole} (a batch or micro-batches of that many)"
         )
     if 2 <= part <= 64 and abs(share * math.sqrt(part) - 1.0) < _NEAR_COUNT:
-        return (
-            f"{found[:-1]}, as if only one of {part} workers or micro-batches added its part of "
-            "the noise."
-        )
-    return found
+        causes.append(f"as if only one of {part} workers added its part of the noise")
+    return f" That is {share:.4g} of it{', ' if causes else ''}{', or '.join(causes)}."
 
 
 def _names(names: list[str]) -> str:

@@ -103,6 +103,7 @@ def _of_white_box(
         seed=options.seed,
         weights=leaks,
         told=1.0,
+        failure=options.rate_of_a_check,
     )
     failure = 1.0 - options.confidence
     leak = test.lower_bound(leaks, failure=failure, most=_LARGEST_LEAK)
