@@ -176,3 +176,46 @@ class HasDropout(PlainLoop):
 
     def network(self):
         return nn.Sequential(nn.Linear(12, 24), nn.Dropout(0.5), nn.ReLU(), nn.Linear(24, 3))
+
+
+class TakesWholeBatchesOnly(PlainLoop):
+    """Correct; its four micro-batches have four records each, and no other batch will do."""
+
+    def __init__(self):
+        super().__init__()
+        self.event = rdpkit.DPSGD(
+            noise_multiplier=self.sigma,
+            dataset_size=RECORDS,
+            batch_size=BATCH,
+            steps=STEPS,
+            sampling="fixed-size",
+        )
+
+    @property
+    def loader(self):
+        for _ in range(RECORDS // BATCH):
+            chosen = torch.randperm(RECORDS)[:BATCH]
+            yield self.features[chosen], self.labels[chosen]
+
+    def step(self, batch):
+        parts = [part.view(4, 4, *part.shape[1:]) for part in batch]
+        gradients = [
+            gradient
+            for features, labels in zip(*parts, strict=True)
+            for gradient in self.gradients(features, labels)
+        ]
+        total = self.total(gradients)
+        for parameter, part in zip(self.model.parameters(), total, strict=True):
+            parameter.grad = (part + self.noise(parameter)) / BATCH
+        self.opt.step()
+
+
+class TakesWholeBatchesAndClipsThese(TakesWholeBatchesOnly):
+    def total(self, gradients):
+        mean = [torch.stack(parts).mean(dim=0) for parts in zip(*gradients, strict=True)]
+        return self.clipped(mean)
+
+
+class TakesWholeBatchesWithHalfTheNoise(TakesWholeBatchesOnly):
+    def noise(self, parameter):
+        return super().noise(parameter) / 2.0

@@ -65,14 +65,17 @@ class Effects:
         Of all updates.
     joins : bool
         Whether batches grow by the record; otherwise it takes another one's place.
+    width : int or None
+        The size of every batch, where the step takes no other.
     """
 
-    def __init__(self, trials: Trials, *, seed: int, joins: bool) -> None:
+    def __init__(self, trials: Trials, *, seed: int, joins: bool, width: int | None = None) -> None:
         self.trials = trials
         self.seed = seed
         self.joins = joins
+        self.width = width
         half = max(2, trials.available // 2)
-        small, large = list(range(min(SMALL, half))), list(range(min(LARGE, half)))
+        small, large = list(range(min(SMALL, half))), list(range(min(width or LARGE, half)))
         others = list(range(len(large), min(2 * len(large), trials.available)))
         # With batches of a fixed size both bases have it. They hold different records but for the
         # last one, whose place is taken.
@@ -120,18 +123,24 @@ class Effects:
         return joined([self.trials.batch(*places), other]) if places else other
 
     def mixture(self, one: Batch, other: Batch) -> tuple[float, float, float]:
-        """How far two records together are from the mean of two copies of each.
+        """How far two records together are from the mean of copies of each, in equal batches.
 
         Returns
         -------
         tuple of float
             That distance, the distance between the two kinds of copies, and the rounding errors.
         """
+        half = 1 if self.width is None else self.width // 2
+        rest = 1 if self.width is None else self.width - half
         both, first, second = (
-            self.trials.update(joined(list(pair)), self.seed)
-            for pair in ((one, other), (one, one), (other, other))
+            self.trials.update(joined(batch), self.seed)
+            for batch in (
+                [one] * half + [other] * rest,
+                [one] * (half + rest),
+                [other] * (half + rest),
+            )
         )
-        apart = both.vector - 0.5 * (first.vector + second.vector)
+        apart = both.vector - (half * first.vector + rest * second.vector) / (half + rest)
         between = first.vector - second.vector
         rounding = both.rounding + first.rounding + second.rounding
         return float(np.linalg.norm(apart)), float(np.linalg.norm(between)), rounding

@@ -215,8 +215,13 @@ def _mixes(evidence: StepEvidence) -> bool:
 
 
 def _same_for_copies(evidence: StepEvidence) -> bool:
-    """Whether copies of one record give the update of the record alone."""
+    """Whether copies of one record give the update of the record alone.
+
+    Where all batches have one size that cannot be seen, and is taken to be so.
+    """
     probe = evidence.probe
+    if probe.width is not None:
+        return True
     place = probe.records[0]
     change, rounding = probe.copies(place)
     usual = max(float(np.linalg.norm(e.change)) for e in evidence.effects if e.record == place)
@@ -322,12 +327,22 @@ def _left_out(evidence: StepEvidence) -> list[str]:
     # Estimates and not limits: these are on the safe side, by more for a small parameter.
     estimates = dataclasses.replace(evidence, limits=evidence.noise.std)
     distances = [estimates.distances(effect) for effect in evidence.effects]
+    if _saturated([_total(one) for one in distances]):
+        # All parameters are clipped together, if at another distance than was told.
+        return []
     for candidate in _candidates(evidence):
         lengths = [_total(one, without=candidate) * told for one in distances]
-        saturated = sum(abs(length - 1.0) < _NEAR for length in lengths)
-        if max(lengths) < 1.0 + _NEAR and saturated >= max(2, 0.1 * len(lengths)):
+        if abs(max(lengths) - 1.0) < _NEAR and _saturated(lengths):
             return sorted(candidate)
     return []
+
+
+def _saturated(lengths: list[float]) -> bool:
+    """Whether many effects have the same length, and none is longer: they are clipped there."""
+    most = max(lengths, default=0.0)
+    large = [length for length in lengths if length > 0.5 * most]
+    same = [length for length in large if length > (1.0 - 0.5 * _NEAR) * most]
+    return len(same) >= max(3, 0.4 * len(large))
 
 
 def _candidates(evidence: StepEvidence) -> Iterator[frozenset[str]]:

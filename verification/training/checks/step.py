@@ -17,6 +17,7 @@ import numpy as np
 import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.effects import LARGE, SMALL, Effects
 from rdpkit.verification.training.checks.naming import (
     StepEvidence,
@@ -80,18 +81,23 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     training = maker.fresh()
     account = told(training.event)
     rate = options.rate_of_a_check / 6.0
-    trials = Trials(training, records=_RECORDS)
-    joins = account.sampling in (POISSON, TRUNCATED, UNKNOWN)
     notes: list[str] = _dropout_off(training)
-    small = trials.batch(*range(SMALL if joins else min(LARGE, trials.available // 2)))
+    trials = Trials(training, records=_RECORDS)
+    width = _only_width(trials)
+    joins = width is None and account.sampling in (POISSON, TRUNCATED, UNKNOWN)
+    if width is not None:
+        notes.append(f"the step takes no small batches, so all trials have {width} records")
+        trials = Trials(training, records=2 * width + _TRIED)
+    least = SMALL if joins else min(width or LARGE, trials.available // 2)
+    small = trials.batch(*range(least))
     noise = measure_noise(
         trials, small, pairs=_PAIRS, seed=seed, until=began + 0.4 * (until - began)
     )
     if noise.nowhere:
-        return _without_noise(trials, options, began, notes)
-    effects = Effects(trials, seed=seed, joins=joins)
+        return _without_noise(trials, options, began, notes, width=width or 1)
+    effects = Effects(trials, seed=seed, joins=joins, width=width)
     cancels = trials.same_again(small, seed) and trials.draws_alike(
-        small, trials.batch(*effects.bases[1], effects.records[0]), seed
+        small, trials.batch(*effects.bases[1], *effects.records[: int(joins)]), seed
     )
     found = list(effects.all(records=_TRIED, until=until)) if cancels else []
     if not cancels:
@@ -118,7 +124,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         *dependence_mistakes(evidence),
         *clipping_mistakes(evidence),
         *_law_mistakes(noise, rate),
-        *_repetition_mistakes(maker, noise, rate, seed, notes),
+        *_repetition_mistakes(maker, noise, rate, seed, notes, width=width or 2),
     ]
     return CheckResult(
         name="step",
@@ -157,16 +163,30 @@ def _dropout_off(training: PrivateTraining) -> list[str]:
     return ["dropout was switched off for the check of the step"] if layers else []
 
 
+def _only_width(trials: Trials) -> int | None:
+    """The size of the loader's batches if the step takes no small ones; None if it does."""
+    try:
+        for count in (SMALL, SMALL + 1, LARGE, LARGE + 1):
+            trials.update(trials.batch(*range(min(count, trials.available))), 0)
+    except ValueError:
+        return next((size(batch) for batch in trials.training.loader if size(batch) > 1), None)
+    return None
+
+
 def _without_noise(
-    trials: Trials, options: TrainingOptions, began: float, notes: list[str]
+    trials: Trials, options: TrainingOptions, began: float, notes: list[str], *, width: int
 ) -> CheckResult:
     """Updates that are the same for all seeds."""
-    vectors = [trials.update(trials.batch(place), 0).vector for place in range(4)]
+    batches = [
+        trials.batch(*((place + more) % trials.available for more in range(width)))
+        for place in range(4)
+    ]
+    vectors = [trials.update(batch, 0).vector for batch in batches]
     length = float(np.median([np.linalg.norm(vector) for vector in vectors]))
     moved = max(float(np.linalg.norm(vector - vectors[0])) for vector in vectors[1:])
     entries = vectors[0] / max(float(np.abs(vectors[0]).max()), 1e-300)
     trials.state.restore()
-    first, second = (observe(trials.training, trials.batch(0)).vector for _ in range(2))
+    first, second = (observe(trials.training, batches[0]).vector for _ in range(2))
     mistakes = []
     if length > 3.0 * moved and float((np.abs(entries) > 1e-6).mean()) > 0.9:
         if float(np.linalg.norm(first - second)) < 0.5 * length:
@@ -267,19 +287,25 @@ def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake
 
 
 def _repetition_mistakes(
-    maker: TrainingMaker, noise: NoiseMeasured, rate: float, seed: int, notes: list[str]
+    maker: TrainingMaker,
+    noise: NoiseMeasured,
+    rate: float,
+    seed: int,
+    notes: list[str],
+    *,
+    width: int,
 ) -> Iterator[TrainingMistake]:
     """Noise that comes again in another step, or when training is started again."""
     runs: list[list[Vector]] = []
     for start in range(2 if maker.repeats else 1):
         training = maker.fresh()
         _dropout_off(training)
-        trials = Trials(training, records=4)
+        trials = Trials(training, records=max(4, width))
         trials.state.restore()
         seed_everything(seed + 1000 * (start + 1))
         if training.reseed is not None:
             training.reseed(seed + 1000 * (start + 1))
-        batch = trials.batch(0, 1)
+        batch = trials.batch(*range(width))
         count = _CONSECUTIVE if start == 0 else 1
         runs.append([observe(training, batch).vector for _ in range(count)])
     pair = repeated(runs[0], noise, rate)

@@ -27,6 +27,8 @@ BROKEN = {
     loops.SharesNoise: Kind.NOISE_SHARED,
     loops.DrawsLaplaceNoise: Kind.NOISE_NOT_GAUSSIAN,
     loops.NormalisesByTheBatch: Kind.BATCH_STATISTICS,
+    loops.TakesWholeBatchesAndClipsThese: Kind.CLIPPED_AFTER_AVERAGING,
+    loops.TakesWholeBatchesWithHalfTheNoise: Kind.NOISE_TOO_SMALL,
 }
 
 
@@ -52,12 +54,19 @@ def test_a_mistake_has_its_name(make):
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "make",
-    [loops.PlainLoop, loops.ChangesParametersItself, loops.HasDropout],
+    [
+        loops.PlainLoop,
+        loops.ChangesParametersItself,
+        loops.HasDropout,
+        loops.TakesWholeBatchesOnly,
+    ],
     ids=lambda make: make.__name__,
 )
 def test_a_correct_step_is_not_rejected(make):
     found = checked(make)
     assert found.mistakes == ()
+    if make is loops.TakesWholeBatchesOnly:
+        return
     (bound,) = found.bounds
     truth = rdpkit.epsilon(make().event, delta=1e-5, adjacency="add_or_remove_one").epsilon
     # Records are clipped, so the step attains nearly all that was accounted for; how nearly depends
