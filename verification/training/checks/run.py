@@ -25,6 +25,10 @@ _SHARE_OF_TIME = 0.5
 _LARGEST_LEAK = 4.0
 _LARGEST_MU = 40.0
 _GUESSED = 0.2
+_JOINING = (
+    "canaries join updates as the accountant was told, not as the loader draws; that is what the "
+    "check of the sampler is for"
+)
 _INDEPENDENT = (
     "given that canaries' scores are independent, as gradients at different coordinates with "
     "independent noise are"
@@ -131,18 +135,13 @@ def _of_white_box(
         ("noise multiplier", f"{run.multiplier:.4g} (estimate, beside one canary)"),
         ("epsilon as told", f"{leaks.epsilon(1.0, training.delta):.4g} for {made} (lower)"),
     ]
-    notes = [
-        *run.notes,
-        "canaries join updates as the accountant was told, not as the loader draws; that is what "
-        "the check of the sampler is for",
-    ]
     return CheckResult(
         name="run",
         false_alarm_rate=options.rate_of_a_check,
         mistakes=tuple(mistakes),
         measured=tuple(measured),
         bounds=tuple(bounds),
-        notes=tuple(notes),
+        notes=(*run.notes, _JOINING),
         scores=CanaryScores(
             inside=tuple(map(float, run.inside)), outside=tuple(map(float, run.outside))
         ),

@@ -49,6 +49,10 @@ _SHARE_OF_TIME = 0.3
 _TOLERANCE = 2e-3
 _LEAST_MULTIPLIER = 0.05
 _SCALE = TrainingMistakeKind.BATCH_DEPENDENT_SCALE
+_NOT_CANCELLED = (
+    "the same seed does not give the same noise with another batch (randomness from the operating "
+    "system, or drawn for each record), so what one record changes was not looked at"
+)
 _DIVIDED = "divided by the number of records in the batch"
 
 
@@ -101,11 +105,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     )
     found = list(effects.all(records=_TRIED, until=until)) if cancels else []
     if not cancels:
-        notes.append(
-            "the same seed does not give the same noise with another batch (randomness from the "
-            "operating system, or drawn for each record), so what one record changes was not "
-            "looked at"
-        )
+        notes.append(_NOT_CANCELLED)
     scales = list(
         _scale_mistakes(trials, noise, joins=joins, seed=seed, rate=rate, effects=effects)
     )
