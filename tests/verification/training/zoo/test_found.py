@@ -15,12 +15,13 @@ from rdpkit.verification.training.verify_training import checks
 from tests.verification.training.broken_variants import BROKEN
 from tests.verification.training.correct_trainings import CORRECT
 
-pytestmark = [
-    pytest.mark.thorough,
-    # torch says so of the hooks with which Opacus computes gradients of records.
-    pytest.mark.filterwarnings("ignore:Full backward hook:UserWarning"),
-]
+# torch says so of the hooks with which Opacus computes gradients of records.
+pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook:UserWarning")
 CHECKED = [name for name in ("step", "sampler", "accountant") if name in checks()]
+
+
+def _mark(is_likely):
+    return pytest.mark.thorough if is_likely else pytest.mark.slow
 
 
 def kinds(maker, check):
@@ -29,6 +30,7 @@ def kinds(maker, check):
     return {mistake.kind for mistake in result.mistakes}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [name for name, entry in zoo.ENTRIES.items() if entry.check in CHECKED]
 )
@@ -41,7 +43,7 @@ def test_a_broken_training_is_named(name):
     ("name", "check"),
     [
         # The check that names the mistake is the likeliest to reject the repair.
-        pytest.param(name, check, marks=[] if check == entry.check else [pytest.mark.slow])
+        pytest.param(name, check, marks=_mark(check == entry.check))
         for name, entry in zoo.ENTRIES.items()
         for check in CHECKED
     ],
@@ -53,7 +55,7 @@ def test_a_repaired_training_is_not_rejected(name, check):
 @pytest.mark.parametrize(
     ("name", "check"),
     [
-        pytest.param(name, check, marks=[] if check == "step" else [pytest.mark.slow])
+        pytest.param(name, check, marks=_mark(check == "step"))
         for name in CORRECT
         for check in CHECKED
     ],
@@ -62,6 +64,7 @@ def test_a_correct_training_is_not_rejected(name, check):
     assert kinds(training_maker(CORRECT[name]), check) == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [name for name, (_, check, _) in BROKEN.items() if check in CHECKED]
 )
