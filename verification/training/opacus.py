@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -72,7 +73,10 @@ def opacus_training(
         features, labels = batch
         model.train()
         optimizer.zero_grad()
-        loss(model(features), labels).backward()
+        with warnings.catch_warnings():
+            # torch says so of the hooks with which Opacus computes gradients of records.
+            warnings.filterwarnings("ignore", message="Full backward hook", category=UserWarning)
+            loss(model(features), labels).backward()
         optimizer.step()
 
     def losses(batch: Batch) -> Any:
