@@ -1,6 +1,8 @@
-"""What one run with many canaries tells: by counting right guesses, and by a trade-off curve.
+"""What one run with many canaries tells: in three forms, from the fewest assumptions on.
 
 :mod:`guesses <rdpkit.verification.estimators.one_run.guesses>` is the bound on epsilon of Steinke,
-Nasr and Jagielski, and :mod:`tradeoff <rdpkit.verification.estimators.one_run.tradeoff>` the bound
-by a whole trade-off curve of Mahloujifar, Melis and Chaudhuri.
+Nasr and Jagielski, :mod:`tradeoff <rdpkit.verification.estimators.one_run.tradeoff>` the bound by a
+whole trade-off curve of Mahloujifar, Melis and Chaudhuri, and
+:mod:`independent <rdpkit.verification.estimators.one_run.independent>` a bound by ranks for
+canaries whose scores do not depend on each other.
 """

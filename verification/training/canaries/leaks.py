@@ -12,11 +12,11 @@ import rdpkit
 from rdpkit import Event
 from rdpkit.accountants import profiles
 from rdpkit.adjacency import Adjacency
+from rdpkit.verification.estimators.one_run.families import ProfileCurve
 from rdpkit.verification.training.checks.step import with_noise
 from rdpkit.verification.training.updates import Vector
 
 _GRID = 50_000
-_LARGEST_EXPONENT = 700.0
 _SLACK = 1e-12
 _KEPT = 64
 # Rates below this are not met among some thousands of scores.
@@ -74,22 +74,8 @@ class EventLeaks:
             return float(gaussian.upper)
         profile = profiles.proven(event, self.adjacency, smallest=_SMALLEST_DELTA)
         rates = np.arange(_GRID + 1) / _GRID
-        least = np.zeros_like(rates)
-        for epsilon, delta in zip(profile.epsilons, profile.deltas, strict=True):
-            np.maximum(least, np.exp(-epsilon) * (rates - delta), out=least)
-            if epsilon < _LARGEST_EXPONENT:
-                np.maximum(least, 1.0 - delta - np.exp(epsilon) * (1.0 - rates), out=least)
-        return np.clip(least * (1.0 - _SLACK) - _SLACK, 0.0, 1.0)
+        epsilons, deltas = np.array(profile.epsilons), np.array(profile.deltas)
+        return ProfileCurve(epsilons, deltas).rates(rates)
 
 
-class GaussianLeaks:
-    """Gaussian differential privacy; the leak is mu."""
-
-    name = "mu of Gaussian differential privacy"
-
-    def rates(self, leak: float, found: Vector) -> Vector:
-        """The least false positive rate at each true positive rate."""
-        return np.asarray(ndtr(ndtri(found) - leak) * (1.0 - _SLACK))
-
-
-__all__ = ["EventLeaks", "GaussianLeaks"]
+__all__ = ["EventLeaks"]

@@ -8,12 +8,13 @@ import time
 import numpy as np
 
 from rdpkit import DPSGD, Event, Repeated
+from rdpkit.verification.estimators.one_run.families import GAUSSIAN
 from rdpkit.verification.estimators.one_run.guesses import one_run_audit
+from rdpkit.verification.estimators.one_run.independent import RankTest
 from rdpkit.verification.estimators.one_run.tradeoff import one_run_tradeoff_audit
 from rdpkit.verification.training.canaries.black_box import BlackBoxRun, black_box_run
-from rdpkit.verification.training.canaries.leaks import EventLeaks, GaussianLeaks
+from rdpkit.verification.training.canaries.leaks import EventLeaks
 from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
-from rdpkit.verification.training.canaries.ranks import RankTest
 from rdpkit.verification.training.canaries.white_box import WhiteBoxRun, white_box_run
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
@@ -111,7 +112,7 @@ def _of_white_box(
     )
     failure = 1.0 - options.confidence
     leak = test.lower_bound(leaks, failure=failure, most=_LARGEST_LEAK)
-    mu = test.lower_bound(GaussianLeaks(), failure=failure, most=_LARGEST_MU)
+    mu = test.lower_bound(GAUSSIAN, failure=failure, most=_LARGEST_MU)
     made = f"{run.updates} updates"
     bounds = [
         TrainingLowerBound(
