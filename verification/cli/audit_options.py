@@ -59,7 +59,7 @@ _OPTIONS = (
     click.option(
         "--allow-code",
         is_flag=True,
-        help="Run the code that claims point at, module:callable; it is never run otherwise.",
+        help="Run the code and the trainings that claims point at; they are never run otherwise.",
     ),
 )
 

@@ -54,7 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--allow-code",
         action="store_true",
-        help="run the code that claims point at; without it such tests are skipped.",
+        help="run the code and the trainings that claims point at; without it these tests are "
+        "skipped.",
     )
     group.addoption("--no-claims", action="store_true", help="do not collect claims files.")
     group.addoption(
