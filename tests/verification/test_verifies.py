@@ -58,7 +58,10 @@ SEED = ("--verify-seed", "7")
 
 
 @pytest.fixture
-def run(pytester):
+def run(pytester, monkeypatch):
+    # In CI pytest shows every message once more, whole, in its summary.
+    monkeypatch.delenv("CI", raising=False)
+
     def go(*options, content, xdist=False):
         pytester.makepyfile(test_mine=BEGIN + content)
         if xdist:
@@ -70,9 +73,7 @@ def run(pytester):
 
 def repeated(result):
     """The options of the command that a failure prints, without the name of the test."""
-    # In CI pytest shows the whole message once more in its summary.
-    found = {line.strip() for line in result.outlines if line.strip().startswith("repeat ")}
-    (line,) = found
+    (line,) = [line for line in result.outlines if line.strip().startswith("repeat ")]
     return re.search(r"--verify-repeat (\S+)", line)[1]
 
 
