@@ -67,6 +67,12 @@ class Composed(Event):
         """Every event for groups."""
         return replace(self, events=tuple(part.in_groups(size) for part in self.events))
 
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Every event for groups, if all are known from below: the same records are in all."""
+        found = [part.attained_in_groups(size) for part in self.events]
+        known = tuple(part for part in found if part is not None)
+        return replace(self, events=known) if len(known) == len(found) else None
+
     def with_one_more_record(self) -> Event:
         """Every event on the larger data set."""
         return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
@@ -77,8 +83,8 @@ class Repeated(Event):
     """The same release a number of times, with fresh randomness each time.
 
     Released: ``count`` outputs of the event. Renyi divergences and privacy losses add up. If the
-    event is a :class:`Parallel`, the partition is the same every time, so that a record is in the
-    same part in all releases.
+    event is on disjoint parts of the data (:class:`Parallel`), the partition is the same every
+    time, so that a record is in the same part in all releases, unless ``same_partition`` is False.
 
     Parameters
     ----------
@@ -86,11 +92,15 @@ class Repeated(Event):
         What is released each time.
     count : int
         Number of releases; at least 1.
+    same_partition : bool
+        Whether disjoint parts inside of the event are the same in all releases. If not, a record
+        may be in another part each time.
 
     Raises
     ------
     ValueError
-        If ``event`` is not an event, or ``count`` is not an integer of at least 1.
+        If ``event`` is not an event, ``count`` is not an integer of at least 1, or
+        ``same_partition`` is not a truth value.
 
     Examples
     --------
@@ -105,10 +115,12 @@ class Repeated(Event):
 
     event: Event
     count: int
+    same_partition: bool = True
 
     def __post_init__(self) -> None:
         _validate.one_of_a_kind("event", self.event, Event)
         object.__setattr__(self, "count", _validate.integer("count", self.count))
+        _validate.one_of_a_kind("same_partition", self.same_partition, bool)
 
     def parts(self) -> tuple[tuple[str, Event], ...]:
         """The event that is repeated."""
@@ -121,6 +133,11 @@ class Repeated(Event):
     def in_groups(self, size: int) -> Event:
         """The repeated event for groups."""
         return replace(self, event=self.event.in_groups(size))
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """The repeated event for groups, if it is known from below."""
+        found = self.event.attained_in_groups(size)
+        return None if found is None else replace(self, event=found)
 
     def with_one_more_record(self) -> Event:
         """The repeated event on the larger data set."""
@@ -210,9 +227,15 @@ def part_by_part(events: Iterable[Event]) -> Event:
 
 
 def composed_of(counts: Mapping[Event, int]) -> Event | None:
-    """Releases with their numbers of repetitions as one event; None if there are no releases."""
+    """Releases with how often each was made, as one event; None if there are no releases.
+
+    Nothing is known of the partitions that the data were divided by each time, so that a record may
+    have been in another part in every release.
+    """
     parts = tuple(
-        event if count == 1 else Repeated(event=event, count=count)
+        event
+        if count == 1
+        else Repeated(event=event, count=count, same_partition=not _has_partition(event))
         for event, count in counts.items()
     )
     if len(parts) <= 1:
@@ -229,7 +252,7 @@ def times(event: Event, count: Any) -> Event:
         If the count is not an integer of at least 1.
     """
     number = _validate.integer("count", count)
-    if isinstance(event, Repeated):
+    if isinstance(event, Repeated) and event.same_partition:
         return Repeated(event=event.event, count=event.count * number)
     return Repeated(event=event, count=number)
 

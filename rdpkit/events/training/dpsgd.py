@@ -219,6 +219,10 @@ class DPSGD(Event):
         count = self.passes if self.sampling in _IN_EPOCHS else self.updates
         return Repeated(event=made, count=count)
 
+    def attained_expansion(self) -> Event | None:
+        """The same: what is released is described exactly."""
+        return self.expand()
+
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private; fewer steps are, too, and smaller batches at equal steps."""
         found = {"noise_multiplier": NOISE}
