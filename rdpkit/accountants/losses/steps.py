@@ -128,7 +128,7 @@ def attained_alternatives(
 
 
 @dataclass(frozen=True, slots=True)
-class _Side(Generic[R]):
+class _Questions(Generic[R]):
     """What an event is asked from one side: what it is made of, and its possible losses."""
 
     expand: Callable[[Event], Event | None]
@@ -136,19 +136,19 @@ class _Side(Generic[R]):
     attained: bool
 
 
-_ABOVE: _Side[DominatingReleases] = _Side(
+_ABOVE: _Questions[DominatingReleases] = _Questions(
     expand=lambda event: event.expand(),
     losses=lambda event, adjacency: (event.dominating(adjacency),),
     attained=False,
 )
-_BELOW: _Side[AttainedReleases] = _Side(
+_BELOW: _Questions[AttainedReleases] = _Questions(
     expand=lambda event: event.attained_expansion(),
     losses=lambda event, adjacency: event.attained(adjacency),
     attained=True,
 )
 
 
-def _walk(event: Event, adjacency: Adjacency, side: _Side[R]) -> list[Alternative[R]]:
+def _walk(event: Event, adjacency: Adjacency, side: _Questions[R]) -> list[Alternative[R]]:
     if isinstance(event, Repeated):
         inner = _walk(event.event, adjacency, side)
         if not event.same_partition:
@@ -168,7 +168,7 @@ def _walk(event: Event, adjacency: Adjacency, side: _Side[R]) -> list[Alternativ
     ]
 
 
-def _parallel(event: Parallel, adjacency: Adjacency, side: _Side[R]) -> list[Alternative[R]]:
+def _parallel(event: Parallel, adjacency: Adjacency, side: _Questions[R]) -> list[Alternative[R]]:
     within = _in_each_part(event, event.inside(adjacency), side)
     if not event.record_may_move(adjacency):
         return _undominated(within)
@@ -231,7 +231,9 @@ def _times(found: Alternative[R], count: int) -> Alternative[R]:
     return Alternative(releases=releases, touched=found.touched)
 
 
-def _in_each_part(event: Parallel, adjacency: Adjacency, side: _Side[R]) -> list[Alternative[R]]:
+def _in_each_part(
+    event: Parallel, adjacency: Adjacency, side: _Questions[R]
+) -> list[Alternative[R]]:
     return [
         Alternative(releases=found.releases, touched=(index, *found.touched))
         for index in _different(event.events)

@@ -18,7 +18,7 @@ from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGaussian
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
-from rdpkit.events.training.user_sampled_gaussian import UserSampledGaussian
+from rdpkit.events.user_sampled_gaussian import UserSampledGaussian
 
 Sampling = Literal["poisson", "fixed-size", "shuffle", "truncated-poisson", "random-allocation"]
 SAMPLINGS: tuple[str, ...] = get_args(Sampling)
