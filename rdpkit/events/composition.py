@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -26,7 +26,9 @@ def _events(value: object) -> tuple[Event, ...]:
 class Composed(Event):
     """Several releases from the same data; each may depend on the outputs of earlier ones.
 
-    Released: the outputs of all events. Renyi divergences and privacy losses add up.
+    Released: the outputs of all events. Renyi divergences and privacy losses add up. The partition
+    of a :class:`Parallel` among them may depend on earlier outputs as well, unless it says that it
+    is fixed.
 
     Parameters
     ----------
@@ -157,6 +159,9 @@ class Parallel(Event):
     ----------
     events : sequence of Event
         What is released from each part; at least one event.
+    fixed_partition : bool
+        Whether the partition is fixed before any output is seen, as by a label. If not, it may be
+        chosen after the outputs of releases that this one is composed with.
     record_keeps_its_part : bool
         Whether a replaced record stays in its part. True is right only if the part is determined
         by something that is the same in both neighbours (a public key). The special record of
@@ -185,10 +190,12 @@ class Parallel(Event):
 
     events: tuple[Event, ...]
     record_keeps_its_part: bool = False
+    fixed_partition: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", _events(self.events))
         _validate.one_of_a_kind("record_keeps_its_part", self.record_keeps_its_part, bool)
+        _validate.one_of_a_kind("fixed_partition", self.fixed_partition, bool)
 
     def parts(self) -> tuple[tuple[str, Event], ...]:
         """The events of the parts."""
@@ -221,9 +228,9 @@ def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:
 
 
 def part_by_part(events: Iterable[Event]) -> Event:
-    """The events of disjoint parts as one event; a single part needs no :class:`Parallel`."""
+    """The events of classes as one event; a single class needs no :class:`Parallel`."""
     parts = tuple(events)
-    return parts[0] if len(parts) == 1 else Parallel(events=parts)
+    return parts[0] if len(parts) == 1 else Parallel(events=parts, fixed_partition=True)
 
 
 def composed_of(counts: Mapping[Event, int]) -> Event | None:
@@ -286,8 +293,18 @@ def _counted(event: Event) -> tuple[Event, int]:
 
 def _has_partition(event: Event) -> bool:
     """Whether the event, or one that it is made of or expands to, is on parts of the data."""
+    return any(True for _ in _partitions(event))
+
+
+def partition_is_fixed(event: Event) -> bool:
+    """Whether every partition inside of the event is fixed before any output is seen."""
+    return all(one.fixed_partition for one in _partitions(event))
+
+
+def _partitions(event: Event) -> Iterator[Parallel]:
     if isinstance(event, Parallel):
-        return True
+        yield event
     expanded = event.expand()
     inner = [part for _, part in event.parts()] + ([] if expanded is None else [expanded])
-    return any(_has_partition(part) for part in inner)
+    for part in inner:
+        yield from _partitions(part)

@@ -17,8 +17,9 @@ from typing import ClassVar, Generic, NewType, TypeVar, cast
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
 from rdpkit.events import Composed, Event, Parallel, Repeated
+from rdpkit.events.composition import partition_is_fixed
 from rdpkit.events.losses import Losses, NoLossDistributionError, ProfilePoints, Step
-from rdpkit.events.pairs import Pair
+from rdpkit.events.pairs import LargestOf, Pair
 
 _MOST_ALTERNATIVES = 64
 _PARTS_THAT_MEET = 2
@@ -152,10 +153,12 @@ def _walk(event: Event, adjacency: Adjacency, side: _Questions[R]) -> list[Alter
     if isinstance(event, Repeated):
         inner = _walk(event.event, adjacency, side)
         if not event.same_partition:
-            return _any_of_each(_undominated(inner), event.count)
+            return _any_of_each(_fixed(event.event, _undominated(inner), side), event.count)
         return [_times(found, event.count) for found in inner]
     if isinstance(event, Composed):
         parts = [_undominated(_walk(part, adjacency, side)) for part in event.events]
+        if len(parts) > 1:
+            parts = [_fixed(*one, side) for one in zip(event.events, parts, strict=True)]
         _check_number(math.prod(len(part) for part in parts))
         return [_together(choice) for choice in product(*parts)]
     if isinstance(event, Parallel):
@@ -201,6 +204,23 @@ def _parallel(event: Parallel, adjacency: Adjacency, side: _Questions[R]) -> lis
         else:
             moved.append(_together((left, joined.reversed())))
     return _undominated([*within, *moved])
+
+
+def _fixed(event: Event, found: list[Alternative[R]], side: _Questions[R]) -> list[Alternative[R]]:
+    """The alternatives, or one above all of them if earlier outputs may decide which it is.
+
+    Data sets with a partition that does not depend on outputs attain every alternative.
+    """
+    if side.attained or len(found) == 1 or partition_is_fixed(event):
+        return found
+    if any(len(one.releases) > 1 or (one.releases[:1] and one.releases[0][1] > 1) for one in found):
+        raise NoLossDistributionError(
+            "Earlier outputs may decide in which part of the data a record is, and what each part "
+            "shows of it is more than one release: no privacy loss distribution is known above all "
+            "of them. With a partition that is fixed in advance (fixed_partition) there is one."
+        )
+    branches = tuple(one.releases[0][0] for one in found if one.releases)
+    return [Alternative(releases=cast(R, ((LargestOf(branches=branches), 1),)))]
 
 
 def _check_number(total: int) -> None:

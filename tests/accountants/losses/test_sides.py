@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -126,7 +127,8 @@ def test_the_same_parts_spent_twice_may_be_parts_of_other_partitions():
 
 
 def test_any_choice_of_parts_is_an_alternative():
-    event = rdpkit.Parallel(events=(sampled(1.0, 0.1), sampled(2.0, 0.2)))
+    parts = (sampled(1.0, 0.1), sampled(2.0, 0.2))
+    event = rdpkit.Parallel(events=parts, fixed_partition=True)
     fresh = rdpkit.Repeated(event=event, count=3, same_partition=False)
     written_out = rdpkit.Composed(events=(event,) * 3)
     for every in (alternatives, attained_alternatives):
@@ -168,3 +170,32 @@ def test_the_default_is_never_above_the_bound_from_divergences(count):
     best = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD)
     by_orders = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD, bound="best-rdp")
     assert best <= by_orders
+
+
+def test_a_partition_may_be_chosen_after_earlier_outputs_unless_it_is_fixed():
+    first = stated(0.9222574290196014, 0.0)
+    parts = (stated(2.1027069569669083, 0.0), stated(0.30301403243439656, 0.40289491982827697))
+    # Randomised response, then the part with the larger divergence at what is left of epsilon.
+    p = 1.0 / (1.0 + math.exp(-first.epsilon))
+
+    def left(part, epsilon):
+        gain = max(math.exp(part.epsilon) - math.exp(epsilon), 0.0) / (1 + math.exp(part.epsilon))
+        return part.delta + (1.0 - part.delta) * gain
+
+    branches = [
+        (share, [left(part, 2.0 - loss) for part in parts])
+        for share, loss in ((p, first.epsilon), (1.0 - p, -first.epsilon))
+    ]
+    for fixed in (True, False):
+        event = rdpkit.Parallel(events=parts, fixed_partition=fixed)
+        found = rdpkit.delta(first + event, epsilon=2.0, adjacency=ADD).delta
+        if fixed:
+            exact = max(sum(share * of[k] for share, of in branches) for k in range(2))
+        else:
+            exact = sum(share * max(of) for share, of in branches)
+        assert exact <= found <= exact * (1.0 + 1e-3)
+    # Several releases from one part have no such curve; divergences bound every choice.
+    twice = rdpkit.Parallel(events=(parts[0] * 2, gaussian()))
+    found = rdpkit.epsilon(gaussian() + twice, delta=1e-5, adjacency=ADD)
+    assert "fixed_partition" in " ".join(found.notes)
+    assert found.order is not None

@@ -194,7 +194,9 @@ def test_a_sample_of_the_whole_population():
 
 
 def test_compositions_multiply_the_possibilities():
-    pair = rdpkit.Parallel(events=(poisson(z=1.0, q=0.1), poisson(z=3.0, q=0.9)))
+    pair = rdpkit.Parallel(
+        events=(poisson(z=1.0, q=0.1), poisson(z=3.0, q=0.9)), fixed_partition=True
+    )
     event = rdpkit.Composed(events=(pair, pair, gaussian()))
     found = alternatives(event, ADD)
     assert len(found) == 3
