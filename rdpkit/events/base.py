@@ -15,6 +15,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import ORDINARY, Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
+from rdpkit.events.identity import Compared, is_shown_whole, size
 from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf
 from rdpkit.events.mixing import Mixing
 from rdpkit.formats import html
@@ -24,7 +25,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Compared):
     """A frozen description of what was released, in the user's own units.
 
     An event knows nothing of theorems. The event of a paper's mechanism expands, by :meth:`expand`,
@@ -181,6 +182,8 @@ def _signature(initialise: Callable[..., None]) -> inspect.Signature:
 
 def _described(event: Event) -> dict[str, object]:
     """The parameters of an event, where events are described in the same way."""
+    if not is_shown_whole(event):
+        return {"events": f"{size(event)} in all"}
     found: dict[str, object] = {}
     for field in dataclasses.fields(event):
         value = getattr(event, field.name)

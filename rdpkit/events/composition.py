@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import COUNT, FreeParameter
+
+# An event may occur many times in another one; of so many it is remembered what they become.
+_REMEMBERED = 1024
 
 
 def _events(value: object) -> tuple[Event, ...]:
@@ -65,11 +70,11 @@ class Composed(Event):
 
     def in_groups(self, size: int) -> Event:
         """Every event for groups."""
-        return replace(self, events=tuple(part.in_groups(size) for part in self.events))
+        return replace(self, events=tuple(_in_groups(part, size) for part in self.events))
 
     def with_one_more_record(self) -> Event:
         """Every event on the larger data set."""
-        return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
+        return replace(self, events=tuple(_with_one_more(part) for part in self.events))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,11 +125,11 @@ class Repeated(Event):
 
     def in_groups(self, size: int) -> Event:
         """The repeated event for groups."""
-        return replace(self, event=self.event.in_groups(size))
+        return replace(self, event=_in_groups(self.event, size))
 
     def with_one_more_record(self) -> Event:
         """The repeated event on the larger data set."""
-        return replace(self, event=self.event.with_one_more_record())
+        return replace(self, event=_with_one_more(self.event))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +184,7 @@ class Parallel(Event):
 
     def with_one_more_record(self) -> Event:
         """Every part with one more record, because the record may join any part."""
-        return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
+        return replace(self, events=tuple(_with_one_more(part) for part in self.events))
 
     def inside(self, adjacency: Adjacency) -> Adjacency:
         """The relation between the two versions of the one part that a changed record touches.
@@ -197,6 +202,16 @@ class Parallel(Event):
         """Whether a changed record may leave one part and join another."""
         replaced = adjacency is Adjacency.REPLACE_ONE
         return replaced and not self.record_keeps_its_part and len(self.events) > 1
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _in_groups(part: Event, size: int) -> Event:
+    return part.in_groups(size)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _with_one_more(part: Event) -> Event:
+    return part.with_one_more_record()
 
 
 def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:
@@ -218,6 +233,36 @@ def composed_of(counts: Mapping[Event, int]) -> Event | None:
     if len(parts) <= 1:
         return parts[0] if parts else None
     return Composed(events=parts)
+
+
+def released_counts(event: Event) -> dict[Event, int]:
+    """The events inside of compositions and repetitions, with how often each is released.
+
+    They come in order of appearance. Each composition is looked at once, however often it occurs.
+    """
+    inside: dict[Event, list[tuple[Event, int]]] = {}
+    order: list[Event] = []
+    pending = [(event, False)]
+    while pending:
+        current, finished = pending.pop()
+        if finished:
+            order.append(current)
+        elif current not in inside:
+            inside[current] = _inside(current)
+            pending.append((current, True))
+            pending.extend((part, False) for part, _ in reversed(inside[current]))
+    counts = Counter({event: 1})
+    # What an event is part of stands behind it.
+    for current in reversed(order):
+        for part, times in inside[current]:
+            counts[part] += counts[current] * times
+    return {current: counts[current] for current in order if not inside[current]}
+
+
+def _inside(event: Event) -> list[tuple[Event, int]]:
+    if isinstance(event, Repeated):
+        return [(event.event, event.count)]
+    return list(Counter(event.events).items()) if isinstance(event, Composed) else []
 
 
 def times(event: Event, count: Any) -> Event:
@@ -261,6 +306,7 @@ def _counted(event: Event) -> tuple[Event, int]:
     return (event.event, event.count) if isinstance(event, Repeated) else (event, 1)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _has_partition(event: Event) -> bool:
     """Whether the event, or one that it is made of or expands to, is on parts of the data."""
     if isinstance(event, Parallel):

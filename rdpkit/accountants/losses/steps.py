@@ -70,6 +70,10 @@ class Alternative:
         return Alternative(releases=tuple(sorted(steps, key=repr)), touched=self.touched[::-1])
 
 
+Known = dict[tuple[Event, Adjacency], list[Alternative]]
+"""What was found of parts of an event."""
+
+
 def alternatives(
     event: Event, adjacency: Adjacency, *, attained: bool = False
 ) -> tuple[Alternative, ...]:
@@ -93,20 +97,27 @@ def alternatives(
     NoLossDistributionError
         If a part of the event has none, or the possibilities are too many to list.
     """
-    return tuple(_undominated(_walk(event, adjacency, attained)))
+    return tuple(_undominated(_walk(event, adjacency, attained, {})))
 
 
-def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternative]:
+def _walk(event: Event, adjacency: Adjacency, attained: bool, known: Known) -> list[Alternative]:
+    """What :func:`alternatives` says before it is sorted out; each part is looked at once."""
+    if (event, adjacency) not in known:
+        known[event, adjacency] = _compute(event, adjacency, attained, known)
+    return known[event, adjacency]
+
+
+def _compute(event: Event, adjacency: Adjacency, attained: bool, known: Known) -> list[Alternative]:
     if isinstance(event, Repeated):
         return [
             Alternative(
                 releases=tuple([(step, count * event.count) for step, count in found.releases]),
                 touched=found.touched,
             )
-            for found in _walk(event.event, adjacency, attained)
+            for found in _walk(event.event, adjacency, attained, known)
         ]
     if isinstance(event, Composed):
-        parts = [_undominated(_walk(part, adjacency, attained)) for part in event.events]
+        parts = [_undominated(_walk(part, adjacency, attained, known)) for part in event.events]
         total = math.prod(len(part) for part in parts)
         if total > _MOST_ALTERNATIVES:
             raise NoLossDistributionError(
@@ -115,10 +126,10 @@ def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternativ
             )
         return [_together(choice) for choice in product(*parts)]
     if isinstance(event, Parallel):
-        return _parallel(event, adjacency, attained)
+        return _parallel(event, adjacency, attained, known)
     expanded = event.expand()
     if expanded is not None:
-        return _walk(expanded, adjacency, attained)
+        return _walk(expanded, adjacency, attained, known)
     choices = event.losses(adjacency, attained=attained)
     return [
         Alternative(releases=_releases(losses))
@@ -126,13 +137,15 @@ def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternativ
     ]
 
 
-def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
-    within = _in_each_part(event, event.inside(adjacency), attained)
+def _parallel(
+    event: Parallel, adjacency: Adjacency, attained: bool, known: Known
+) -> list[Alternative]:
+    within = _in_each_part(event, event.inside(adjacency), attained, known)
     if not event.record_may_move(adjacency):
         return _undominated(within)
     # The record leaves one part and joins another, so every ordered pair of parts is an
     # alternative. A part that two others dominate need not be considered.
-    ends = _in_each_part(event, Adjacency.ADD_OR_REMOVE_ONE, attained)
+    ends = _in_each_part(event, Adjacency.ADD_OR_REMOVE_ONE, attained, known)
     kept: list[Alternative] = []
     for found in ends:
         above = {
@@ -149,7 +162,7 @@ def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alt
         if attained:
             # The part that the record joins then has one record more than the event says.
             part = event.events[joined.touched[0]].with_one_more_record()
-            entered = _walk(part, Adjacency.ADD_OR_REMOVE_ONE, attained)
+            entered = _walk(part, Adjacency.ADD_OR_REMOVE_ONE, attained, known)
             moved += [
                 _together(
                     (left, Alternative(releases=one.releases, touched=joined.touched).reversed())
@@ -161,11 +174,13 @@ def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alt
     return _undominated([*within, *moved])
 
 
-def _in_each_part(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
+def _in_each_part(
+    event: Parallel, adjacency: Adjacency, attained: bool, known: Known
+) -> list[Alternative]:
     return [
         Alternative(releases=found.releases, touched=(index, *found.touched))
         for index in _different(event.events)
-        for found in _walk(event.events[index], adjacency, attained)
+        for found in _walk(event.events[index], adjacency, attained, known)
     ]
 
 
@@ -197,7 +212,9 @@ def _together(found: tuple[Alternative, ...]) -> Alternative:
             counter[step] += count
     return Alternative(
         releases=tuple(sorted(counter.items(), key=repr)),
-        touched=tuple(index for alternative in found for index in alternative.touched),
+        # Data sets are written out for events with one partition, which a record touches in at
+        # most two places.
+        touched=tuple(index for one in found for index in one.touched)[:_PARTS_THAT_MEET],
     )
 
 
