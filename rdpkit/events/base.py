@@ -40,6 +40,10 @@ class Event(Compared):
     ----------
     mechanism : str
         The name of this kind of event in claims and on the command line.
+    of_whole_data : str
+        Why the same description would not be true of a release from a random sample of the records;
+        "" if it would be. Sizes of the data and schedules of participation are the usual reasons.
+        A class that does not say so cannot be sampled.
     adjacencies : tuple of Adjacency
         The neighbouring relations under which it is known what one record changes. Any other
         relation is refused. By default the special record of zero-out is not known.
@@ -49,6 +53,9 @@ class Event(Compared):
     """
 
     mechanism: ClassVar[str] = ""
+    of_whole_data: ClassVar[str] = (
+        "its class does not say that it describes a release from a sample"
+    )
     adjacencies: ClassVar[tuple[Adjacency, ...]] = ORDINARY
     mixing: ClassVar[Mixing | None] = None
     # numpy's numbers leave a product with an event to the event.
@@ -171,6 +178,26 @@ class Event(Compared):
         """The same release from a data set with one record more, as primitive events."""
         expanded = self.expand()
         return self if expanded is None else expanded.with_one_more_record()
+
+
+def check_samples(event: Event) -> None:
+    """Raise a ValueError if an event, or a part of it, has no meaning on a random sample."""
+    seen: set[int] = set()
+    pending = [event]
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if current.of_whole_data:
+            name = type(current).__name__
+            raise _validate.fail(
+                "event",
+                f"to be a release from a random sample, which {name} is not: "
+                f"{current.of_whole_data}",
+                event,
+            )
+        pending.extend(part for _, part in current.parts())
 
 
 @cache

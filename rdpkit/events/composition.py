@@ -57,6 +57,7 @@ class Composed(Event):
     """
 
     mechanism: ClassVar[str] = "composed"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     events: tuple[Event, ...]
@@ -106,6 +107,7 @@ class Repeated(Event):
     """
 
     mechanism: ClassVar[str] = "repeated"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event
@@ -169,6 +171,7 @@ class Parallel(Event):
     """
 
     mechanism: ClassVar[str] = "parallel"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     events: tuple[Event, ...]
