@@ -52,6 +52,7 @@ class RepeatAndSelect(Event):
     """
 
     mechanism: ClassVar[str] = "repeat_and_select"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event
