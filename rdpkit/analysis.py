@@ -487,7 +487,7 @@ def _why_infinite(event: Event, target: Target) -> Iterator[str]:
 
 def _is_unknown(leaf: Event, relation: Adjacency) -> bool:
     try:
-        leaf.losses(relation, attained=False)
+        leaf.dominating(relation)
     except NoLossDistributionError:
         return bool(np.isinf(UpperBounds().rdp(leaf, _ORDERS, relation)).all())
     return False
