@@ -32,12 +32,14 @@ from rdpkit.accountants.losses import closed
 from rdpkit.accountants.losses.above import Above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.kinds import kind_of
+from rdpkit.accountants.losses.kinds.finite import has_few_sums
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
 from rdpkit.accountants.losses.steps import (
     Alternative,
     AnyStep,
     AttainedReleases,
     DominatingReleases,
+    FiniteSum,
     R,
     Releases,
     alternatives,
@@ -560,6 +562,8 @@ def infinite_mass(releases: Releases) -> arb:
 def merged(releases: R) -> tuple[R, AnyStep | None]:
     """All Gaussian pairs as one, and the step if only one is left, taken once.
 
+    Releases with a handful of outcomes each are one step, too, if all their sums can be listed.
+
     The squared distances of Gaussian pairs over the noise add up, exactly.
     """
     distances: list[float] = []
@@ -579,8 +583,12 @@ def merged(releases: R) -> tuple[R, AnyStep | None]:
         z = 1.0 / total
         gaussian = Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0)
         releases = cast(R, (*rest, (gaussian, 1)))
-    alone = len(releases) == 1 and releases[0][1] == 1
-    return releases, releases[0][0] if alone else None
+    if len(releases) == 1 and releases[0][1] == 1:
+        return releases, releases[0][0]
+    if releases and has_few_sums(releases):
+        together = FiniteSum(releases=releases)
+        return cast(R, ((together, 1),)), together
+    return releases, None
 
 
 def largest_loss(releases: Releases) -> float:

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flint import arb, ctx
 
@@ -32,6 +33,7 @@ from rdpkit.accountants.loss_distributions import (
 from rdpkit.accountants.losses import closed
 from rdpkit.accountants.losses.above import Above
 from rdpkit.accountants.losses.below import Below
+from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
 from rdpkit.accountants.losses.steps import (
@@ -54,7 +56,7 @@ BITS = 192
 
 # Between two points delta, and 1 - delta, change by at most this factor, as a logarithm.
 _FINE, _FINE_BELOW_ONE = 0.1, 0.25
-_MOST_POINTS = 500
+_MOST_POINTS, _MOST_CORNERS = 500, 250
 # Points are no closer to each other than this part of the range.
 _CLOSEST = 1e-5
 # A tilt is added where the best enclosure of delta is wider than this.
@@ -147,7 +149,8 @@ def proven(
         pairs = zip(curves, reversed_, strict=True)
         return max([min(one.delta(0.0), other.delta(0.0), 1.0) for one, other in pairs])
 
-    profile = _refined(delta, max([curve.reach for curve in curves]), smallest)
+    corners = {place for curve in curves for place in curve.corners()}
+    profile = _refined(delta, max([curve.reach for curve in curves]), smallest, corners)
     # Losses that are bounded end somewhere, and with them delta.
     largest = max([largest_loss(one) for one in candidates])
     if profile.epsilons[-1] < largest < math.inf:
@@ -260,6 +263,10 @@ class _Curve:
         """An upper bound on delta."""
         raise NotImplementedError
 
+    def corners(self) -> frozenset[float]:
+        """Where the curve has corners, if they are few; no chord is to pass over one."""
+        return frozenset()
+
 
 class _NoRelease(_Curve):
     """No release."""
@@ -290,6 +297,11 @@ class _Closed(_Curve):
     def delta_below(self, epsilon: float) -> float:
         """A lower bound on delta."""
         return closed.delta(self.step, epsilon, above=False)
+
+    def corners(self) -> frozenset[float]:
+        places = kind_of(self.step).atoms(self.step)
+        inside = places[(places > 0.0) & (places < self.reach)].tolist()
+        return frozenset(inside) if len(inside) <= _MOST_CORNERS else frozenset()
 
 
 class _OnGrids(_Curve):
@@ -452,14 +464,16 @@ def _curve(releases: DominatingReleases, smallest: float, known: Curves) -> _Cur
     return known[releases, smallest]
 
 
-def _refined(delta: Callable[[float], float], reach: float, smallest: float) -> Profile:
-    """Points so close to each other that chords lose little."""
-    known = {0.0: delta(0.0)}
+def _refined(
+    delta: Callable[[float], float], reach: float, smallest: float, corners: Collection[float] = ()
+) -> Profile:
+    """Points so close to each other that chords lose little, and the corners of the curve."""
+    known = {place: delta(place) for place in (0.0, *corners) if place < reach or place == 0.0}
     if reach > 0.0:
         known[reach] = delta(reach)
         span = math.log(max(known[0.0], smallest) / max(known[reach], 0.1 * smallest))
         fine = max(_FINE, 2.0 * span / _MOST_POINTS)
-        parts = [(0.0, reach)]
+        parts = list(pairwise(sorted(known)))
         while parts and len(known) < _MOST_POINTS:
             left, right = parts.pop(0)
             if right - left <= _CLOSEST * reach:
@@ -532,7 +546,7 @@ def _from_below(curve: _Curve, smallest: float) -> Profile:
 
 def _under_tests(curve: _OnGrids, smallest: float) -> Profile:
     """The envelope of tests: each with probabilities t and a gives delta >= t - e^epsilon a."""
-    nodes = _refined(curve.delta, curve.reach, smallest).epsilons
+    nodes = _refined(curve.delta, curve.reach, smallest, curve.corners()).epsilons
     belows = [Below(layout) for layout in curve.layouts]
     tests: list[tuple[arb, arb]] = []
     with ctx.workprec(BITS):

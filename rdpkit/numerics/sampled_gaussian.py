@@ -122,12 +122,12 @@ def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Arr
             matrix = np.take(rows[first : first + height], triangle.column, axis=1)
             matrix += logs
             top = np.maximum.reduceat(matrix, triangle.starts, axis=1)
-            # Where all terms are 0 their largest logarithm is -inf.
-            around = np.where(np.isneginf(top), 0.0, top)
+            # Where all terms are 0, or one is beyond floats, the largest logarithm is infinite.
+            around = np.where(np.isinf(top), 0.0, top)
             matrix -= np.repeat(around, triangle.lengths, axis=1)
-            np.exp(matrix, out=matrix)
-            sums = np.add.reduceat(matrix, triangle.starts, axis=1)
-            with np.errstate(divide="ignore"):
+            with np.errstate(over="ignore", divide="ignore"):
+                np.exp(matrix, out=matrix)
+                sums = np.add.reduceat(matrix, triangle.starts, axis=1)
                 result[first : first + height, start:stop] = around + np.log(sums)
         start = stop
     return result[0] if terms.ndim == 1 else result

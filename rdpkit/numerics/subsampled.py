@@ -22,7 +22,8 @@ Array = NDArray[np.float64]
 def log_weights_theorem9(highest: int, z: float) -> Array:
     """Log w_j for j = 2 .. highest of Theorem 9 for a Gaussian (r(inf) = inf, inner minimum 2)."""
     j = np.arange(2.0, highest + 1.0)
-    weights = math.log(2.0) + j * (j - 1.0) / 2.0 / z / z
+    with np.errstate(over="ignore"):
+        weights = math.log(2.0) + j * (j - 1.0) / 2.0 / z / z
     weights[0] = _log_first(z)
     return weights
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations, product
-from typing import ClassVar, Generic, NewType, TypeVar, cast
+from typing import Any, ClassVar, Generic, NewType, TypeVar, cast
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
@@ -43,7 +43,30 @@ class ProfileStep:
         return self
 
 
-AnyStep = Step | ProfileStep | Pair
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiniteSum:
+    """Several releases with a handful of outcomes each, as one pair.
+
+    Parameters
+    ----------
+    releases : tuple of (step, int)
+        The steps, for which :func:`rdpkit.accountants.losses.kinds.finite.has_few_sums` holds, and
+        how often each is taken.
+    """
+
+    releases: tuple[tuple[Any, int], ...]
+
+    @property
+    def is_a_pair(self) -> bool:
+        """Whether every release is one."""
+        return all(step.is_a_pair for step, _ in self.releases)
+
+    def reversed(self) -> FiniteSum:
+        """Every release with its members exchanged."""
+        return FiniteSum(releases=tuple((step.reversed(), n) for step, n in self.releases))
+
+
+AnyStep = Step | ProfileStep | Pair | FiniteSum
 """One release."""
 
 Releases = tuple[tuple[AnyStep, int], ...]

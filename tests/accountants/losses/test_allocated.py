@@ -18,6 +18,7 @@ from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.allocated_laws import law, statistic
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import AllocatedPair
+from rdpkit.numerics import fourier
 
 ADD = "add_or_remove_one"
 
@@ -120,7 +121,8 @@ def test_nothing_is_lost_from_a_law(first, noise, batches):
     found = law(noise, batches, first=first)
     # Under the second member the rare sums with several large nodes are counted more than once.
     assert 1.0 <= math.fsum(found.masses) + found.rest < 1.0 + (1e-6 if first else 1e-3)
-    assert found.rest < 1e-7
+    # Without extended digits a little more is uncertain.
+    assert found.rest < (1e-7 if fourier.extended() else 1e-6)
     # The mean of the ratio is 1 under the second member; with little noise it comes from rare ones.
     if not first and noise >= 1.0:
         assert math.fsum(found.masses * found.ratios) / batches == pytest.approx(1.0, abs=1e-3)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.kinds import _KINDS, kind_of
 from rdpkit.accountants.losses.kinds.response import _response, _two
-from rdpkit.accountants.losses.steps import ProfileStep
+from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
 from rdpkit.bounds.custom_profile import envelope
 from rdpkit.events import pairs
 from rdpkit.events.losses import ProfilePoints, Step
@@ -64,6 +64,7 @@ ONCE = [
     sampled(sampled(STATED), q=0.5),
     sampled(sampled(STATED, "added"), q=0.5),
     sampled(GAUSSIAN, q=0.5),
+    FiniteSum(releases=((STATED, 3), (RESPONSE, 2))),
 ]
 STEPS = [*ONCE, *(one.reversed() for one in ONCE if one.reversed() != one)]
 

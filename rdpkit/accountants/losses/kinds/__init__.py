@@ -11,6 +11,7 @@ from rdpkit.accountants.losses.kinds.bounded_range import BOUNDED_RANGE
 from rdpkit.accountants.losses.kinds.branched import branched, largest_branch
 from rdpkit.accountants.losses.kinds.discrete_gaussian import DISCRETE_GAUSSIAN
 from rdpkit.accountants.losses.kinds.discrete_laplace import DISCRETE_LAPLACE
+from rdpkit.accountants.losses.kinds.finite import finite_sum
 from rdpkit.accountants.losses.kinds.gaussian_mixture import GAUSSIAN_MIXTURE
 from rdpkit.accountants.losses.kinds.laplace import LAPLACE, OPPOSED_LAPLACE
 from rdpkit.accountants.losses.kinds.profile import PROFILE
@@ -18,7 +19,7 @@ from rdpkit.accountants.losses.kinds.response import RESPONSE, STATED, TWO_OUTCO
 from rdpkit.accountants.losses.kinds.sampled import replacement, sampled
 from rdpkit.accountants.losses.kinds.sampled_gaussian import SAMPLED_GAUSSIAN
 from rdpkit.accountants.losses.kinds.shuffled_maximum import SHUFFLED_MAXIMUM
-from rdpkit.accountants.losses.steps import ProfileStep
+from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
 from rdpkit.events import pairs
 from rdpkit.events.losses import Step
 
@@ -55,6 +56,7 @@ _KINDS: Mapping[type[Any], LossKind] = {
     pairs.LargestOf: largest_branch(kind_of),
     pairs.ShuffledMaximum: SHUFFLED_MAXIMUM,
     pairs.SampledReplacement: replacement(kind_of),
+    FiniteSum: finite_sum(kind_of),
 }
 
 __all__ = ["kind_of"]
