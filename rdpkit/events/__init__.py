@@ -12,8 +12,6 @@ from rdpkit.events.class_moments import ClassMoments
 from rdpkit.events.composition import Composed, Parallel, Repeated
 from rdpkit.events.custom_profile import CustomProfile
 from rdpkit.events.custom_rdp import CustomRdp
-from rdpkit.events.fixed_size_sampled import FixedSizeSampled
-from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.group import Group
 from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
@@ -30,8 +28,11 @@ from rdpkit.events.papers.dpmix import ClassWiseDPMix, DPMix
 from rdpkit.events.papers.gaussian_synthesis import GaussianSynthesis
 from rdpkit.events.papers.regularised_synthesis import RegularisedSynthesis
 from rdpkit.events.parameters import Parameter, build, check_given, parameters_of
-from rdpkit.events.poisson_sampled import PoissonSampled
-from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.fixed_size_sampled import FixedSizeSampled
+from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
+from rdpkit.events.sampled.poisson_sampled import PoissonSampled
+from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
 from rdpkit.events.selection import (
     SELECTION_EVENTS,
     AboveThreshold,
@@ -48,7 +49,6 @@ from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGa
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.tree_aggregation import TreeAggregation
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
-from rdpkit.events.user_sampled_gaussian import UserSampledGaussian
 
 _OWN: tuple[type[Event], ...] = (
     Gaussian,

@@ -7,7 +7,7 @@ from typing import Any
 from rdpkit import _validate
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Parallel, Repeated
-from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
+from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 
 
 def samples_of_classes(class_sizes: tuple[int, ...], samples_per_class: object) -> tuple[int, ...]:

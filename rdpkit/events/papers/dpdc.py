@@ -22,7 +22,7 @@ from rdpkit.events.free_parameters import (
     number,
 )
 from rdpkit.events.mixing import Mixing
-from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
 
 
 def _check_group(event: LDPDC | NDPDC) -> None:

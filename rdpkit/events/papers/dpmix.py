@@ -17,7 +17,6 @@ from rdpkit.events.data_sets import (
     one_record_changed,
     one_record_of_a_class_changed,
 )
-from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import (
     COORDINATES,
     COUNT,
@@ -28,6 +27,7 @@ from rdpkit.events.free_parameters import (
 )
 from rdpkit.events.mixing import Mixing
 from rdpkit.events.papers.classes import check_mixtures, mixtures, samples_of_classes
+from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 
 _RANGE = "every feature lies in [0, 1] (scaled with public constants) and labels are one-hot"
 

@@ -12,13 +12,13 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated
-from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, integer, number
-from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
+from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
 from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGaussian
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
-from rdpkit.events.user_sampled_gaussian import UserSampledGaussian
 
 Sampling = Literal["poisson", "fixed-size", "shuffle", "truncated-poisson", "random-allocation"]
 SAMPLINGS: tuple[str, ...] = get_args(Sampling)

@@ -15,7 +15,7 @@ from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
 from rdpkit.events.gaussian import check_geometry
 from rdpkit.events.losses import Attained, Dominating, Step, StepKind
 from rdpkit.events.pairs import BranchedPair
-from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.numerics.binomial import binomial_tail
 
 _CUT = (

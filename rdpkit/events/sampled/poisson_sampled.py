@@ -16,7 +16,7 @@ from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
 from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
 from rdpkit.events.noise.laplace import Laplace
 from rdpkit.events.pairs import OpposedLaplacePair, Pair, SampledPair, SampledReplacement
-from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
 
 # Losses of samples that are drawn more rarely are too close to each other for floats. From above a
 # record is drawn so often then, and from below never.

@@ -9,9 +9,9 @@ from typing import ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event, check_samples
-from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import FreeParameter, integer
 from rdpkit.events.gaussian import Gaussian
+from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
 from rdpkit.events.gaussian import check_geometry
 from rdpkit.events.losses import Attained, Dominating, Losses, attains, sampled_step
-from rdpkit.events.user_sampled_gaussian import UserSampledGaussian
+from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Releases from a random sample of the records."""
