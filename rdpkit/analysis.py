@@ -16,7 +16,7 @@ from rdpkit.accountants import loss_distributions, renyi
 from rdpkit.accountants.divergence_bounds import find_published, published_bounds, upper_ids
 from rdpkit.accountants.event_tree import UpperBounds, check_adjacency
 from rdpkit.accountants.loss_distributions import LOWER_ID, UPPER_ID
-from rdpkit.accountants.losses.steps import Alternative
+from rdpkit.accountants.losses.steps import Alternative, AttainedReleases
 from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.bounds.base import Kind
@@ -188,7 +188,7 @@ def lower_bound(
     adjacency: Adjacency | str,
     delta: float | None = None,
     epsilon: float | None = None,
-) -> tuple[Guarantee, Alternative]:
+) -> tuple[Guarantee, Alternative[AttainedReleases]]:
     """What an explicit pair of neighbouring data sets attains, and the pair's releases.
 
     Guarantee
@@ -472,8 +472,8 @@ def _nothing_known(event: Event, target: Target, bound: str, kind: Kind) -> Guar
 def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:
     """The smaller one of the numbers from loss distributions and from Renyi divergences.
 
-    Where pairs of distributions bound the event exactly no other bound can be smaller. Then Renyi
-    divergences are computed only if there is no loss distribution.
+    Renyi divergences are left out only where the other number is exact: nothing is smaller. A grid
+    may be far too coarse for a large number of releases, and then they say more.
     """
     try:
         by_losses, exact = loss_distributions.upper(event, target)

@@ -22,7 +22,7 @@ _SIGNS = {Kind.UPPER: "<=", Kind.LOWER: ">=", Kind.PUBLISHED: "="}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enclosure:
-    """A certified interval: it contains the exact number, by ball arithmetic.
+    """A certified interval: what holds the number is proven, by ball arithmetic.
 
     Parameters
     ----------
@@ -79,9 +79,10 @@ class Guarantee:
         The Renyi order at which it was found.
     conversion : str or None
         The conversion from RDP that was used.
-    enclosure : Enclosure, UncertifiedEnclosure or None
-        An interval for ``epsilon`` (for ``delta`` where that was asked for), and whether it is
-        certified, as its type says.
+    computed : Enclosure, UncertifiedEnclosure or None
+        An interval around what the bound itself gives: the theorem's formula, or the distribution
+        on a grid that stands above the release. It certifies the arithmetic, as its type says; the
+        exact number may lie below all of it. What holds the exact number is :attr:`enclosure`.
     assumptions : tuple of str
         What must hold, beyond the parameters.
     notes : tuple of str
@@ -112,7 +113,7 @@ class Guarantee:
     kind: Kind
     order: float | None = None
     conversion: str | None = None
-    enclosure: Enclosure | UncertifiedEnclosure | None = None
+    computed: Enclosure | UncertifiedEnclosure | None = None
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     lower: float | None = None
@@ -124,6 +125,21 @@ class Guarantee:
             value = getattr(self, name)
             if math.isnan(value) or value < 0.0:
                 raise ArithmeticError(f"A guarantee with {name} = {value!r} was about to be made.")
+
+    @property
+    def enclosure(self) -> Enclosure | None:
+        """An interval that holds the exact number, the smallest that is true of the event.
+
+        It goes from what a pair of data sets attains (:attr:`lower`, or 0 where that was not
+        computed) to a certified upper bound, or from a lower bound to what no number exceeds. None
+        for published and for uncertified numbers.
+        """
+        if self.kind is Kind.PUBLISHED or self.computed is None or not self.computed.rigorous:
+            return None
+        number = self.epsilon if self.asked == "epsilon" else self.delta
+        if self.kind is Kind.LOWER:
+            return Enclosure(lower=number, upper=math.inf if self.asked == "epsilon" else 1.0)
+        return Enclosure(lower=self.lower or 0.0, upper=number)
 
     def __str__(self) -> str:
         given = "delta" if self.asked == "epsilon" else "epsilon"
@@ -150,7 +166,7 @@ class Guarantee:
         nothing = self.epsilon == math.inf or (self.asked == "delta" and self.delta >= 1.0)
         if nothing and self.kind is Kind.UPPER:
             return "nothing smaller is known"
-        if self.enclosure is not None and self.enclosure.rigorous:
+        if self.computed is not None and self.computed.rigorous:
             return "certified"
         return "exact" if self.epsilon == 0.0 else "in floats, not certified"
 
@@ -198,9 +214,11 @@ class Guarantee:
             found["order"] = as_plain(self.order)
         if self.conversion is not None:
             found["conversion"] = self.conversion
+        if self.computed is not None:
+            found["computed"] = as_plain([self.computed.lower, self.computed.upper])
+            found["rigorous"] = self.computed.rigorous
         if self.enclosure is not None:
             found["enclosure"] = as_plain([self.enclosure.lower, self.enclosure.upper])
-            found["rigorous"] = self.enclosure.rigorous
         if self.lower is not None:
             found["lower"] = as_plain(self.lower)
         if self.asked != "epsilon":

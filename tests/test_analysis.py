@@ -156,11 +156,11 @@ def test_a_result_says_what_it_is():
 @pytest.mark.parametrize("certify", [True, False])
 def test_certificates_contain_the_number(certify):
     found = rdpkit.epsilon(GAUSSIAN, delta=1e-5, adjacency=ADD, bound="gaussian", certify=certify)
-    assert (found.enclosure is not None) is certify
+    assert (found.computed is not None) is certify
     if certify:
-        assert found.enclosure.rigorous
-        assert found.enclosure.lower <= found.epsilon == found.enclosure.upper
-        assert found.enclosure.upper <= found.enclosure.lower * (1.0 + 1e-6)
+        assert found.computed.rigorous
+        assert found.computed.lower <= found.epsilon == found.computed.upper
+        assert found.computed.upper <= found.computed.lower * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("adjacency", [ADD, REPLACE])

@@ -206,7 +206,7 @@ class KnownCounts:
         """
         if self.origin != "noisy":
             return own
-        interval = own.enclosure
+        interval = own.computed
         if interval is not None:
             interval = Enclosure(
                 lower=interval.lower + self.epsilon, upper=_up(interval.upper + self.epsilon)
@@ -218,7 +218,7 @@ class KnownCounts:
             own,
             epsilon=_up(own.epsilon + self.epsilon),
             delta=delta,
-            enclosure=interval,
+            computed=interval,
             notes=(*own.notes, paid),
         )
 

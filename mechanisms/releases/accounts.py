@@ -160,7 +160,7 @@ def fixed_guarantee(
     epsilon = math.nextafter(float(sum(map(Fraction, parts))), math.inf)
     note = f"the epsilons of {how_many(len(with_delta), 'release')} with a delta are added"
     return replace(
-        own, epsilon=epsilon, delta=delta, enclosure=None, notes=(*own.notes, note), profile=None
+        own, epsilon=epsilon, delta=delta, computed=None, notes=(*own.notes, note), profile=None
     )
 
 

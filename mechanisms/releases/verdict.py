@@ -123,7 +123,7 @@ def epsilon_check(guarantee: Guarantee | None, accepted: float | None) -> Privac
         )
     if not math.isfinite(epsilon):
         return found("fails", "epsilon is infinite: no theorem bounds what the release reveals")
-    if isinstance(guarantee.enclosure, UncertifiedEnclosure):
+    if isinstance(guarantee.computed, UncertifiedEnclosure):
         status: Status = "depends"
         origin = "from floating-point sums whose rounding errors are not bounded"
     else:

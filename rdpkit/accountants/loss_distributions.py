@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from operator import itemgetter
+from typing import cast
 
 from flint import arb, ctx
 
@@ -35,9 +36,13 @@ from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
 from rdpkit.accountants.losses.steps import (
     Alternative,
     AnyStep,
-    ProfileStep,
+    AttainedReleases,
+    DominatingReleases,
+    R,
     Releases,
     alternatives,
+    attained_alternatives,
+    of_a_pair,
 )
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
@@ -88,14 +93,17 @@ class LossBound:
         distributions on the grid, which dominate the releases (or are dominated by them).
     step : float
         Grid step of the losses; 0 where there is no grid.
+    exact : bool
+        Whether the value is that of the releases themselves, up to rounding.
     """
 
     value: float
     other_end: float
     step: float = 0.0
+    exact: bool = False
 
 
-_NOTHING = LossBound(value=0.0, other_end=0.0)
+_NOTHING = LossBound(value=0.0, other_end=0.0, exact=True)
 
 
 # A pair that attains this share of what any of them could is not compared with others.
@@ -107,8 +115,9 @@ _MOST_PAIRS = 3
 def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
     """The largest number over all that a changed record may amount to, and whether it is exact.
 
-    It is exact, up to the accuracy with which it is computed, where what bounds the event from
-    above are pairs of distributions. No other bound can then be smaller.
+    It is exact, up to rounding, where it is the number of the releases themselves and data sets
+    attain these releases. Since every sound bound is at least what is attained, none is then
+    smaller by more than rounding.
 
     Raises
     ------
@@ -118,21 +127,27 @@ def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
     """
     candidates = list(directions(alternatives(event, target.adjacency)))
     worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
-    enclosure = Enclosure(lower=worst.other_end, upper=worst.value)
-    exact = True
-    for releases in candidates:
-        for step, _ in releases:
-            exact = exact and (step.is_a_pair or isinstance(step, ProfileStep))
-    return _guarantee(event, target, worst, Kind.UPPER, enclosure), exact
+    computed = Enclosure(lower=worst.other_end, upper=worst.value)
+    exact = worst.exact and _are_attained(candidates, event, target)
+    return _guarantee(event, target, worst, Kind.UPPER, computed), exact
 
 
-def _worst(candidates: Sequence[Releases], target: Target) -> LossBound:
+def _are_attained(candidates: Sequence[DominatingReleases], event: Event, target: Target) -> bool:
+    """Whether data sets attain everything that bounds the event."""
+    try:
+        known = directions(attained_alternatives(event, target.adjacency))
+    except NoLossDistributionError:
+        return False
+    return set(candidates) <= set(map(of_a_pair, known))
+
+
+def _worst(candidates: Sequence[DominatingReleases], target: Target) -> LossBound:
     """The largest upper bound: rough ones are computed first, and those that may be it are refined.
 
-    Losses that are bounded cannot add up to more than their sum, so that some candidates need no
-    distribution at all.
+    Every candidate is either computed accurately, or has an upper bound, a rough one or the sum of
+    its largest losses, that is at most what is returned.
     """
-    limits = [math.inf if target.delta is None else largest_loss(one) for one in candidates]
+    limits = [_limit(one, target) for one in candidates]
     rough: list[tuple[float, int]] = []
     for index in sorted(range(len(candidates)), key=limits.__getitem__, reverse=True):
         value = limits[index]
@@ -149,7 +164,17 @@ def _worst(candidates: Sequence[Releases], target: Target) -> LossBound:
     return worst
 
 
-def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
+def _limit(releases: DominatingReleases, target: Target) -> float:
+    """An upper bound without a distribution: the sum of all largest losses.
+
+    It bounds epsilon only where losses that are infinite are no more probable than delta.
+    """
+    if target.delta is None or not infinite_mass(releases) <= target.delta:
+        return math.inf
+    return largest_loss(releases)
+
+
+def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative[AttainedReleases]]:
     """The largest number that an explicit pair of data sets attains, and which pair that is.
 
     Rough bounds say in which order the pairs are computed accurately; once one attains nearly what
@@ -160,7 +185,7 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
     NoLossDistributionError
         If no pair is known for a part of the event, or it takes more work than the limits in force.
     """
-    candidates = list(directions(alternatives(event, target.adjacency, attained=True)).values())
+    candidates = list(directions(attained_alternatives(event, target.adjacency)).values())
     ranked = sorted(
         ((roughly(one.releases, target), one) for one in candidates),
         key=itemgetter(0),
@@ -169,7 +194,7 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
     most = ranked[0][0]
     # A rough bound that failed says nothing about how much a pair leaks.
     above = most if ranked[-1][0] >= 0.0 else math.inf
-    best: tuple[LossBound, Alternative] | None = None
+    best: tuple[LossBound, Alternative[AttainedReleases]] | None = None
     failed: NoLossDistributionError | None = None
     for place, (rough, one) in enumerate(ranked):
         if best is not None and (
@@ -195,13 +220,13 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative]:
         raise failed
     if math.isinf(above) and target.epsilon is not None:
         above = 1.0
-    enclosure = Enclosure(lower=best[0].value, upper=above)
-    return _guarantee(event, target, best[0], Kind.LOWER, enclosure), best[1]
+    computed = Enclosure(lower=best[0].value, upper=above)
+    return _guarantee(event, target, best[0], Kind.LOWER, computed), best[1]
 
 
-def directions(found: tuple[Alternative, ...]) -> dict[Releases, Alternative]:
+def directions(found: tuple[Alternative[R], ...]) -> dict[R, Alternative[R]]:
     """Every alternative in both orders of the two data sets, each once, by its releases."""
-    both: dict[Releases, Alternative] = {}
+    both: dict[R, Alternative[R]] = {}
     for alternative in found:
         both.setdefault(alternative.releases, alternative)
     for alternative in found:
@@ -210,43 +235,45 @@ def directions(found: tuple[Alternative, ...]) -> dict[Releases, Alternative]:
     return both
 
 
-def _above(releases: Releases, target: Target, accuracy: float = ACCURACY) -> LossBound:
+def _above(releases: DominatingReleases, target: Target, accuracy: float = ACCURACY) -> LossBound:
     if target.delta is not None:
         return epsilon_above(releases, delta=target.delta, accuracy=accuracy)
     assert target.epsilon is not None
     return delta_above(releases, epsilon=target.epsilon, accuracy=accuracy)
 
 
-def _below(releases: Releases, target: Target) -> LossBound:
+def _below(releases: AttainedReleases, target: Target) -> LossBound:
     if target.delta is not None:
         return epsilon_below(releases, delta=target.delta)
     assert target.epsilon is not None
     return delta_below(releases, epsilon=target.epsilon)
 
 
-def roughly(releases: Releases, target: Target) -> float:
+def roughly(releases: AttainedReleases, target: Target) -> float:
     """A rough upper bound on what a pair attains, or -1 where there is none."""
     try:
-        return _above(releases, target, _ROUGH).value
+        return _above(of_a_pair(releases), target, _ROUGH).value
     except NoLossDistributionError:
         return -1.0
 
 
 def _guarantee(
-    event: Event, target: Target, found: LossBound, kind: Kind, enclosure: Enclosure
+    event: Event, target: Target, found: LossBound, kind: Kind, computed: Enclosure
 ) -> Guarantee:
     how = f"privacy loss distribution with grid step {found.step:.2g}"
     return target.answer(
         found.value,
         bound=UPPER_ID if kind is Kind.UPPER else LOWER_ID,
         kind=kind,
-        enclosure=enclosure,
+        computed=computed,
         assumptions=event.assumptions(),
         notes=(how if found.step else "privacy loss distribution in closed form",),
     )
 
 
-def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURACY) -> LossBound:
+def epsilon_above(
+    releases: DominatingReleases, *, delta: float, accuracy: float = ACCURACY
+) -> LossBound:
     """Upper bound on epsilon at ``delta``; infinity where there is none.
 
     Parameters
@@ -268,23 +295,27 @@ def epsilon_above(releases: Releases, *, delta: float, accuracy: float = ACCURAC
         return _NOTHING
     if isinstance(only, Step) and only.is_gaussian and delta > 0.0:
         value = closed.epsilon(only, delta, above=True)
-        return LossBound(value=value, other_end=_just_below(value))
+        return LossBound(value=value, other_end=_just_below(value), exact=True)
     pure, infinite = largest_loss(releases), infinite_mass(releases)
     if delta == 0.0 or not infinite <= delta:
         finite = pure if delta == 0.0 and infinite == 0 else math.inf
-        return LossBound(value=finite, other_end=_below_largest(releases, finite))
+        below = _below_largest(releases, finite)
+        return LossBound(value=finite, other_end=below, exact=below > 0.0)
     if pure == 0.0:
         return _NOTHING
     if only is not None:
         value = closed.epsilon(only, delta, above=True)
-        return LossBound(value=min(value, pure), other_end=_just_below(min(value, pure)))
+        value = min(value, pure)
+        return LossBound(value=value, other_end=_just_below(value), exact=True)
     found = _epsilon_on_grids(releases, delta, accuracy, pure)
     if pure <= found.value:
         return LossBound(value=pure, other_end=min(found.other_end, pure), step=found.step)
     return found
 
 
-def _epsilon_on_grids(releases: Releases, delta: float, accuracy: float, pure: float) -> LossBound:
+def _epsilon_on_grids(
+    releases: DominatingReleases, delta: float, accuracy: float, pure: float
+) -> LossBound:
     """The best of a few grids, each better centred than the one before."""
     around: float | None = None
     best = LossBound(value=math.inf, other_end=0.0)
@@ -325,7 +356,9 @@ def _epsilon_on_grids(releases: Releases, delta: float, accuracy: float, pure: f
     return best
 
 
-def delta_above(releases: Releases, *, epsilon: float, accuracy: float = ACCURACY) -> LossBound:
+def delta_above(
+    releases: DominatingReleases, *, epsilon: float, accuracy: float = ACCURACY
+) -> LossBound:
     """Upper bound on delta at ``epsilon``.
 
     Parameters
@@ -340,14 +373,14 @@ def delta_above(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
         return _NOTHING
     infinite = infinite_mass(releases)
     if epsilon >= largest_loss(releases):
-        return LossBound(value=_up(infinite), other_end=_down(infinite))
+        return LossBound(value=_up(infinite), other_end=_down(infinite), exact=True)
     if only is not None:
         value = closed.delta(only, epsilon, above=True)
-        return LossBound(value=value, other_end=_just_below(value))
+        return LossBound(value=value, other_end=_just_below(value), exact=True)
     return _delta_on_grids(releases, epsilon, accuracy)
 
 
-def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> LossBound:
+def _delta_on_grids(releases: DominatingReleases, epsilon: float, accuracy: float) -> LossBound:
     """The best of a few grids, each for the delta that the one before found."""
     best = LossBound(value=1.0, other_end=0.0)
     kept = float_above(infinite_mass(releases))
@@ -378,7 +411,9 @@ def _delta_on_grids(releases: Releases, epsilon: float, accuracy: float) -> Loss
     return best
 
 
-def epsilon_below(releases: Releases, *, delta: float, accuracy: float = ACCURACY) -> LossBound:
+def epsilon_below(
+    releases: AttainedReleases, *, delta: float, accuracy: float = ACCURACY
+) -> LossBound:
     """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound.
 
     Parameters
@@ -446,10 +481,10 @@ def _from_below(
     return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
 
 
-def _about(releases: Releases, delta: float, accuracy: float) -> float | None:
+def _about(releases: AttainedReleases, delta: float, accuracy: float) -> float | None:
     """An estimate of epsilon from a coarse grid, from which the tilt of a finer one is chosen."""
     try:
-        found = _epsilon_on_grids(releases, delta, _COARSER * accuracy, math.inf).value
+        found = _epsilon_on_grids(of_a_pair(releases), delta, _COARSER * accuracy, math.inf).value
     except NoLossDistributionError:
         return None
     return found if found > 0.0 else None
@@ -469,7 +504,9 @@ def _sharper(layout: Layout, again: Callable[..., Layout]) -> Iterator[Layout]:
         yield more
 
 
-def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURACY) -> LossBound:
+def delta_below(
+    releases: AttainedReleases, *, epsilon: float, accuracy: float = ACCURACY
+) -> LossBound:
     """Delta that the pairs given by ``releases`` have at ``epsilon``: a lower bound.
 
     Parameters
@@ -485,7 +522,7 @@ def delta_below(releases: Releases, *, epsilon: float, accuracy: float = ACCURAC
     if only is not None:
         value = closed.delta(only, epsilon, above=False)
         return LossBound(value=value, other_end=_just_above(value))
-    expected = _delta_on_grids(releases, epsilon, _COARSER * accuracy).value
+    expected = _delta_on_grids(of_a_pair(releases), epsilon, _COARSER * accuracy).value
     if expected <= _LEAST_DELTA:
         return LossBound(value=0.0, other_end=expected)
     hint = expected if 0.0 < expected < 1.0 else None
@@ -520,7 +557,7 @@ def infinite_mass(releases: Releases) -> arb:
         return -log_finite.expm1()
 
 
-def merged(releases: Releases) -> tuple[Releases, AnyStep | None]:
+def merged(releases: R) -> tuple[R, AnyStep | None]:
     """All Gaussian pairs as one, and the step if only one is left, taken once.
 
     The squared distances of Gaussian pairs over the noise add up, exactly.
@@ -539,7 +576,8 @@ def merged(releases: Releases) -> tuple[Releases, AnyStep | None]:
         if not 0.0 < total < math.inf:
             raise NoLossDistributionError("The noise is too small, or too large, for floats.")
         z = 1.0 / math.sqrt(total)
-        releases = (*rest, (Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0), 1))
+        gaussian = Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0)
+        releases = cast(R, (*rest, (gaussian, 1)))
     alone = len(releases) == 1 and releases[0][1] == 1
     return releases, releases[0][0] if alone else None
 

@@ -34,7 +34,14 @@ from rdpkit.accountants.losses.above import Above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
-from rdpkit.accountants.losses.steps import AnyStep, Releases, alternatives
+from rdpkit.accountants.losses.steps import (
+    AnyStep,
+    DominatingReleases,
+    Releases,
+    alternatives,
+    attained_alternatives,
+    of_a_pair,
+)
 from rdpkit.accountants.renyi import RenyiOptions
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Event
@@ -164,13 +171,13 @@ def attained(
     """
     known = {} if known is None else known
     try:
-        candidates = directions(alternatives(event, adjacency, attained=True))
+        candidates = directions(attained_alternatives(event, adjacency))
         if len(candidates) > _FEW:
             target = Target(adjacency=adjacency, delta=_USUAL_DELTA)
             rough = {releases: roughly(releases, target) for releases in candidates}
             candidates = directions((candidates[max(rough, key=rough.__getitem__)],))
         found = {
-            releases: _from_below(_curve(releases, smallest, known), smallest)
+            releases: _from_below(_curve(of_a_pair(releases), smallest, known), smallest)
             for releases in candidates
         }
     except NoLossDistributionError:
@@ -190,11 +197,11 @@ def gaussian_mu(event: Event, adjacency: Adjacency) -> Enclosure | None:
     """
     try:
         candidates = list(directions(alternatives(event, adjacency)))
-        attained = list(directions(alternatives(event, adjacency, attained=True)))
+        attained = list(directions(attained_alternatives(event, adjacency)))
         steps = [merged(releases) for releases in candidates]
     except NoLossDistributionError:
         return None
-    if set(attained) != set(candidates):
+    if set(map(of_a_pair, attained)) != set(candidates):
         return None
     found: list[tuple[float, float]] = [(0.0, 0.0)]
     for releases, only in steps:
@@ -431,7 +438,7 @@ def _arranged(
     return fine
 
 
-def _curve(releases: Releases, smallest: float, known: Curves) -> _Curve:
+def _curve(releases: DominatingReleases, smallest: float, known: Curves) -> _Curve:
     if (releases, smallest) not in known:
         together, only = merged(releases)
         found: _Curve

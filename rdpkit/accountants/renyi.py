@@ -87,16 +87,16 @@ def upper(
     delta = (beside.delta + 2.0 * _HARDLY_ANY * (1.0 + 1e-6)) * (1.0 + 1e-12)
     if delta >= found.delta:
         return found
-    enclosure = beside.enclosure
+    enclosure = beside.computed
     if enclosure is not None:
         enclosure = replace(enclosure, upper=delta)
-    return replace(beside, epsilon=target.epsilon, delta=delta, enclosure=enclosure)
+    return replace(beside, epsilon=target.epsilon, delta=delta, computed=enclosure)
 
 
 def _upper(event: Event, target: Target, options: RenyiOptions, theorem: str | None) -> Guarantee:
     bound = upper_bound(event, target.adjacency, theorem=theorem, conversion=options.conversion)
     found, by_floats = _at_best_order(bound, target, options)
-    loose = found.enclosure is not None and target.number(found) > by_floats * (1.0 + _DISAGREEMENT)
+    loose = found.computed is not None and target.number(found) > by_floats * (1.0 + _DISAGREEMENT)
     if options.conversion is not None or not loose:
         return found
     # The enclosure of the optimal conversion is wide here, and Balle's may give a smaller number.
@@ -207,7 +207,7 @@ def _guarantee(
         kind=bound.kind,
         order=best.order,
         conversion=bound.conversion,
-        enclosure=enclosure,
+        computed=enclosure,
         assumptions=bound.assumptions(),
         notes=(best.note,) if best.note else (),
     )

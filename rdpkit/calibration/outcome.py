@@ -71,7 +71,7 @@ class Calibration:
     @property
     def certified(self) -> bool:
         """Whether the guarantee is enclosed in ball arithmetic."""
-        enclosure = self.guarantee.enclosure
+        enclosure = self.guarantee.computed
         return enclosure is not None and enclosure.rigorous
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array
 from rdpkit.events import Composed, Event, Parallel, Repeated
-from rdpkit.events.losses import NoLossDistributionError, OneOf, ProfilePoints, Step
+from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Step
 from rdpkit.events.pairs import Pair
 
 
@@ -49,16 +49,17 @@ def rdp_floor(event: Event, orders: Array, adjacency: Adjacency) -> Array:
             inside = event.inside(adjacency)
             parts = [rdp_floor(part, orders, inside) for part in event.events]
             return np.asarray(np.maximum.reduce(parts))
-    expanded = event.expand()
+    expanded = event.attained_expansion()
     if expanded is not None:
         return rdp_floor(expanded, orders, adjacency)
     try:
-        losses = event.losses(adjacency, attained=True)
+        choices = event.attained(adjacency)
     except NoLossDistributionError:
         return np.zeros_like(orders)
-    if isinstance(losses, OneOf):
-        return np.zeros_like(orders)
-    return np.asarray(sum((_pair(orders, loss) for loss in losses), np.zeros_like(orders)))
+    known = [
+        sum((_pair(orders, loss) for loss in losses), np.zeros_like(orders)) for losses in choices
+    ]
+    return np.asarray(np.maximum.reduce(known))
 
 
 def _pair(orders: Array, loss: Step | ProfilePoints | Pair) -> Array:

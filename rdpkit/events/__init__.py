@@ -48,7 +48,7 @@ from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGa
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.tree_aggregation import TreeAggregation
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
-from rdpkit.events.training.user_sampled_gaussian import UserSampledGaussian
+from rdpkit.events.user_sampled_gaussian import UserSampledGaussian
 
 _OWN: tuple[type[Event], ...] = (
     Gaussian,

@@ -15,7 +15,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import ORDINARY, Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
-from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf
+from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError
 from rdpkit.events.mixing import Mixing
 from rdpkit.formats import html
 
@@ -91,6 +91,14 @@ class Event:
         """An event made of primitive events that leaks at least as much; None for a primitive."""
         return None
 
+    def attained_expansion(self) -> Event | None:
+        """An event made of primitive events, all that data sets attain of which they attain here.
+
+        It is what :meth:`expand` is for upper bounds. None for a primitive, and where nothing is
+        known from below.
+        """
+        return None
+
     def assumptions(self) -> tuple[str, ...]:
         """What must hold, beyond the parameters, for the description to be true."""
         return ()
@@ -107,25 +115,52 @@ class Event:
         """
         return {}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
-        """The pairs of distributions that bound one release; only called for primitive events.
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """The losses that bound one release from above; only called for primitive events.
+
+        Guarantee
+        ---------
+        For every pair of neighbours, and whatever the adversary may choose of what the event leaves
+        open, the hockey-stick divergence of the release is at most that of these losses, at every
+        real epsilon.
 
         Parameters
         ----------
         adjacency : Adjacency
-            The neighbouring relation. Under add-or-remove-one the pairs are for a removal, and
+            The neighbouring relation. Under add-or-remove-one the losses are for a removal, and
             under zero-out for a record that becomes the special one.
-        attained : bool
-            If False, the pairs bound what the release leaks. If True, the data sets of
-            :meth:`neighbours` attain them.
 
         Raises
         ------
         NoLossDistributionError
             If none are known.
         """
-        raise NoLossDistributionError(
-            f"No privacy loss distribution is known for the mechanism {self.mechanism!r}."
+        raise self._no_losses(adjacency)
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The losses between explicit data sets; only called for primitive events.
+
+        Guarantee
+        ---------
+        For each entry, some two neighbours, the first of them the one with the record, have these
+        losses exactly, or larger ones.
+
+        Parameters
+        ----------
+        adjacency : Adjacency
+            As for :meth:`dominating`.
+
+        Raises
+        ------
+        NoLossDistributionError
+            If none are known.
+        """
+        raise self._no_losses(adjacency)
+
+    def _no_losses(self, adjacency: Adjacency) -> NoLossDistributionError:
+        return NoLossDistributionError(
+            f"No privacy loss distribution is known for the mechanism {self.mechanism!r} under "
+            f"{adjacency.value}."
         )
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
@@ -148,8 +183,24 @@ class Event:
             f"No data sets are written out for the mechanism {self.mechanism!r}."
         )
 
+    def attained_in_groups(self, size: int) -> Event | None:
+        """What groups of ``size`` records attain, as an event; None where nothing is known.
+
+        Every data sets' losses of that event are losses between two data sets that differ in that
+        many records here.
+
+        Parameters
+        ----------
+        size : int
+            At least 2.
+        """
+        expanded = self.attained_expansion()
+        return None if expanded is None else expanded.attained_in_groups(size)
+
     def in_groups(self, size: int) -> Event:
         """The same release for neighbours that differ in up to ``size`` records, as an event.
+
+        It bounds what the release tells of a group from above.
 
         Parameters
         ----------

@@ -127,6 +127,14 @@ class ClassMoments(Event):
             record_diameter=self.sensitivity(Adjacency.REPLACE_ONE),
         )
 
+    def attained_expansion(self) -> Event | None:
+        """The same with the float below each sensitivity: see :meth:`neighbours`."""
+        return Gaussian(
+            noise_std=self.noise_std,
+            record_norm=math.nextafter(self.sensitivity(Adjacency.ADD_OR_REMOVE_ONE), 0.0),
+            record_diameter=math.nextafter(self.sensitivity(Adjacency.REPLACE_ONE), 0.0),
+        )
+
     def assumptions(self) -> tuple[str, ...]:
         """What must hold beyond the parameters."""
         norms = "no record has an L2 norm above 1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -26,7 +26,9 @@ def _events(value: object) -> tuple[Event, ...]:
 class Composed(Event):
     """Several releases from the same data; each may depend on the outputs of earlier ones.
 
-    Released: the outputs of all events. Renyi divergences and privacy losses add up.
+    Released: the outputs of all events. Renyi divergences and privacy losses add up. The partition
+    of a :class:`Parallel` among them may depend on earlier outputs as well, unless it says that it
+    is fixed.
 
     Parameters
     ----------
@@ -67,6 +69,12 @@ class Composed(Event):
         """Every event for groups."""
         return replace(self, events=tuple(part.in_groups(size) for part in self.events))
 
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Every event for groups, if all are known from below: the same records are in all."""
+        found = [part.attained_in_groups(size) for part in self.events]
+        known = tuple(part for part in found if part is not None)
+        return replace(self, events=known) if len(known) == len(found) else None
+
     def with_one_more_record(self) -> Event:
         """Every event on the larger data set."""
         return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
@@ -77,8 +85,8 @@ class Repeated(Event):
     """The same release a number of times, with fresh randomness each time.
 
     Released: ``count`` outputs of the event. Renyi divergences and privacy losses add up. If the
-    event is a :class:`Parallel`, the partition is the same every time, so that a record is in the
-    same part in all releases.
+    event is on disjoint parts of the data (:class:`Parallel`), the partition is the same every
+    time, so that a record is in the same part in all releases, unless ``same_partition`` is False.
 
     Parameters
     ----------
@@ -86,11 +94,15 @@ class Repeated(Event):
         What is released each time.
     count : int
         Number of releases; at least 1.
+    same_partition : bool
+        Whether disjoint parts inside of the event are the same in all releases. If not, a record
+        may be in another part each time.
 
     Raises
     ------
     ValueError
-        If ``event`` is not an event, or ``count`` is not an integer of at least 1.
+        If ``event`` is not an event, ``count`` is not an integer of at least 1, or
+        ``same_partition`` is not a truth value.
 
     Examples
     --------
@@ -105,10 +117,12 @@ class Repeated(Event):
 
     event: Event
     count: int
+    same_partition: bool = True
 
     def __post_init__(self) -> None:
         _validate.one_of_a_kind("event", self.event, Event)
         object.__setattr__(self, "count", _validate.integer("count", self.count))
+        _validate.one_of_a_kind("same_partition", self.same_partition, bool)
 
     def parts(self) -> tuple[tuple[str, Event], ...]:
         """The event that is repeated."""
@@ -121,6 +135,11 @@ class Repeated(Event):
     def in_groups(self, size: int) -> Event:
         """The repeated event for groups."""
         return replace(self, event=self.event.in_groups(size))
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """The repeated event for groups, if it is known from below."""
+        found = self.event.attained_in_groups(size)
+        return None if found is None else replace(self, event=found)
 
     def with_one_more_record(self) -> Event:
         """The repeated event on the larger data set."""
@@ -140,6 +159,9 @@ class Parallel(Event):
     ----------
     events : sequence of Event
         What is released from each part; at least one event.
+    fixed_partition : bool
+        Whether the partition is fixed before any output is seen, as by a label. If not, it may be
+        chosen after the outputs of releases that this one is composed with.
     record_keeps_its_part : bool
         Whether a replaced record stays in its part. True is right only if the part is determined
         by something that is the same in both neighbours (a public key). The special record of
@@ -168,10 +190,12 @@ class Parallel(Event):
 
     events: tuple[Event, ...]
     record_keeps_its_part: bool = False
+    fixed_partition: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", _events(self.events))
         _validate.one_of_a_kind("record_keeps_its_part", self.record_keeps_its_part, bool)
+        _validate.one_of_a_kind("fixed_partition", self.fixed_partition, bool)
 
     def parts(self) -> tuple[tuple[str, Event], ...]:
         """The events of the parts."""
@@ -204,15 +228,21 @@ def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:
 
 
 def part_by_part(events: Iterable[Event]) -> Event:
-    """The events of disjoint parts as one event; a single part needs no :class:`Parallel`."""
+    """The events of classes as one event; a single class needs no :class:`Parallel`."""
     parts = tuple(events)
-    return parts[0] if len(parts) == 1 else Parallel(events=parts)
+    return parts[0] if len(parts) == 1 else Parallel(events=parts, fixed_partition=True)
 
 
 def composed_of(counts: Mapping[Event, int]) -> Event | None:
-    """Releases with their numbers of repetitions as one event; None if there are no releases."""
+    """Releases with how often each was made, as one event; None if there are no releases.
+
+    Nothing is known of the partitions that the data were divided by each time, so that a record may
+    have been in another part in every release.
+    """
     parts = tuple(
-        event if count == 1 else Repeated(event=event, count=count)
+        event
+        if count == 1
+        else Repeated(event=event, count=count, same_partition=not _has_partition(event))
         for event, count in counts.items()
     )
     if len(parts) <= 1:
@@ -229,7 +259,7 @@ def times(event: Event, count: Any) -> Event:
         If the count is not an integer of at least 1.
     """
     number = _validate.integer("count", count)
-    if isinstance(event, Repeated):
+    if isinstance(event, Repeated) and event.same_partition:
         return Repeated(event=event.event, count=event.count * number)
     return Repeated(event=event, count=number)
 
@@ -263,8 +293,18 @@ def _counted(event: Event) -> tuple[Event, int]:
 
 def _has_partition(event: Event) -> bool:
     """Whether the event, or one that it is made of or expands to, is on parts of the data."""
+    return any(True for _ in _partitions(event))
+
+
+def partition_is_fixed(event: Event) -> bool:
+    """Whether every partition inside of the event is fixed before any output is seen."""
+    return all(one.fixed_partition for one in _partitions(event))
+
+
+def _partitions(event: Event) -> Iterator[Parallel]:
     if isinstance(event, Parallel):
-        return True
+        yield event
     expanded = event.expand()
     inner = [part for _, part in event.parts()] + ([] if expanded is None else [expanded])
-    return any(_has_partition(part) for part in inner)
+    for part in inner:
+        yield from _partitions(part)

@@ -10,7 +10,7 @@ import numpy as np
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.losses import Losses, OneOf, ProfilePoints
+from rdpkit.events.losses import Dominating, ProfilePoints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +74,8 @@ class CustomProfile(Event):
         object.__setattr__(self, "deltas", tuple(float(v) + 0.0 for v in deltas))
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
-        """The points, as an upper bound only: no data sets are known that attain them."""
-        if attained or adjacency is not self.adjacency:
-            return Event.losses(self, adjacency, attained=attained)
-        return (ProfilePoints(epsilons=self.epsilons, deltas=self.deltas),)
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """The points; no data sets are known that attain them."""
+        if adjacency is not self.adjacency:
+            raise self._no_losses(adjacency)
+        return Dominating((ProfilePoints(epsilons=self.epsilons, deltas=self.deltas),))

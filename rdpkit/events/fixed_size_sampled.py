@@ -76,6 +76,10 @@ class FixedSizeSampled(Event):
             )
         return None
 
+    def attained_expansion(self) -> Event | None:
+        """The same: it is the same release."""
+        return self.expand()
+
     def assumptions(self) -> tuple[str, ...]:
         """Those of the event."""
         return self.event.assumptions()

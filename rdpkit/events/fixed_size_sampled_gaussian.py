@@ -13,7 +13,15 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, integer
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, NoLossDistributionError, StepKind, sampled_step
+from rdpkit.events.losses import (
+    Attained,
+    Dominating,
+    Losses,
+    NoLossDistributionError,
+    StepKind,
+    attains,
+    sampled_step,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,59 +132,70 @@ class FixedSizeSampledGaussian(Event):
             **geometry(self.record_norm, self.record_diameter),
         }
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """A mixture and a Gaussian; if a record is replaced, the upper bound is symmetric.
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """A mixture and a Gaussian; if a record is replaced, the curve is symmetric.
 
         Under zero-out the curve is that of another member at one end, the record and the special
         record as far from it and from each other as they may be (theory page "Zero-out").
         """
-        kind: StepKind
         match adjacency:
             case Adjacency.ADD_OR_REMOVE_ONE:
-                if self.sample_size == self.population_size:
-                    raise NoLossDistributionError(
-                        "Under add_or_remove_one the smaller neighbour must have enough records "
-                        "for the sample: expected sample_size < population_size."
-                    )
-                kind, z, other = "removed", self.noise_multiplier, 0.0
+                self._check_sizes()
+                return Dominating(self._step("removed", self.noise_multiplier))
             case Adjacency.REPLACE_ONE:
-                kind = "removed" if attained else "replaced"
-                z, other = self.noise_multiplier, 0.0
+                return Dominating(self._step("replaced", self.noise_multiplier))
             case Adjacency.ZERO_OUT:
-                kind, z, other = self._special_record(attained=attained)
+                return Dominating(self._special_record())
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """One record on one side and all others on the other; under zero-out all are equal.
+
+        Under zero-out it is the data set with the special record whose sums vary, which is the
+        second one.
+        """
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE:
+                self._check_sizes()
+                return attains(self._step("removed", self.noise_multiplier))
+            case Adjacency.REPLACE_ONE:
+                return attains(self._step("removed", self.noise_multiplier))
+            case Adjacency.ZERO_OUT:
+                return attains(self._step("added", self.presence_noise_multiplier))
+
+    def _check_sizes(self) -> None:
+        if self.sample_size == self.population_size:
+            raise NoLossDistributionError(
+                "Under add_or_remove_one the smaller neighbour must have enough records for the "
+                "sample: expected sample_size < population_size."
+            )
+
+    def _step(self, kind: StepKind, noise_multiplier: float, other: float = 0.0) -> Losses:
         return sampled_step(
             kind,
-            noise_multiplier=z,
+            noise_multiplier=noise_multiplier,
             sampling_probability=self.sampling_probability,
             other=other,
         )
 
-    def _special_record(self, *, attained: bool) -> tuple[StepKind, float, float]:
-        """Kind of the step, noise multiplier, and position of the special record under zero-out.
-
-        Another member of the sample is at 0 and the record at 1. Two data sets attain what there is
-        where all other records equal the one that becomes special.
-        """
-        if attained:
-            return "removed", self.presence_noise_multiplier, 0.0
+    def _special_record(self) -> Losses:
+        """Another member of the sample is at 0, the record at 1, and the special one between."""
         diameter = check_geometry(self.record_norm, self.record_diameter)
         if diameter <= self.record_norm:
-            return "replaced", self.presence_noise_multiplier, 0.0
+            return self._step("replaced", self.presence_noise_multiplier)
         # The roundings of the quotient and the difference are covered by a record farther away.
         other = max(1.0 - self.record_norm / diameter - 4.0 * math.ulp(1.0), 0.0)
-        return "replaced", self.noise_multiplier, other
+        return self._step("replaced", self.noise_multiplier, other)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record on one side of the origin, all others on the other side.
 
-        Under zero-out all records are equal. The data set with the special one comes first.
+        Under zero-out all records are equal.
         """
         if adjacency is Adjacency.ZERO_OUT:
             same = RecordGroup(count=self.population_size - 1, position=self.record_norm)
-            found = one_record_changed(
+            return one_record_changed(
                 adjacency, changed=self.record_norm, replacement=0.0, rest=(same,)
             )
-            return NeighbouringDataSets(first=found.second, second=found.first)
         swap = self.swap_distance * (self.sample_size if self.release == "mean" else 1)
         rest = RecordGroup(count=self.population_size - 1, position=-swap / 2.0)
         return one_record_changed(

@@ -12,7 +12,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
-from rdpkit.events.losses import Losses, sampled_step
+from rdpkit.events.losses import Attained, Dominating, attains, sampled_step
 
 
 def check_geometry(record_norm: float, record_diameter: float | None) -> float:
@@ -87,16 +87,23 @@ class Gaussian(Event):
         """More noise is more private; larger or more distant records are less private."""
         return {"noise_std": NOISE, **geometry(self.record_norm, self.record_diameter)}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two Gaussians, as far apart as the sensitivity."""
-        return sampled_step(
-            "replaced", noise_multiplier=self.noise_multiplier(adjacency), sampling_probability=1.0
-        )
+        z = self.noise_multiplier(adjacency)
+        return Dominating(sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The same two Gaussians: see :meth:`neighbours`."""
+        return attains(self.dominating(adjacency))
 
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""
         diameter = None if self.record_diameter is None else size * self.record_diameter
         return replace(self, record_norm=size * self.record_norm, record_diameter=diameter)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Equal records add up to one that is so many times as long."""
+        return self.in_groups(size)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and none (or the special one), or one record and its mirror image."""

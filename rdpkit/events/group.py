@@ -55,6 +55,14 @@ class Group(Event):
         """The event that tells as much of one record as this one does of a group."""
         return self.event if self.size == 1 else self.event.in_groups(self.size)
 
+    def attained_expansion(self) -> Event | None:
+        """What groups attain of the event: a rule for upper bounds need not be attained."""
+        return self.event if self.size == 1 else self.event.attained_in_groups(self.size)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Groups of groups."""
+        return self.event.attained_in_groups(self.size * size)
+
     def parts(self) -> tuple[tuple[str, Event], ...]:
         """What is released."""
         return (("event", self.event),)

@@ -6,7 +6,7 @@ An event only describes its pairs. :mod:`rdpkit.accountants.losses` composes the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NewType
 
 from rdpkit.events.pairs import Pair
 
@@ -78,17 +78,17 @@ Losses = tuple[Step | ProfilePoints | Pair, ...]
 """The losses of one release; an empty tuple if it leaks nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneOf:
-    """Several pairs that data sets attain, of which the best is used for a lower bound.
+Dominating = NewType("Dominating", Losses)
+"""Losses that bound one release from above, whatever the adversary chose: for upper bounds."""
 
-    Parameters
-    ----------
-    choices : tuple of Losses
-        The losses of one release between the data sets of each pair.
-    """
+Attained = NewType("Attained", tuple[Losses, ...])
+"""For each of some pairs of data sets, the losses that one release has between them: for lower
+bounds. A type checker rejects this where :data:`Dominating` belongs, and the reverse."""
 
-    choices: tuple[Losses, ...]
+
+def attains(losses: Losses) -> Attained:
+    """The losses of one release between two data sets that its event writes out or describes."""
+    return Attained((losses,))
 
 
 def sampled_step(

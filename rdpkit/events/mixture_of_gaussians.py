@@ -12,7 +12,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, FreeParameter
-from rdpkit.events.losses import Losses, NoLossDistributionError
+from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
 from rdpkit.events.pairs import GaussianMixturePair
 
 _SUM = 1e-9
@@ -81,7 +81,7 @@ class MixtureOfGaussians(Event):
         """More noise is more private."""
         return {"noise_std": NOISE}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """A mixture against a Gaussian; what a replacement by another vector does is not known."""
         if adjacency is Adjacency.REPLACE_ONE:
             raise NoLossDistributionError(
@@ -89,12 +89,15 @@ class MixtureOfGaussians(Event):
                 "replace_one."
             )
         if max(self.sensitivities) == 0.0:
-            return ()
-        return (
-            GaussianMixturePair(
-                kind="removed",
-                noise_std=self.noise_std,
-                positions=self.sensitivities,
-                weights=self.probabilities,
-            ),
+            return Dominating(())
+        pair = GaussianMixturePair(
+            kind="removed",
+            noise_std=self.noise_std,
+            positions=self.sensitivities,
+            weights=self.probabilities,
         )
+        return Dominating((pair,))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The same losses: vectors of these norms, all in one direction."""
+        return attains(self.dominating(adjacency))

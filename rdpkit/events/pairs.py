@@ -317,9 +317,29 @@ class BranchedPair:
         return replace(self, branches=tuple(branch.reversed() for branch in self.branches))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargestOf:
+    """The curve above several pairs, one of which is chosen after earlier outputs were seen.
+
+    Parameters
+    ----------
+    branches : tuple
+        Steps of :mod:`rdpkit.events.losses`, or pairs of this module.
+    """
+
+    is_a_pair: ClassVar[bool] = False
+
+    branches: tuple[Any, ...]
+
+    def reversed(self) -> LargestOf:
+        """Every pair with its members exchanged."""
+        return replace(self, branches=tuple(branch.reversed() for branch in self.branches))
+
+
 Pair = (
     AllocatedPair
     | BranchedPair
+    | LargestOf
     | ShuffledMaximum
     | LaplacePair
     | DiscreteLaplacePair
@@ -348,6 +368,7 @@ __all__ = [
     "DiscreteLaplacePair",
     "GaussianMixturePair",
     "LaplacePair",
+    "LargestOf",
     "OpposedLaplacePair",
     "Pair",
     "ResponsePair",

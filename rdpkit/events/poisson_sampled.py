@@ -11,7 +11,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import FreeParameter, number
 from rdpkit.events.gaussian import Gaussian
-from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf
+from rdpkit.events.losses import Attained, Dominating, Losses, NoLossDistributionError, attains
 from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
 from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
 from rdpkit.events.noise.laplace import Laplace
@@ -92,52 +92,63 @@ class PoissonSampled(Event):
         """Smaller samples are more private."""
         return {"sampling_probability": number(-1, highest=1.0, role="batch")}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
-        """The pair of the event, mixed with what is released without the record."""
-        q = self._resolved(attained=attained)
-        if q == 0.0:
-            return ()
-        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-            pair = self._pair(adjacency, attained=attained)
-            return (SampledPair(kind="removed", pair=pair, sampling_probability=q),)
-        if not isinstance(self.event, _SUMS):
-            # Whether an absent record and a special one look alike, and how the sensitivities of
-            # two relations compare, is known for noisy sums alone.
+    def attained_expansion(self) -> Event | None:
+        """The same: it is the same release."""
+        return self.expand()
+
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """The pair of the event, mixed with what is released without the record.
+
+        Where a record is replaced, the curve above it that joint convexity gives.
+        """
+        if self.sampling_probability == 0.0:
+            return Dominating(())
+        # A record that is drawn as often as floats resolve leaks no less than a rarer one.
+        q = max(self.sampling_probability, _LEAST)
+        self._check_relation(adjacency)
+        pair = self._one(self.event.dominating(adjacency))
+        if adjacency is not Adjacency.REPLACE_ONE:
+            return Dominating((SampledPair(kind="removed", pair=pair, sampling_probability=q),))
+        removed = self._one(self.event.dominating(Adjacency.ADD_OR_REMOVE_ONE))
+        both = SampledReplacement(replaced=pair, removed=removed, sampling_probability=q)
+        return Dominating((both,))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The pair of the event, mixed; where a record is replaced, two opposite ones."""
+        q = self.sampling_probability
+        if q < _LEAST:
+            return attains(())
+        self._check_relation(adjacency)
+        if adjacency is not Adjacency.REPLACE_ONE:
+            found = [self._one(losses) for losses in self.event.attained(adjacency)]
+            return Attained(
+                tuple(
+                    (SampledPair(kind="removed", pair=pair, sampling_probability=q),)
+                    for pair in found
+                )
+            )
+        if not isinstance(self.event, Laplace):
+            raise NoLossDistributionError(
+                f"No data sets are known that show what a sample of {self.event.mechanism!r} tells "
+                "under replace_one."
+            )
+        distance = 0.5 * self.event.distance(Adjacency.REPLACE_ONE)
+        return attains((OpposedLaplacePair(distance=distance, sampling_probability=q),))
+
+    def _check_relation(self, adjacency: Adjacency) -> None:
+        """Whether an absent record and a special one look alike is known for noisy sums alone.
+
+        So is how the sensitivities under two relations compare.
+        """
+        if adjacency is not Adjacency.ADD_OR_REMOVE_ONE and not isinstance(self.event, _SUMS):
             raise NoLossDistributionError(
                 f"For a sample of {self.event.mechanism!r} no privacy loss distribution is known "
                 f"under {adjacency.value}."
             )
-        if adjacency is Adjacency.ZERO_OUT:
-            pair = self._pair(adjacency, attained=attained)
-            return (SampledPair(kind="removed", pair=pair, sampling_probability=q),)
-        return self._replaced(attained=attained)
 
-    def _resolved(self, *, attained: bool) -> float:
-        """The sampling probability, or from above one that floats resolve: more leaks no less."""
-        q = self.sampling_probability
-        if q == 0.0 or q >= _LEAST:
-            return q
-        return 0.0 if attained else _LEAST
-
-    def _replaced(self, *, attained: bool) -> Losses:
-        """A record of the sample is replaced by another one."""
-        q = self._resolved(attained=attained)
-        if not attained:
-            replaced = self._pair(Adjacency.REPLACE_ONE, attained=False)
-            removed = self._pair(Adjacency.ADD_OR_REMOVE_ONE, attained=False)
-            return (SampledReplacement(replaced=replaced, removed=removed, sampling_probability=q),)
-        if isinstance(self.event, Laplace):
-            distance = 0.5 * self.event.distance(Adjacency.REPLACE_ONE)
-            return (OpposedLaplacePair(distance=distance, sampling_probability=q),)
-        raise NoLossDistributionError(
-            f"No data sets are known that show what a sample of {self.event.mechanism!r} tells "
-            "under replace_one."
-        )
-
-    def _pair(self, adjacency: Adjacency, *, attained: bool) -> Pair:
-        found = self.event.losses(adjacency, attained=attained)
-        if isinstance(found, tuple) and len(found) == 1 and isinstance(found[0], Pair):
-            return found[0]
+    def _one(self, losses: Losses) -> Pair:
+        if len(losses) == 1 and isinstance(losses[0], Pair):
+            return losses[0]
         raise NoLossDistributionError(
             "The losses of a sample are known where one release with one known pair of "
             f"distributions is made from it, got {self.event.mechanism!r}."

@@ -13,8 +13,8 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, sampled_step
-from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
+from rdpkit.events.losses import Attained, Dominating, Losses, attains, sampled_step
+from rdpkit.events.user_sampled_gaussian import UserSampledGaussian
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,72 +85,79 @@ class PoissonSampledGaussian(Event):
             **geometry(self.record_norm, self.record_diameter),
         }
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """A mixture against a Gaussian if a record is removed; two mixtures if it is replaced.
 
         The special record adds zero whether it is drawn or not, as if it were not there.
         """
         match adjacency:
             case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
-                return sampled_step(
-                    "removed",
-                    noise_multiplier=self.noise_multiplier(adjacency),
-                    sampling_probability=self.sampling_probability,
-                )
+                return Dominating(self._present(adjacency))
             case Adjacency.REPLACE_ONE:
-                z, other = self._replaced_record(attained=attained)
-                return sampled_step(
-                    "replaced",
-                    noise_multiplier=z,
-                    sampling_probability=self.sampling_probability,
-                    other=other,
-                )
+                return Dominating(self._replaced(*self._farthest()))
 
-    def _replaced_record(self, *, attained: bool) -> tuple[float, float]:
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The same where a record is removed; where it is replaced, records x and -x."""
+        match adjacency:
+            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
+                return attains(self._present(adjacency))
+            case Adjacency.REPLACE_ONE:
+                return attains(self._replaced(self._opposed(), -1.0))
+
+    def _present(self, adjacency: Adjacency) -> Losses:
+        return sampled_step(
+            "removed",
+            noise_multiplier=self.noise_multiplier(adjacency),
+            sampling_probability=self.sampling_probability,
+        )
+
+    def _replaced(self, noise_multiplier: float, other: float) -> Losses:
+        return sampled_step(
+            "replaced",
+            noise_multiplier=noise_multiplier,
+            sampling_probability=self.sampling_probability,
+            other=other,
+        )
+
+    def _opposed(self) -> float:
+        """Noise over the norm of x and -x, which is record_norm or half of the diameter."""
+        at_norm = self.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
+        return max(2.0 * self.noise_multiplier(Adjacency.REPLACE_ONE), at_norm)
+
+    def _farthest(self) -> tuple[float, float]:
         """Noise multiplier, and the position of the new record if the old one is at 1 on a line.
 
         In the pair that dominates all others the old record is at the norm, and the new record as
         far from it as allowed, which may be on the other side of the origin (theory page "Poisson
-        sampling under replace-one"). The pair that two data sets attain is x and -x, at the norm
-        or, if that is smaller, at half of the diameter.
+        sampling under replace-one").
         """
         at_norm = self.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
         diameter = self.record_diameter
         if diameter is None or diameter >= 2.0 * self.record_norm:
             return at_norm, -1.0
-        if attained:
-            return max(2.0 * self.noise_multiplier(Adjacency.REPLACE_ONE), at_norm), -1.0
         if diameter == self.record_norm:
             return at_norm, 0.0
         # The roundings of the quotient and the difference are covered by moving the record farther.
         return at_norm, max(1.0 - diameter / self.record_norm - 4.0 * math.ulp(1.0), -1.0)
 
     def in_groups(self, size: int) -> Event:
-        """How many of the group are in the sample is binomial: a mixture of Gaussians."""
-        q = self.sampling_probability
-        if q in (0.0, 1.0):
+        """The group is a user with so many records."""
+        if self.sampling_probability in (0.0, 1.0):
             return replace(self, record_norm=size * self.record_norm, record_diameter=None)
-        logs = [
-            math.lgamma(size + 1)
-            - math.lgamma(k + 1)
-            - math.lgamma(size - k + 1)
-            + k * math.log(q)
-            + (size - k) * math.log1p(-q)
-            for k in range(size + 1)
-        ]
-        # Roundings must not make a large number of records less likely, compared with a small one.
-        slack = 1e-12 * max(1.0, *(-one for one in logs))
-        weights = [max(math.exp(one + k * slack), 1e-290) for k, one in enumerate(logs)]
-        total = math.fsum(weights)
-        return MixtureOfGaussians(
+        return UserSampledGaussian(
             noise_std=self.noise_std,
-            sensitivities=tuple(k * self.record_norm for k in range(size + 1)),
-            probabilities=tuple(one / total for one in weights),
+            record_norm=self.record_norm,
+            sampling_probability=self.sampling_probability,
+            records_per_user=size,
         )
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """The same: equal records."""
+        return self.in_groups(size)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and none (or the special one), or one record and its mirror image."""
         position = self.record_norm
         if adjacency is Adjacency.REPLACE_ONE:
-            position = self.noise_std / self._replaced_record(attained=True)[0]
+            position = self.noise_std / self._opposed()
         return one_record_changed(adjacency, changed=position, replacement=-position)

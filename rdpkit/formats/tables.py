@@ -114,7 +114,7 @@ def guarantee_from_table(table: Any) -> Guarantee:
         "guarantee",
         table,
         required=("bound", "kind", "epsilon", "delta", "adjacency", "assumptions", "notes"),
-        optional=("order", "conversion", "enclosure", "rigorous", "lower", "asked"),
+        optional=("order", "conversion", "computed", "enclosure", "rigorous", "lower", "asked"),
     )
     for key in ("bound", *(["conversion"] if "conversion" in table else [])):
         if not isinstance(table[key], str):
@@ -127,7 +127,7 @@ def guarantee_from_table(table: Any) -> Guarantee:
         kind=Kind(_validate.choice("guarantee's kind", table["kind"], [k.value for k in Kind])),
         order=_number("guarantee's order", table["order"]) if "order" in table else None,
         conversion=table.get("conversion"),
-        enclosure=_enclosure(table),
+        computed=_computed(table),
         assumptions=strings("guarantee's assumptions", table["assumptions"]),
         notes=strings("guarantee's notes", table["notes"]),
         lower=_lower(table),
@@ -182,14 +182,16 @@ def strings(name: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _enclosure(table: Mapping[str, Any]) -> Enclosure | UncertifiedEnclosure | None:
-    if "enclosure" not in table:
+def _computed(table: Mapping[str, Any]) -> Enclosure | UncertifiedEnclosure | None:
+    """Tables that were written before there was a key of that name call it an enclosure."""
+    name = "computed" if "computed" in table else "enclosure"
+    if name not in table:
         return None
-    ends = table["enclosure"]
+    ends = table[name]
     if not isinstance(ends, list) or len(ends) != 2:
-        raise _validate.fail("guarantee's enclosure", "to be a list of two numbers", ends)
+        raise _validate.fail(f"guarantee's {name}", "to be a list of two numbers", ends)
     rigorous = _validate.one_of_a_kind("guarantee's rigorous", table.get("rigorous"), bool)
-    lower, upper = (_number("guarantee's enclosure", end) for end in ends)
+    lower, upper = (_number(f"guarantee's {name}", end) for end in ends)
     return (Enclosure if rigorous else UncertifiedEnclosure)(lower=lower, upper=upper)
 
 

@@ -276,7 +276,7 @@ def about_last_digit(upper: float, claimed: Decimal) -> tuple[str, ...]:
 
 
 def _certified(guarantee: Guarantee) -> tuple[float, float] | None:
-    found = guarantee.enclosure
+    found = guarantee.computed
     return (found.lower, found.upper) if found is not None and found.rigorous else None
 
 

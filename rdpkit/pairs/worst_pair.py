@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.accountants.losses.steps import Alternative
+from rdpkit.accountants.losses.steps import Alternative, AttainedReleases
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import lower_bound
 from rdpkit.events import Event, Repeated
@@ -49,7 +49,7 @@ class NeighbouringPair:
     first: DataSet
     second: DataSet
     direction: str
-    alternative: Alternative
+    alternative: Alternative[AttainedReleases]
     attained: Guarantee
 
     def unit_vector(self, dimension: int) -> Array:
@@ -152,7 +152,10 @@ def worst_pair(
 
 
 def pair_of(
-    event: Event, relation: Adjacency, attained: Guarantee, alternative: Alternative
+    event: Event,
+    relation: Adjacency,
+    attained: Guarantee,
+    alternative: Alternative[AttainedReleases],
 ) -> NeighbouringPair:
     """The data sets behind a lower bound that has been computed already.
 

@@ -20,7 +20,7 @@ from rdpkit import _validate
 from rdpkit.accountants import profiles
 from rdpkit.accountants.loss_distributions import directions, infinite_mass, largest_loss
 from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters
-from rdpkit.accountants.losses.steps import AnyStep, alternatives
+from rdpkit.accountants.losses.steps import AnyStep, alternatives, attained_alternatives
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import certified_rdp
 from rdpkit.events import Composed, Event, Repeated, ZeroConcentrated
@@ -222,7 +222,7 @@ def _attained_by_gaussians(event: Event, adjacency: Adjacency) -> float | None:
     to 1.
     """
     try:
-        candidates = directions(alternatives(event, adjacency, attained=True))
+        candidates = directions(attained_alternatives(event, adjacency))
     except NoLossDistributionError:
         return None
     best: float | None = None

@@ -48,17 +48,17 @@ def test_the_upper_end_is_the_number_and_the_floats_are_inside(event, adjacency)
         ask = rdpkit.epsilon if "delta" in options else rdpkit.delta
         certified = ask(event, adjacency=adjacency, bound="best-rdp", **options)
         floats = ask(event, adjacency=adjacency, bound="best-rdp", certify=False, **options)
-        assert floats.enclosure is None
-        assert certified.enclosure.rigorous
+        assert floats.computed is None
+        assert certified.computed.rigorous
         number, near = (
             (certified.epsilon, floats.epsilon)
             if "delta" in options
             else (certified.delta, floats.delta)
         )
-        assert certified.enclosure.lower <= number == certified.enclosure.upper
+        assert certified.computed.lower <= number == certified.computed.upper
         # The floats' own bracket is 1e-9 wide, and an epsilon's error counts (order - 1) times.
         assert_allclose(near, number, rtol=1e-5)
-        assert certified.enclosure.upper <= certified.enclosure.lower * (1.0 + 1e-4)
+        assert certified.computed.upper <= certified.computed.lower * (1.0 + 1e-4)
 
 
 @pytest.mark.parametrize("conversion", ["mironov2017", "balle2020"])
@@ -73,8 +73,8 @@ def test_gaussian_epsilon_at_sixty_digits(noise, delta, conversion):
         exact = a / (2 * z * z) - mp.log(mpf(delta)) / (a - 1)
         if conversion == "balle2020":
             exact += mp.log(1 - 1 / a) - mp.log(a) / (a - 1)
-        assert max(mpf(found.enclosure.lower), 0) <= max(exact, 0) <= mpf(found.enclosure.upper)
-    assert found.enclosure.upper <= found.enclosure.lower * (1.0 + 1e-12) + 1e-12
+        assert max(mpf(found.computed.lower), 0) <= max(exact, 0) <= mpf(found.computed.upper)
+    assert found.computed.upper <= found.computed.lower * (1.0 + 1e-12) + 1e-12
 
 
 @pytest.mark.parametrize("row", range(0, 84, 7))
@@ -138,14 +138,14 @@ def test_rounded_inputs_are_enclosed():
 def test_losses_are_certified():
     for bound in ("best", "pld-upper", "pair-lower"):
         found = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound=bound)
-        assert isinstance(found.enclosure, rdpkit.Enclosure)
-        assert found.enclosure.rigorous
+        assert isinstance(found.computed, rdpkit.Enclosure)
+        assert found.computed.rigorous
         assert found.as_dict()["rigorous"] is True
-        assert found.enclosure.lower <= found.epsilon <= found.enclosure.upper
+        assert found.computed.lower <= found.epsilon <= found.computed.upper
     upper = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound="pld-upper")
-    assert upper.epsilon == upper.enclosure.upper
+    assert upper.epsilon == upper.computed.upper
     lower = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound="pair-lower")
-    assert lower.epsilon == lower.enclosure.lower
+    assert lower.epsilon == lower.computed.lower
     certified = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound="best-rdp")
     assert certified.as_dict()["rigorous"] is True
 

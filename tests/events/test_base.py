@@ -35,8 +35,12 @@ EXAMPLES = {
         "record_diameter": 1.5,
     },
     "composed": {"events": [GAUSSIAN, {**GAUSSIAN, "noise_std": 7.0}]},
-    "repeated": {"event": GAUSSIAN, "count": 3},
-    "parallel": {"events": [GAUSSIAN, GAUSSIAN], "record_keeps_its_part": True},
+    "repeated": {"event": GAUSSIAN, "count": 3, "same_partition": False},
+    "parallel": {
+        "events": [GAUSSIAN, GAUSSIAN],
+        "record_keeps_its_part": True,
+        "fixed_partition": True,
+    },
     "custom_rdp": {"orders": [2.0, 4.0], "values": [0.1, math.inf], "adjacency": "replace_one"},
     "custom_profile": {
         "epsilons": [0.5, 1.0],

@@ -58,7 +58,7 @@ def test_a_record_may_move_unless_said_otherwise():
 
 def test_one_part_needs_no_parallel():
     assert part_by_part((ONE,)) is ONE
-    assert part_by_part((ONE, TWO)) == Parallel(events=(ONE, TWO))
+    assert part_by_part((ONE, TWO)) == Parallel(events=(ONE, TWO), fixed_partition=True)
 
 
 def test_primitive_events_expand_to_nothing():

@@ -255,7 +255,9 @@ leaf = st.one_of(
 )
 table = leaf.map(lambda pair: {"mechanism": pair[0], **pair[1]})
 NESTED = {
-    "repeated": st.fixed_dictionaries({"event": table, "count": count}),
+    "repeated": st.fixed_dictionaries(
+        {"event": table, "count": count}, optional={"same_partition": st.booleans()}
+    ),
     "group": st.fixed_dictionaries(
         {
             "event": SIMPLE["gaussian"].map(lambda given: {"mechanism": "gaussian", **given}),
@@ -284,6 +286,7 @@ NESTED = {
         {
             "events": st.lists(table, min_size=1, max_size=3),
             "record_keeps_its_part": st.booleans(),
+            "fixed_partition": st.booleans(),
         }
     ),
 }

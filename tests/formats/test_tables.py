@@ -53,7 +53,7 @@ def test_a_guarantee_comes_back_from_json():
         ({"delta": 0.0}, "guarantee's delta"),
         ({"epsilon": "nan"}, "guarantee's epsilon"),
         ({"notes": "one"}, "to be a list of strings"),
-        ({"enclosure": [1.0]}, "to be a list of two numbers"),
+        ({"computed": [1.0]}, "to be a list of two numbers"),
     ],
 )
 def test_a_guarantee_that_is_none_is_refused(change, message):

@@ -49,7 +49,7 @@ def finding(identifier="a", *, epsilon="1.10", **changes):
         "upper": Side(
             bound="pld-upper",
             epsilon=1.0,
-            enclosure=(0.9999, 1.0),
+            computed=(0.9999, 1.0),
             rigorous=True,
             assumptions=("noise is secret",),
         ),

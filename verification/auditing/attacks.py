@@ -29,14 +29,14 @@ def about_attacks(claim: Claim) -> Finding:
     upper = Side(
         bound=_UPPER,
         epsilon=found.upper,
-        enclosure=(found.lower, found.upper) if math.isfinite(found.upper) else None,
+        computed=(found.lower, found.upper) if math.isfinite(found.upper) else None,
         rigorous=math.isfinite(found.upper),
         assumptions=claim.event.assumptions(),
     )
     lower = Side(bound=_LOWER, epsilon=found.lower) if found.lower > 0.0 else None
     notes = list(claim.notes)
     refutation: tuple[str, ...] = ()
-    enclosure = upper.enclosure if upper.rigorous else None
+    enclosure = upper.computed if upper.rigorous else None
     soundness = Soundness.UNPROVEN
     if is_proven(claimed, found.upper, enclosure=enclosure):
         soundness = Soundness.SOUND

@@ -189,7 +189,7 @@ _SIDE = records.record(
         "bound": Key(records.string(), needed=True),
         "epsilon": Key(_NUMBER, needed=True),
         "order": Key(records.optional(_NUMBER), needed=True),
-        "enclosure": Key(records.optional(records.row(_NUMBER, _NUMBER)), needed=True),
+        "computed": Key(records.optional(records.row(_NUMBER, _NUMBER)), needed=True),
         "rigorous": Key(records.flag(), needed=True),
         "assumptions": Key(_STRINGS, needed=True),
     },

@@ -58,7 +58,7 @@ class Side:
     bound: str
     epsilon: float
     order: float | None = None
-    enclosure: tuple[float, float] | None = None
+    computed: tuple[float, float] | None = None
     rigorous: bool = False
     assumptions: tuple[str, ...] = ()
 
@@ -67,8 +67,8 @@ class Side:
         found: dict[str, Any] = {"bound": self.bound, "epsilon": as_plain(self.epsilon)}
         if self.order is not None:
             found["order"] = as_plain(self.order)
-        if self.enclosure is not None:
-            found["enclosure"] = as_plain(self.enclosure)
+        if self.computed is not None:
+            found["computed"] = as_plain(self.computed)
             found["rigorous"] = self.rigorous
         if self.assumptions:
             found["assumptions"] = list(self.assumptions)

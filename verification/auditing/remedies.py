@@ -413,7 +413,7 @@ def _listed(edits: Iterable[Edit]) -> str:
 
 
 def _certified(side: Side) -> tuple[float, float] | None:
-    return side.enclosure if side.rigorous else None
+    return side.computed if side.rigorous else None
 
 
 def _is_a_manifest(claim: Claim) -> bool:

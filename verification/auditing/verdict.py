@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 import numpy as np
 
 from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee
-from rdpkit.accountants.losses.steps import Alternative
+from rdpkit.accountants.losses.steps import Alternative, AttainedReleases
 from rdpkit.analysis import (
     BEST,
     BEST_RDP,
@@ -91,7 +91,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     reproduction = _reproduction(claim, published.epsilon, claim.epsilon)
     notes += _reproduction_notes(published.epsilon, claim.epsilon, reproduction)
     slack = claimed / upper.epsilon if 0.0 < upper.epsilon < math.inf else None
-    certified = upper.enclosure if upper.rigorous else None
+    certified = upper.computed if upper.rigorous else None
     if is_proven(claimed, upper.epsilon, enclosure=certified):
         soundness = Soundness.SOUND
     elif refutation:
@@ -250,13 +250,15 @@ def _upper(
         bound=bound,
         epsilon=value,
         order=order,
-        enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
+        computed=None if enclosure is None else (enclosure.lower, enclosure.upper),
         rigorous=enclosure is not None,
     )
 
 
 @functools.lru_cache(maxsize=4096)
-def _attained(event: Event, adjacency: Adjacency, delta: float) -> tuple[Guarantee, Alternative]:
+def _attained(
+    event: Event, adjacency: Adjacency, delta: float
+) -> tuple[Guarantee, Alternative[AttainedReleases]]:
     return lower_bound(event, adjacency=adjacency, delta=delta)
 
 
@@ -268,12 +270,12 @@ def _epsilon(
 
 
 def _side(guarantee: Guarantee) -> Side:
-    enclosure = guarantee.enclosure
+    enclosure = guarantee.computed
     return Side(
         bound=guarantee.bound,
         epsilon=guarantee.epsilon,
         order=guarantee.order,
-        enclosure=None if enclosure is None else (enclosure.lower, enclosure.upper),
+        computed=None if enclosure is None else (enclosure.lower, enclosure.upper),
         rigorous=enclosure is not None and enclosure.rigorous,
         assumptions=guarantee.assumptions,
     )

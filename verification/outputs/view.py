@@ -91,9 +91,9 @@ def named_sides(finding: Finding, kinds: Iterable[str] = _KINDS) -> list[tuple[s
 
 def _side(kind: str, side: Side) -> SideView:
     enclosure = ""
-    if side.enclosure is not None:
+    if side.computed is not None:
         how = "certified" if side.rigorous else "floating-point"
-        enclosure = f"{how} interval [{side.enclosure[0]!r}, {side.enclosure[1]!r}]"
+        enclosure = f"{how} interval [{side.computed[0]!r}, {side.computed[1]!r}]"
     return SideView(
         kind=kind,
         text=number(kind, side.epsilon),

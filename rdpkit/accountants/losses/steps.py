@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import permutations, product
-from typing import ClassVar
+from itertools import combinations, pairwise, permutations, product
+from typing import ClassVar, Generic, NewType, TypeVar, cast
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
 from rdpkit.events import Composed, Event, Parallel, Repeated
-from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf, ProfilePoints, Step
-from rdpkit.events.pairs import Pair
+from rdpkit.events.composition import partition_is_fixed
+from rdpkit.events.losses import Losses, NoLossDistributionError, ProfilePoints, Step
+from rdpkit.events.pairs import LargestOf, Pair
 
 _MOST_ALTERNATIVES = 64
 _PARTS_THAT_MEET = 2
@@ -47,36 +49,49 @@ AnyStep = Step | ProfileStep | Pair
 Releases = tuple[tuple[AnyStep, int], ...]
 """Steps with how often each is taken, sorted."""
 
+DominatingReleases = NewType("DominatingReleases", Releases)
+"""Releases that bound what one changed record may show: upper bounds are computed from these."""
+
+AttainedReleases = NewType("AttainedReleases", Releases)
+"""Releases between two data sets: lower bounds are computed from these, and from no others."""
+
+R = TypeVar("R", bound=Releases)
+
+
+def of_a_pair(releases: AttainedReleases) -> DominatingReleases:
+    """What bounds these data sets themselves, and no others: a pair is not above itself."""
+    return DominatingReleases(releases)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alternative:
+class Alternative(Generic[R]):
     """One way in which a changed record may matter.
 
     Parameters
     ----------
-    releases : Releases
+    releases : DominatingReleases or AttainedReleases
         What the adversary sees, step by step.
     touched : tuple of int
         Which parts of a :class:`rdpkit.Parallel` the record touches: the one that it leaves (or is
         in), then the one that it joins, if another.
     """
 
-    releases: Releases
+    releases: R
     touched: tuple[int, ...] = ()
 
-    def reversed(self) -> Alternative:
+    def reversed(self) -> Alternative[R]:
         """The two data sets exchanged."""
         steps = [(step.reversed(), count) for step, count in self.releases]
-        return Alternative(releases=tuple(sorted(steps, key=repr)), touched=self.touched[::-1])
+        releases = cast(R, tuple(sorted(steps, key=repr)))
+        return Alternative(releases=releases, touched=self.touched[::-1])
 
 
-def alternatives(
-    event: Event, adjacency: Adjacency, *, attained: bool = False
-) -> tuple[Alternative, ...]:
+def alternatives(event: Event, adjacency: Adjacency) -> tuple[Alternative[DominatingReleases], ...]:
     """Every way in which one changed record may matter, without those that another one dominates.
 
-    Under add-or-remove-one they are for a removal; reversed, for an addition. Under zero-out they
-    are for a record that becomes the special one; reversed, for the special one in its place.
+    Every step bounds what one release leaks. Under add-or-remove-one they are for a removal;
+    reversed, for an addition. Under zero-out they are for a record that becomes the special one;
+    reversed, for the special one in its place.
 
     Parameters
     ----------
@@ -84,56 +99,86 @@ def alternatives(
         What was released.
     adjacency : Adjacency
         The neighbouring relation.
-    attained : bool
-        False: every step bounds what one release leaks. True: every step is a pair that two
-        data sets attain (:mod:`rdpkit.pairs.worst_pair` says which).
 
     Raises
     ------
     NoLossDistributionError
         If a part of the event has none, or the possibilities are too many to list.
     """
-    return tuple(_undominated(_walk(event, adjacency, attained)))
+    return tuple(_undominated(_walk(event, adjacency, _ABOVE)))
 
 
-def _walk(event: Event, adjacency: Adjacency, attained: bool) -> list[Alternative]:
+def attained_alternatives(
+    event: Event, adjacency: Adjacency
+) -> tuple[Alternative[AttainedReleases], ...]:
+    """What pairs of data sets attain, in the order of :func:`alternatives`.
+
+    Every step is a pair that two data sets attain (:mod:`rdpkit.pairs.worst_pair` says which).
+
+    Parameters
+    ----------
+    event, adjacency
+        As for :func:`alternatives`.
+
+    Raises
+    ------
+    NoLossDistributionError
+        If no pair is known for a part of the event, or the possibilities are too many to list.
+    """
+    return tuple(_undominated(_walk(event, adjacency, _BELOW)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Questions(Generic[R]):
+    """What an event is asked from one side: what it is made of, and its possible losses."""
+
+    expand: Callable[[Event], Event | None]
+    losses: Callable[[Event, Adjacency], tuple[Losses, ...]]
+    attained: bool
+
+
+_ABOVE: _Questions[DominatingReleases] = _Questions(
+    expand=lambda event: event.expand(),
+    losses=lambda event, adjacency: (event.dominating(adjacency),),
+    attained=False,
+)
+_BELOW: _Questions[AttainedReleases] = _Questions(
+    expand=lambda event: event.attained_expansion(),
+    losses=lambda event, adjacency: event.attained(adjacency),
+    attained=True,
+)
+
+
+def _walk(event: Event, adjacency: Adjacency, side: _Questions[R]) -> list[Alternative[R]]:
     if isinstance(event, Repeated):
-        return [
-            Alternative(
-                releases=tuple([(step, count * event.count) for step, count in found.releases]),
-                touched=found.touched,
-            )
-            for found in _walk(event.event, adjacency, attained)
-        ]
+        inner = _walk(event.event, adjacency, side)
+        if not event.same_partition:
+            return _any_of_each(_fixed(event.event, _undominated(inner), side), event.count)
+        return [_times(found, event.count) for found in inner]
     if isinstance(event, Composed):
-        parts = [_undominated(_walk(part, adjacency, attained)) for part in event.events]
-        total = math.prod(len(part) for part in parts)
-        if total > _MOST_ALTERNATIVES:
-            raise NoLossDistributionError(
-                f"The event has {total} ways in which one record may matter; privacy loss "
-                f"distributions are computed for at most {_MOST_ALTERNATIVES}."
-            )
+        parts = [_undominated(_walk(part, adjacency, side)) for part in event.events]
+        if len(parts) > 1:
+            parts = [_fixed(*one, side) for one in zip(event.events, parts, strict=True)]
+        _check_number(math.prod(len(part) for part in parts))
         return [_together(choice) for choice in product(*parts)]
     if isinstance(event, Parallel):
-        return _parallel(event, adjacency, attained)
-    expanded = event.expand()
+        return _parallel(event, adjacency, side)
+    expanded = side.expand(event)
     if expanded is not None:
-        return _walk(expanded, adjacency, attained)
-    choices = event.losses(adjacency, attained=attained)
+        return _walk(expanded, adjacency, side)
     return [
-        Alternative(releases=_releases(losses))
-        for losses in (choices.choices if isinstance(choices, OneOf) else (choices,))
+        Alternative(releases=cast(R, _releases(losses))) for losses in side.losses(event, adjacency)
     ]
 
 
-def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
-    within = _in_each_part(event, event.inside(adjacency), attained)
+def _parallel(event: Parallel, adjacency: Adjacency, side: _Questions[R]) -> list[Alternative[R]]:
+    within = _in_each_part(event, event.inside(adjacency), side)
     if not event.record_may_move(adjacency):
         return _undominated(within)
     # The record leaves one part and joins another, so every ordered pair of parts is an
     # alternative. A part that two others dominate need not be considered.
-    ends = _in_each_part(event, Adjacency.ADD_OR_REMOVE_ONE, attained)
-    kept: list[Alternative] = []
+    ends = _in_each_part(event, Adjacency.ADD_OR_REMOVE_ONE, side)
+    kept: list[Alternative[R]] = []
     for found in ends:
         above = {
             other.touched[:1]
@@ -146,10 +191,10 @@ def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alt
     for left, joined in permutations(kept, _PARTS_THAT_MEET):
         if left.touched[:1] == joined.touched[:1]:
             continue
-        if attained:
+        if side.attained:
             # The part that the record joins then has one record more than the event says.
             part = event.events[joined.touched[0]].with_one_more_record()
-            entered = _walk(part, Adjacency.ADD_OR_REMOVE_ONE, attained)
+            entered = _walk(part, Adjacency.ADD_OR_REMOVE_ONE, side)
             moved += [
                 _together(
                     (left, Alternative(releases=one.releases, touched=joined.touched).reversed())
@@ -161,11 +206,58 @@ def _parallel(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alt
     return _undominated([*within, *moved])
 
 
-def _in_each_part(event: Parallel, adjacency: Adjacency, attained: bool) -> list[Alternative]:
+def _fixed(event: Event, found: list[Alternative[R]], side: _Questions[R]) -> list[Alternative[R]]:
+    """The alternatives, or one above all of them if earlier outputs may decide which it is.
+
+    Data sets with a partition that does not depend on outputs attain every alternative.
+    """
+    if side.attained or len(found) == 1 or partition_is_fixed(event):
+        return found
+    if any(len(one.releases) > 1 or (one.releases[:1] and one.releases[0][1] > 1) for one in found):
+        raise NoLossDistributionError(
+            "Earlier outputs may decide in which part of the data a record is, and what each part "
+            "shows of it is more than one release: no privacy loss distribution is known above all "
+            "of them. With a partition that is fixed in advance (fixed_partition) there is one."
+        )
+    branches = tuple(one.releases[0][0] for one in found if one.releases)
+    return [Alternative(releases=cast(R, ((LargestOf(branches=branches), 1),)))]
+
+
+def _check_number(total: int) -> None:
+    if total > _MOST_ALTERNATIVES:
+        raise NoLossDistributionError(
+            f"The event has {total} ways in which one record may matter; privacy loss "
+            f"distributions are computed for at most {_MOST_ALTERNATIVES}."
+        )
+
+
+def _any_of_each(found: list[Alternative[R]], count: int) -> list[Alternative[R]]:
+    """Every way of choosing one alternative in each of some releases, in any order."""
+    _check_number(math.comb(count + len(found) - 1, count))
+    chosen: list[Alternative[R]] = []
+    for ends in combinations(range(count + len(found) - 1), len(found) - 1):
+        # The gaps between the ends say how often each alternative is chosen.
+        gaps = [b - a - 1 for a, b in pairwise((-1, *ends, count + len(found) - 1))]
+        chosen.append(
+            _together(
+                tuple(_times(one, times) for one, times in zip(found, gaps, strict=True) if times)
+            )
+        )
+    return chosen
+
+
+def _times(found: Alternative[R], count: int) -> Alternative[R]:
+    releases = cast(R, tuple([(step, many * count) for step, many in found.releases]))
+    return Alternative(releases=releases, touched=found.touched)
+
+
+def _in_each_part(
+    event: Parallel, adjacency: Adjacency, side: _Questions[R]
+) -> list[Alternative[R]]:
     return [
         Alternative(releases=found.releases, touched=(index, *found.touched))
         for index in _different(event.events)
-        for found in _walk(event.events[index], adjacency, attained)
+        for found in _walk(event.events[index], adjacency, side)
     ]
 
 
@@ -190,13 +282,13 @@ def _different(events: tuple[Event, ...]) -> list[int]:
     return found
 
 
-def _together(found: tuple[Alternative, ...]) -> Alternative:
+def _together(found: tuple[Alternative[R], ...]) -> Alternative[R]:
     counter: Counter[AnyStep] = Counter()
     for alternative in found:
         for step, count in alternative.releases:
             counter[step] += count
     return Alternative(
-        releases=tuple(sorted(counter.items(), key=repr)),
+        releases=cast(R, tuple(sorted(counter.items(), key=repr))),
         touched=tuple(index for alternative in found for index in alternative.touched),
     )
 
@@ -219,7 +311,7 @@ def _releases(losses: Losses) -> Releases:
     return tuple(sorted(counter.items(), key=repr))
 
 
-def _undominated(found: list[Alternative]) -> list[Alternative]:
+def _undominated(found: list[Alternative[R]]) -> list[Alternative[R]]:
     """Drop repetitions, and what leaks no more than another alternative step by step."""
     if len(found) == 1:
         return found

@@ -12,7 +12,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, FreeParameter
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.losses import Attained, Dominating, Losses, attains
 from rdpkit.events.pairs import DiscreteGaussianPair
 
 
@@ -88,16 +88,25 @@ class DiscreteGaussian(Event):
         """More noise is more private."""
         return {"sigma": NOISE}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
-        """Two discrete Gaussians; in several coordinates a pair is known from below alone."""
-        distance = self.sensitivity(adjacency)
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """Two discrete Gaussians; in several coordinates no pair above all others is known."""
         if self.dimension > 1:
-            if not attained:
-                return Event.losses(self, adjacency, attained=attained)
-            distance = math.floor(distance)
-        return (DiscreteGaussianPair(sigma=self.sigma, distance=int(distance)),) if distance else ()
+            raise self._no_losses(adjacency)
+        return Dominating(self._along_an_axis(adjacency))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """Two discrete Gaussians, as far apart on one axis as integers within the limits are."""
+        return attains(self._along_an_axis(adjacency))
+
+    def _along_an_axis(self, adjacency: Adjacency) -> Losses:
+        distance = math.floor(self.sensitivity(adjacency))
+        return (DiscreteGaussianPair(sigma=self.sigma, distance=distance),) if distance else ()
 
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""
         diameter = None if self.record_diameter is None else size * self.record_diameter
         return replace(self, record_norm=size * self.record_norm, record_diameter=diameter)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Equal records on one axis; in several coordinates each is an integer vector itself."""
+        return self.in_groups(size) if self.dimension == 1 else None

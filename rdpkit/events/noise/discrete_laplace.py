@@ -10,7 +10,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, FreeParameter
-from rdpkit.events.losses import Losses
+from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import DiscreteLaplacePair
 
 
@@ -76,14 +76,22 @@ class DiscreteLaplace(Event):
         """More noise is more private."""
         return {"noise_scale": NOISE}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two discrete Laplace distributions, as far apart as the sensitivity."""
         pair = DiscreteLaplacePair(
             rate=1.0 / self.noise_scale, distance=self.sensitivity(adjacency)
         )
-        return (pair,)
+        return Dominating((pair,))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The same two distributions: a record of that length, and none or the opposite one."""
+        return attains(self.dominating(adjacency))
 
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""
         diameter = None if self.record_diameter is None else size * self.record_diameter
         return replace(self, record_norm=size * self.record_norm, record_diameter=diameter)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Equal records add up to one that is so many times as long."""
+        return self.in_groups(size)

@@ -12,7 +12,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses
+from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import LaplacePair
 
 
@@ -78,9 +78,13 @@ class Laplace(Event):
         """More noise is more private; larger or more distant records are less private."""
         return {"noise_scale": NOISE, **geometry(self.record_norm, self.record_diameter)}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two Laplace distributions, as far apart as the sensitivity."""
-        return (LaplacePair(distance=self.distance(adjacency)),)
+        return Dominating((LaplacePair(distance=self.distance(adjacency)),))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The same two distributions: see :meth:`neighbours`."""
+        return attains(self.dominating(adjacency))
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and no record, or one record and its mirror image."""
@@ -93,3 +97,7 @@ class Laplace(Event):
         """Records ``size`` times as long."""
         diameter = None if self.record_diameter is None else size * self.record_diameter
         return replace(self, record_norm=size * self.record_norm, record_diameter=diameter)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Equal records add up to one that is so many times as long."""
+        return self.in_groups(size)

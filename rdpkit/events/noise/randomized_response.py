@@ -11,7 +11,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated
 from rdpkit.events.free_parameters import FreeParameter, number
-from rdpkit.events.losses import Losses, NoLossDistributionError
+from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
 from rdpkit.events.pairs import ResponsePair
 
 
@@ -60,7 +60,7 @@ class RandomizedResponse(Event):
         """More random answers are more private."""
         return {"noise_parameter": number(1, highest=1.0, role="noise")}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """Losses of epsilon, 0 and -epsilon."""
         if adjacency is not Adjacency.REPLACE_ONE:
             raise NoLossDistributionError(
@@ -68,9 +68,18 @@ class RandomizedResponse(Event):
                 f"about replace_one, not {adjacency.value}."
             )
         if self.noise_parameter == 1.0:
-            return ()
-        return (ResponsePair(noise_parameter=self.noise_parameter, num_buckets=self.num_buckets),)
+            return Dominating(())
+        pair = ResponsePair(noise_parameter=self.noise_parameter, num_buckets=self.num_buckets)
+        return Dominating((pair,))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The same losses: a record in one bucket, and in another."""
+        return attains(self.dominating(adjacency))
 
     def in_groups(self, size: int) -> Event:
         """Every record of the group has an answer of its own."""
         return Repeated(event=self, count=size)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """All answers of the group are released."""
+        return self.in_groups(size)

@@ -59,4 +59,4 @@ def mixtures(event: Any, *, record_norm: float, record_diameter: float | None = 
         )
         for size, count in zip(event.class_sizes, event.samples, strict=True)
     )
-    return Parallel(events=events)
+    return Parallel(events=events, fixed_partition=True)

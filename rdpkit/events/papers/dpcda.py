@@ -106,6 +106,10 @@ class DPCDA(Event):
             return None
         return mixtures(self, record_norm=self.clip_norm)
 
+    def attained_expansion(self) -> Event | None:
+        """The same: see :meth:`neighbours`."""
+        return self.expand()
+
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise and larger classes are more private; the order of mixture acts both ways."""
         return {

@@ -144,6 +144,10 @@ class LDPDC(Event):
         """For each class, ``samples_per_class`` Poisson-sampled sums."""
         return _sums(self, self.samples_per_class)
 
+    def attained_expansion(self) -> Event | None:
+        """The same: see :meth:`neighbours`."""
+        return self.expand()
+
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise and larger classes are more private; everything else leaks more if larger."""
         return {
@@ -246,6 +250,10 @@ class NDPDC(Event):
         sound, because each release depends only on records of its class and on earlier releases.
         """
         return _sums(self, self.iterations)
+
+    def attained_expansion(self) -> Event | None:
+        """The same: see :meth:`neighbours`."""
+        return self.expand()
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise and larger classes are more private; everything else leaks more if larger."""

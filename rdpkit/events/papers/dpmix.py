@@ -131,6 +131,10 @@ class DPMix(Event):
             count=self.releases,
         )
 
+    def attained_expansion(self) -> Event | None:
+        """The same: see :meth:`neighbours`."""
+        return self.expand()
+
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise or a larger population is more private; more releases leak more."""
         return {
@@ -249,6 +253,10 @@ class ClassWiseDPMix(Event):
         """For each class, its sampled means of features; labels tell nothing about the data."""
         width = math.sqrt(self.feature_dimension)
         return mixtures(self, record_norm=width, record_diameter=width)
+
+    def attained_expansion(self) -> Event | None:
+        """The same: see :meth:`neighbours`."""
+        return self.expand()
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise or larger classes are more private; more releases leak more."""

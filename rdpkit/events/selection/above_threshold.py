@@ -11,7 +11,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, FreeParameter
-from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import StatedPair
 from rdpkit.events.selection.two_options import SCORES, pairs_of
 
@@ -89,19 +89,17 @@ class AboveThreshold(Event):
         """More noise is more private."""
         return {"threshold_noise_scale": NOISE, "query_noise_scale": NOISE}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
-        """The worst mechanism that is as private; from below, the answer to one query."""
-        if not attained:
-            return (StatedPair(epsilon=self.pure_epsilon(), delta=0.0),)
-        return self._one_query()
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """The worst mechanism that is as private."""
+        return Dominating((StatedPair(epsilon=self.pure_epsilon(), delta=0.0),))
 
-    def _one_query(self) -> OneOf:
-        """One query above the threshold on one data set, lower by its sensitivity on the other."""
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The answer to one query, which is lower by its sensitivity on the second data set."""
         one, two = sorted((self.threshold_noise_scale, self.query_noise_scale))
         if two - one < 0.05 * two:
             # The formula for two scales loses digits; a little less noise than there is on neither
             # side would be no lower bound, so nothing is claimed.
-            return OneOf(choices=((),))
+            return attains(())
 
         def above(x: float) -> float:
             """P(query + noise > threshold + noise) for a query x above the threshold."""
@@ -119,3 +117,7 @@ class AboveThreshold(Event):
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""
         return replace(self, sensitivity=size * self.sensitivity)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Every record of a group may move the queries as far, in one direction."""
+        return self.in_groups(size)

@@ -10,7 +10,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import FreeParameter, number
-from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import BoundedRange
 from rdpkit.events.selection.two_options import SCORES, logistic_pairs
 
@@ -67,12 +67,18 @@ class Exponential(Event):
         """A smaller epsilon is more private."""
         return {"epsilon": number(-1)}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
-        """The curve above all mechanisms of bounded range; two options, from below."""
-        if attained:
-            return logistic_pairs(self.range())
-        return (BoundedRange(epsilon=self.range()),)
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """The curve above all mechanisms of bounded range."""
+        return Dominating((BoundedRange(epsilon=self.range()),))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """Two options."""
+        return logistic_pairs(self.range())
 
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, epsilon=size * self.epsilon)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Every record of a group may move the scores as far, in one direction."""
+        return self.in_groups(size)

@@ -10,7 +10,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import FreeParameter, number
-from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import LaplacePair
 from rdpkit.events.selection.two_options import SCORES, laplace_pairs
 
@@ -66,11 +66,18 @@ class PermuteAndFlip(Event):
         """A smaller epsilon is more private."""
         return {"epsilon": number(-1)}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
-        """Two Laplace distributions; two options, from below."""
-        distance = self.distance(adjacency)
-        return laplace_pairs(distance) if attained else (LaplacePair(distance=distance),)
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """Two Laplace distributions."""
+        return Dominating((LaplacePair(distance=self.distance(adjacency)),))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """Two options."""
+        return laplace_pairs(self.distance(adjacency))
 
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, epsilon=size * self.epsilon)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Every record of a group may move the scores as far, in one direction."""
+        return self.in_groups(size)

@@ -10,7 +10,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, FreeParameter
-from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import BoundedRange, LaplacePair
 from rdpkit.events.selection.two_options import (
     SCORES,
@@ -79,17 +79,26 @@ class ReportNoisyMax(Event):
         """More noise is more private."""
         return {"noise_scale": NOISE}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """With Gumbel noise a bounded range; otherwise two Laplace distributions."""
         distance = self.distance(adjacency)
         if self.noise == "gumbel":
-            return logistic_pairs(distance) if attained else (BoundedRange(epsilon=distance),)
-        if not attained:
-            return (LaplacePair(distance=distance),)
-        if self.noise == "exponential":
-            return laplace_pairs(distance)
-        return two_laplace_pairs(distance)
+            return Dominating((BoundedRange(epsilon=distance),))
+        return Dominating((LaplacePair(distance=distance),))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """Two options, whose scores move in opposite directions, or one of them alone."""
+        of_noise = {
+            "gumbel": logistic_pairs,
+            "exponential": laplace_pairs,
+            "laplace": two_laplace_pairs,
+        }
+        return of_noise[self.noise](self.distance(adjacency))
 
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, sensitivity=size * self.sensitivity)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Every record of a group may move the scores as far, in one direction."""
+        return self.in_groups(size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rdpkit.events.losses import OneOf
+from rdpkit.events.losses import Attained
 from rdpkit.events.pairs import TwoOutcomes
 
 SCORES = "the sensitivity of the scores is that under the adjacency that is asked about"
@@ -17,7 +17,7 @@ _LEAST = 1e-30
 _PLACES = (0.5, 0.25, 0.75, 0.125, 0.875, 0.0, 1.0)
 
 
-def logistic_pairs(distance: float) -> OneOf:
+def logistic_pairs(distance: float) -> Attained:
     """The softmax of two options whose scores' difference moves by ``distance``.
 
     The better option's probability moves from 1 / (1 + e^-x) to 1 / (1 + e^(distance - x)); its
@@ -30,7 +30,7 @@ def logistic_pairs(distance: float) -> OneOf:
     return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in _PLACES])
 
 
-def laplace_pairs(distance: float) -> OneOf:
+def laplace_pairs(distance: float) -> Attained:
     """The larger of two scores with noise whose difference has Laplace tails."""
 
     def chosen(x: float) -> float:
@@ -39,7 +39,7 @@ def laplace_pairs(distance: float) -> OneOf:
     return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in _PLACES])
 
 
-def two_laplace_pairs(distance: float) -> OneOf:
+def two_laplace_pairs(distance: float) -> Attained:
     """The larger of two scores, each with Laplace noise of its own."""
 
     def chosen(x: float) -> float:
@@ -51,7 +51,7 @@ def two_laplace_pairs(distance: float) -> OneOf:
     return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in places])
 
 
-def pairs_of(found: list[tuple[float, float]]) -> OneOf:
+def pairs_of(found: list[tuple[float, float]]) -> Attained:
     """Pairs of two outcomes, from probabilities of the first one; without those that are too far.
 
     Parameters
@@ -64,4 +64,4 @@ def pairs_of(found: list[tuple[float, float]]) -> OneOf:
         for first, second in found
         if _LEAST < second < first < 1.0
     ]
-    return OneOf(choices=tuple(pairs) or ((),))
+    return Attained(tuple(pairs) or ((),))

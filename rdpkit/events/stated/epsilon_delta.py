@@ -11,7 +11,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import FreeParameter, number
-from rdpkit.events.losses import Losses, OneOf
+from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import StatedPair
 
 
@@ -61,13 +61,17 @@ class EpsilonDelta(Event):
         """A smaller epsilon is more private."""
         return {"epsilon": number(-1)}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """The worst mechanism that has the guarantee."""
         if adjacency is not self.adjacency:
-            return Event.losses(self, adjacency, attained=attained)
+            raise self._no_losses(adjacency)
         if self.epsilon == self.delta == 0.0:
-            return ()
-        return (StatedPair(epsilon=self.epsilon, delta=self.delta),)
+            return Dominating(())
+        return Dominating((StatedPair(epsilon=self.epsilon, delta=self.delta),))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The worst mechanism has the guarantee, too: it tells two data sets apart."""
+        return attains(self.dominating(adjacency))
 
     def in_groups(self, size: int) -> Event:
         """Chains of neighbours: epsilon times the size, and delta times a geometric sum."""

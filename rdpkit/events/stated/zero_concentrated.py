@@ -11,7 +11,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import FreeParameter, number
-from rdpkit.events.losses import Losses, OneOf, sampled_step
+from rdpkit.events.losses import Attained, attains, sampled_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +56,15 @@ class ZeroConcentrated(Event):
         _validate.attributes(self, rho=_validate.non_negative, xi=_validate.non_negative)
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
+    def attained(self, adjacency: Adjacency) -> Attained:
         """A Gaussian release with this guarantee; what is the worst such release is not known."""
-        if not attained or adjacency is not self.adjacency:
-            return Event.losses(self, adjacency, attained=attained)
+        if adjacency is not self.adjacency:
+            raise self._no_losses(adjacency)
         if self.rho == 0.0:
-            return ()
+            return attains(())
         # The noise is rounded up by more than its roundings, so that the release has the guarantee.
         noise = math.sqrt(0.5 / self.rho) * (1.0 + 1e-14)
-        return sampled_step("replaced", noise_multiplier=noise, sampling_probability=1.0)
+        return attains(sampled_step("replaced", noise_multiplier=noise, sampling_probability=1.0))
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """Smaller divergences are more private."""

@@ -18,7 +18,7 @@ from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGaussian
 from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
-from rdpkit.events.training.user_sampled_gaussian import UserSampledGaussian
+from rdpkit.events.user_sampled_gaussian import UserSampledGaussian
 
 Sampling = Literal["poisson", "fixed-size", "shuffle", "truncated-poisson", "random-allocation"]
 SAMPLINGS: tuple[str, ...] = get_args(Sampling)
@@ -218,6 +218,10 @@ class DPSGD(Event):
                 made = RandomAllocationGaussian(**sums, batches=self.batches)
         count = self.passes if self.sampling in _IN_EPOCHS else self.updates
         return Repeated(event=made, count=count)
+
+    def attained_expansion(self) -> Event | None:
+        """The same: what is released is described exactly."""
+        return self.expand()
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private; fewer steps are, too, and smaller batches at equal steps."""

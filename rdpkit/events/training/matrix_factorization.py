@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +14,14 @@ from rdpkit.events.base import Event
 from rdpkit.events.composition import Composed, Repeated
 from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, geometry, number
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
+from rdpkit.events.losses import (
+    Attained,
+    Dominating,
+    Losses,
+    NoLossDistributionError,
+    attains,
+    sampled_step,
+)
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.events.training import strategies
 from rdpkit.events.training.strategies import Distance, Pattern
@@ -227,31 +234,45 @@ class MatrixFactorization(Event):
         Those of the group that begins; the columns of its steps are at least as long as those of
         the other groups.
         """
+        return self._turns(lambda distance: distance.above)
+
+    def attained_expansion(self) -> Event | None:
+        """The same: a record of the group that begins, with columns rounded down."""
+        return self._turns(lambda distance: distance.below)
+
+    def _turns(self, side: Callable[[strategies.Distance], float]) -> Event | None:
         if self.sampling_probability is None or self.coefficients is None:
             return None
         once = Pattern(separation=1, participations=1)
         whole = (self.steps - self.bands) // self.min_separation + 1
-        full = strategies.of_toeplitz(self.coefficients, self.steps, once).above
+        full = side(strategies.of_toeplitz(self.coefficients, self.steps, once))
         repeated = Repeated(event=self.step_of_a_group(full), count=whole)
         if whole == self.turns:
             return repeated
         left = self.steps - whole * self.min_separation
         if strategies.bands_of_toeplitz(self.coefficients, left) == 0:
             return repeated
-        rest = strategies.of_toeplitz(self.coefficients, left, once).above
+        rest = side(strategies.of_toeplitz(self.coefficients, left, once))
         return Composed(events=(repeated, self.step_of_a_group(rest)))
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two Gaussians; with sampling, for each turn the pair of a Poisson sample."""
         if self.sampling_probability is None:
-            z = self.noise_multiplier(adjacency, attained=attained)
-            return sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0)
+            return Dominating(self._gaussians(self.noise_multiplier(adjacency)))
         self.record_move(adjacency)
-        if attained:
-            raise NoLossDistributionError(
-                "No pair of data sets is composed for sampled batches and a matrix written out."
-            )
-        return self.largest_step().losses(adjacency, attained=False) * self.turns
+        return Dominating(self.largest_step().dominating(adjacency) * self.turns)
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """Two Gaussians: a record that is in all its batches."""
+        if self.sampling_probability is None:
+            return attains(self._gaussians(self.noise_multiplier(adjacency, attained=True)))
+        self.record_move(adjacency)
+        raise NoLossDistributionError(
+            "No pair of data sets is composed for sampled batches and a matrix written out."
+        )
+
+    def _gaussians(self, noise_multiplier: float) -> Losses:
+        return sampled_step("replaced", noise_multiplier=noise_multiplier, sampling_probability=1.0)
 
     def largest_step(self) -> PoissonSampledGaussian:
         """What a batch shows of a record at most, for a matrix that is written out."""

@@ -12,7 +12,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, sampled_step
+from rdpkit.events.losses import Attained, Dominating, Losses, attains, sampled_step
 from rdpkit.events.pairs import AllocatedPair
 
 _ALLOCATED = (
@@ -79,22 +79,21 @@ class RandomAllocationGaussian(Event):
             **geometry(self.record_norm, self.record_diameter),
         }
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """A mixture of Gaussians and a Gaussian; if a record is replaced, above it two Gaussians.
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """A mixture of Gaussians and a Gaussian; where a record is replaced, two Gaussians."""
+        if adjacency is Adjacency.REPLACE_ONE:
+            return Dominating(self._in_a_known_batch(adjacency))
+        return Dominating(self._allocated(adjacency))
 
-        What a replaced record leaks at least is what a record leaks whose vector becomes 0.
-        """
-        if adjacency is Adjacency.REPLACE_ONE and not attained:
-            return self._in_a_known_batch(adjacency)
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """What a record leaks that is removed, or whose vector becomes 0."""
+        return attains(self._allocated(adjacency))
+
+    def _allocated(self, adjacency: Adjacency) -> Losses:
+        z = self.noise_std / self._position(adjacency)
         if self.batches == 1:
-            return self._in_a_known_batch(Adjacency.ADD_OR_REMOVE_ONE)
-        return (
-            AllocatedPair(
-                kind="removed",
-                noise_multiplier=self.noise_std / self._position(adjacency),
-                batches=self.batches,
-            ),
-        )
+            return sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0)
+        return (AllocatedPair(kind="removed", noise_multiplier=z, batches=self.batches),)
 
     def _in_a_known_batch(self, adjacency: Adjacency) -> Losses:
         return sampled_step(

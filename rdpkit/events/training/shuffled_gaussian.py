@@ -12,7 +12,14 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, NoLossDistributionError, OneOf, sampled_step
+from rdpkit.events.losses import (
+    Attained,
+    Dominating,
+    Losses,
+    NoLossDistributionError,
+    attains,
+    sampled_step,
+)
 from rdpkit.events.pairs import AllocatedPair, SampledPair, ShuffledMaximum
 
 _SHUFFLED = (
@@ -110,22 +117,23 @@ class ShuffledGaussian(Event):
         """More noise is more private; the size of batches does not matter to the upper bound."""
         return {"noise_std": NOISE, **geometry(self.record_norm, self.record_diameter)}
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses | OneOf:
-        """Two Gaussians, as if it were known in which batch the record is.
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """Two Gaussians, as if it were known in which batch the record is."""
+        z = self.noise_multiplier(adjacency)
+        return Dominating(sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0))
 
-        What data sets attain: all records but one are on the other side of the origin, and the one
-        is in a batch at random; all sums are looked at, or the largest. Under zero-out all others
-        are at the origin, or the record and all others are at opposite sides, and the largest sum
-        is looked at.
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """All records but one are on the other side of the origin, the one in a batch at random.
+
+        All sums are looked at, or the largest. Under zero-out all others are at the origin, or the
+        record and all others are at opposite sides, and the largest sum is looked at.
         """
         z = self.noise_multiplier(adjacency)
-        if not attained:
-            return sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0)
         presence = self.presence(adjacency)
         allocated = self._allocated(z, presence)
         zeroed = adjacency is Adjacency.ZERO_OUT
         if zeroed and self.swap_distance < 2.0 * self.record_norm:
-            return allocated
+            return attains(allocated)
         largest = ShuffledMaximum(
             kind="removed",
             # The records are 2 apart, so that one that is zeroed is between them, at 1.
@@ -134,7 +142,7 @@ class ShuffledGaussian(Event):
             presence=presence,
             second=1 if zeroed else 0,
         )
-        return OneOf(choices=(allocated, (largest,)))
+        return Attained((allocated, (largest,)))
 
     def _allocated(self, z: float, presence: float) -> Losses:
         """One of the batches, at random, has a record more."""

@@ -13,7 +13,13 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, integers
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
+from rdpkit.events.losses import (
+    Attained,
+    Dominating,
+    NoLossDistributionError,
+    attains,
+    sampled_step,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,16 +117,19 @@ class TreeAggregation(Event):
             **geometry(self.record_norm, self.record_diameter),
         }
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
+    def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two Gaussians, as far apart as one record moves all nodes together."""
         if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
             raise NoLossDistributionError(
                 "Under add_or_remove_one a record that comes or goes may move others to another "
                 "step of the tree."
             )
-        return sampled_step(
-            "replaced", noise_multiplier=self.noise_multiplier(adjacency), sampling_probability=1.0
-        )
+        z = self.noise_multiplier(adjacency)
+        return Dominating(sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The same two Gaussians: see :meth:`neighbours`."""
+        return attains(self.dominating(adjacency))
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in a step with as many nodes as any, and the special one or its opposite."""

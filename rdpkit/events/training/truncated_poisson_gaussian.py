@@ -13,7 +13,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
 from rdpkit.events.gaussian import check_geometry
-from rdpkit.events.losses import Losses, Step, StepKind
+from rdpkit.events.losses import Attained, Dominating, Step, StepKind
 from rdpkit.events.pairs import BranchedPair
 from rdpkit.events.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.numerics.binomial import binomial_tail
@@ -130,28 +130,27 @@ class TruncatedPoissonGaussian(Event):
             **geometry(self.record_norm, self.record_diameter),
         }
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """Poisson sampling where the others leave room, and a swap of two records where not.
-
-        What is attained is the Poisson sample with the probability that a record is drawn at all,
-        at least: all other records are at the origin.
-        """
-        room = self._poisson(attained=attained).losses(adjacency, attained=attained)
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """Poisson sampling where the others leave room, and a swap of two records where not."""
+        room = self._poisson(self.sampling_probability).dominating(adjacency)
         low, high = self.overflow
-        if attained or high == 0.0 or not room:
+        if high == 0.0 or not room:
             return room
         full = self._full(adjacency)
         if low == 1.0:
-            return (full,)
+            return Dominating((full,))
         weights = (min(math.nextafter(1.0 - low, math.inf), 1.0), high)
-        return (BranchedPair(branches=(*room, full), weights=weights),)
+        return Dominating((BranchedPair(branches=(*room, full), weights=weights),))
 
-    def _poisson(self, *, attained: bool) -> PoissonSampledGaussian:
-        """The sample while there is room; or one in which every record is as often as here."""
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """A Poisson sample that a record is in as often as here: all others are at the origin."""
+        return self._poisson(self._drawn).attained(adjacency)
+
+    def _poisson(self, sampling_probability: float) -> PoissonSampledGaussian:
         return PoissonSampledGaussian(
             noise_std=self.noise_std,
             record_norm=self.record_norm,
-            sampling_probability=self._drawn if attained else self.sampling_probability,
+            sampling_probability=sampling_probability,
             record_diameter=self.record_diameter,
         )
 
@@ -178,7 +177,7 @@ class TruncatedPoissonGaussian(Event):
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and none (or the special one), or one record and its mirror image."""
-        return self._poisson(attained=True).neighbours(adjacency, touched)
+        return self._poisson(self._drawn).neighbours(adjacency, touched)
 
     def with_one_more_record(self) -> Event:
         """The sample is drawn from one record more."""

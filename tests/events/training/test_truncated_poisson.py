@@ -151,7 +151,7 @@ def test_the_probability_in_a_full_batch_is_the_mean_over_the_others():
 
 def test_the_curve_of_branches_is_their_mean():
     event = rdpkit.TruncatedPoissonGaussian(**PLAIN, max_batch_size=12, population_size=1000)
-    (pair,) = event.losses(Adjacency.ADD_OR_REMOVE_ONE, attained=False)
+    (pair,) = event.dominating(Adjacency.ADD_OR_REMOVE_ONE)
     from flint import arb
 
     whole = kind_of(pair).curve(pair, True)(arb(0.3))

@@ -188,7 +188,7 @@ def test_a_target_is_divided_and_put_together_again():
     paid = found.paid(own, delta=1e-5)
     assert paid.delta == 1e-5
     assert paid.epsilon == pytest.approx(own.epsilon + 0.05, rel=1e-12)
-    assert paid.enclosure.lower <= paid.epsilon <= paid.enclosure.upper
+    assert paid.computed.lower <= paid.epsilon <= paid.computed.upper
     # The event in the manifest has the counts as a part, and a bound that is no larger.
     whole = found.before(event)
     assert rdpkit.epsilon(whole, delta=1e-5, adjacency=ADD).epsilon <= paid.epsilon

@@ -134,7 +134,7 @@ def test_exact_counts_depend_on_having_been_public_where_neighbours_have_as_many
     assert status(manifest, "public_parameters") == ["depends"]
 
 
-def guarantee(epsilon, kind="upper", enclosure=None):
+def guarantee(epsilon, kind="upper", computed=None):
     kinds = {"upper": rdpkit.Kind.UPPER, "published": rdpkit.Kind.PUBLISHED}
     return rdpkit.Guarantee(
         epsilon=epsilon,
@@ -142,7 +142,7 @@ def guarantee(epsilon, kind="upper", enclosure=None):
         adjacency=rdpkit.Adjacency.REPLACE_ONE,
         bound="x",
         kind=kinds[kind],
-        enclosure=enclosure,
+        computed=computed,
     )
 
 
@@ -161,7 +161,7 @@ def test_epsilon_is_judged_in_words_and_large_ones_need_consent():
 
 def test_an_epsilon_that_is_not_certified_depends_on_its_rounding():
     uncertified = rdpkit.UncertifiedEnclosure(lower=1.0, upper=1.1)
-    found = epsilon_check(guarantee(1.0, enclosure=uncertified), None)
+    found = epsilon_check(guarantee(1.0, computed=uncertified), None)
     assert found.status == "depends"
     assert "rounding errors are not bounded" in found.sentence
 

@@ -46,7 +46,7 @@ def released(path, *, noise=None, epsilon=None, event=EVENT, delta=1e-5, notes=(
     if epsilon is not None:
         content = json.loads(manifest.read_text())
         content["guarantee"]["epsilon"] = epsilon
-        content["guarantee"]["enclosure"] = [epsilon, epsilon]
+        content["guarantee"]["computed"] = [epsilon, epsilon]
         manifest.write_text(json.dumps(content))
     return manifest
 

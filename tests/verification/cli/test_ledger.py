@@ -115,7 +115,7 @@ def test_a_ledger_without_releases_has_nothing_to_audit(path):
 def test_a_guarantee_that_is_too_small_is_found(path, tmp_path):
     manifest = saved(tmp_path, "small")
     table = json.loads(manifest.read_text())
-    table["guarantee"] |= {"epsilon": 0.1, "enclosure": [0.09, 0.1]}
+    table["guarantee"] |= {"epsilon": 0.1, "computed": [0.09, 0.1]}
     table["checks"] = [check for check in table["checks"] if check["name"] != "epsilon"]
     manifest.write_text(json.dumps(table))
     done = run("ledger", "add", path, manifest, "--dataset", "people")

@@ -92,7 +92,7 @@ def _log_ratio(value: float, claimed: float) -> float:
 
 
 def _certified(found: Guarantee) -> tuple[float, float] | None:
-    enclosure = found.enclosure
+    enclosure = found.computed
     if enclosure is None or not enclosure.rigorous:
         return None
     return (enclosure.lower, enclosure.upper)

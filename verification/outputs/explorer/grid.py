@@ -138,7 +138,7 @@ def _bound(question: SliderQuestion, route: str, event: Event) -> tuple[float, b
         found = epsilon(event, delta=question.delta, adjacency=question.adjacency, bound=route)
     except ValueError:
         return None
-    certified = found.enclosure is not None and found.enclosure.rigorous
+    certified = found.computed is not None and found.computed.rigorous
     return found.epsilon, certified or math.isinf(found.epsilon)
 
 

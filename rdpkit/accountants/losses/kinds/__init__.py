@@ -8,7 +8,7 @@ from typing import Any
 from rdpkit.accountants.losses.kinds.allocated import ALLOCATED
 from rdpkit.accountants.losses.kinds.base import LossKind
 from rdpkit.accountants.losses.kinds.bounded_range import BOUNDED_RANGE
-from rdpkit.accountants.losses.kinds.branched import branched
+from rdpkit.accountants.losses.kinds.branched import branched, largest_branch
 from rdpkit.accountants.losses.kinds.discrete_gaussian import DISCRETE_GAUSSIAN
 from rdpkit.accountants.losses.kinds.discrete_laplace import DISCRETE_LAPLACE
 from rdpkit.accountants.losses.kinds.gaussian_mixture import GAUSSIAN_MIXTURE
@@ -52,6 +52,7 @@ _KINDS: Mapping[type[Any], LossKind] = {
     pairs.GaussianMixturePair: GAUSSIAN_MIXTURE,
     pairs.SampledPair: sampled(kind_of),
     pairs.BranchedPair: branched(kind_of),
+    pairs.LargestOf: largest_branch(kind_of),
     pairs.ShuffledMaximum: SHUFFLED_MAXIMUM,
     pairs.SampledReplacement: replacement(kind_of),
 }

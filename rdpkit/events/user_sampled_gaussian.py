@@ -5,20 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter, number
-from rdpkit.events.losses import Losses, NoLossDistributionError, sampled_step
+from rdpkit.events.losses import (
+    Attained,
+    Dominating,
+    Losses,
+    NoLossDistributionError,
+    attains,
+    sampled_step,
+)
 from rdpkit.events.pairs import GaussianMixturePair
 from rdpkit.formats.numbers import how_many
 
 _MOST_RECORDS = 1000
-# Covers the roundings of the probabilities, which are products of up to a thousand factors.
-_MARGIN = 1e-9
-_RARE = 1e-40
+# By how much probabilities are moved, which covers the roundings of up to a thousand of them.
+_MARGIN = Fraction(1, 10**12)
+# Probabilities below one over this are not told apart.
+_RARE = 10**300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,35 +109,20 @@ class UserSampledGaussian(Event):
         q, k = self.sampling_probability, self.records_per_user
         if q in (0.0, 1.0):
             return ((k * q * self.record_norm,), (1.0,))
-        found = [math.comb(k, j) * q**j * (1.0 - q) ** (k - j) for j in range(1, k + 1)]
-        last = k
-        while last > 1 and math.fsum(found[last - 1 :]) < _RARE:
-            last -= 1
-        rest = math.fsum(found[last:])
-        margin = 1.0 + (_MARGIN if more else -_MARGIN)
-        norms = [j * self.record_norm for j in range(1, last + 1)]
-        shares = [share * margin for share in found[:last]]
-        if more and last < k:
-            # So many records hardly ever join: as if it was all of them.
-            norms.append(k * self.record_norm)
-            shares.append(rest + _RARE)
-        # From the most records down, until all of the probability is given away: so that the
-        # probability of at least so many records is the exact one times the margin, or 1.
-        kept: list[tuple[float, float]] = []
-        left = 1.0
-        for norm, share in zip(reversed(norms), reversed(shares), strict=True):
-            if min(share, left) > 0.0:
-                kept.append((norm, min(share, left)))
-                left -= kept[-1][1]
-        if left > 0.0:
-            kept.append((0.0, left))
-        return tuple(norm for norm, _ in kept[::-1]), tuple(share for _, share in kept[::-1])
+        counts, shares = _binomial(q, k, more=more)
+        away = math.inf if more else 0.0
+        norms = [j * self.record_norm for j in counts]
+        return tuple(math.nextafter(one, away) if one else one for one in norms), shares
 
-    def losses(self, adjacency: Adjacency, *, attained: bool) -> Losses:
-        """A mixture against a Gaussian: as many records joined as a binomial distribution says.
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """A mixture against a Gaussian: as many records joined as a binomial distribution says."""
+        return Dominating(self._losses(adjacency, more=True))
 
-        It is attained by a user whose records are all equal.
-        """
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The same mixture, with its probabilities rounded down: the user's records are equal."""
+        return attains(self._losses(adjacency, more=False))
+
+    def _losses(self, adjacency: Adjacency, *, more: bool) -> Losses:
         if adjacency is Adjacency.REPLACE_ONE:
             raise NoLossDistributionError(
                 "No privacy loss distribution is known for users with several records under "
@@ -139,7 +134,7 @@ class UserSampledGaussian(Event):
         if q == 1.0 or self.records_per_user == 1:
             z = self.noise_std / (self.records_per_user * self.record_norm)
             return sampled_step("removed", noise_multiplier=z, sampling_probability=q)
-        norms, shares = self._contributions(more=not attained)
+        norms, shares = self._contributions(more=more)
         pair = GaussianMixturePair(
             kind="removed", noise_std=self.noise_std, positions=norms, weights=shares
         )
@@ -151,3 +146,31 @@ class UserSampledGaussian(Event):
             "neighbours differ by a user with at most "
             f"{how_many(self.records_per_user, 'record')}, each of which is sampled independently",
         )
+
+
+@lru_cache(maxsize=32)
+def _binomial(q: float, k: int, *, more: bool) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """How many of k records joined, ascending, with probabilities, rounded up or down.
+
+    The probability of at least j records is computed in integers. It is made larger, or smaller, by
+    more than all roundings of the probabilities that are returned; and where it is so small that
+    floats do not resolve it, all records count as joined, or as left out. The divergences of a
+    mixture grow if its weights move to larger norms, so that they are bounded from that side.
+    """
+    numerator, whole = q.as_integer_ratio()
+    share, tail, before = numerator**k, 0, Fraction(0)
+    counts: list[int] = []
+    shares: list[float] = []
+    for j in range(k, -1, -1):
+        tail += share
+        share = share * (whole - numerator) * j // (numerator * (k - j + 1))
+        reached = Fraction(1)
+        if j:
+            if tail * _RARE < whole**k:
+                continue
+            reached = min(Fraction(tail, whole**k) * (1 + (_MARGIN if more else -_MARGIN)), reached)
+        if reached > before:
+            counts.append(k if more and not counts else j)
+            shares.append(float(reached - before))
+        before = reached
+    return tuple(counts[::-1]), tuple(shares[::-1])
