@@ -18,7 +18,7 @@ import itertools
 import math
 from typing import NamedTuple
 
-from flint import arb, ctx, fmpq, fmpz
+from flint import arb, ctx, fmpq
 
 import rdpkit
 from rdpkit import Adjacency
@@ -185,13 +185,13 @@ def together(ways):
     return Way(below, above)
 
 
-def _merged(pair):
+def _merged(pair, most=MOST_OUTCOMES):
     """Some outcomes taken for one, which tells less."""
-    if len(pair) <= MOST_OUTCOMES:
+    if len(pair) <= most:
         return pair
     ranked = by_ratio(pair)
     never = sum(1 for _, q in ranked if q == 0)
-    cuts = {k * len(ranked) // MOST_OUTCOMES for k in range(MOST_OUTCOMES + 1)}
+    cuts = {k * len(ranked) // most for k in range(most + 1)}
     groups = [ranked[a:b] for a, b in itertools.pairwise(sorted({*cuts, never}))]
     return [tuple(sum(side, fmpq(0)) for side in zip(*some, strict=True)) for some in groups]
 
@@ -268,12 +268,12 @@ def laplace(distance):
     """Two Laplace distributions of scale 1, cut by their loss between -distance and distance."""
     d = arb(distance)
     return on_a_line(
-        lambda k: (1 - ((k - 1) * d / 2).exp() / 2, ((k - 1) * d / 2).exp() / 2)
-        if k < 1
-        else (0, 1),
-        lambda k: ((-(k + 1) * d / 2).exp() / 2, 1 - (-(k + 1) * d / 2).exp() / 2)
-        if k < 1
-        else (0, 1),
+        lambda k: (
+            (1 - ((k - 1) * d / 2).exp() / 2, ((k - 1) * d / 2).exp() / 2) if k < 1 else (0, 1)
+        ),
+        lambda k: (
+            ((-(k + 1) * d / 2).exp() / 2, 1 - (-(k + 1) * d / 2).exp() / 2) if k < 1 else (0, 1)
+        ),
         lambda k: (k * d).exp(),
         [k / 8 for k in range(-8, 9)],
     )
@@ -289,7 +289,11 @@ def discrete(weight, distance, reach):
         (found.get(abs(k), never) / total, found.get(abs(k - distance), never) / total)
         for k in range(-reach, reach + distance + 1)
     ]
-    return once(pair)
+    # From below, outcomes that only one of the two truncated laws has are taken with others.
+    ends = pair[: distance + 1], pair[-distance - 1 :]
+    left, right = ([sum(side, fmpq(0)) for side in zip(*end, strict=True)] for end in ends)
+    below = [tuple(left), *pair[distance + 1 : -distance - 1], tuple(right)]
+    return Way(below, once(pair).above)
 
 
 def discrete_laplace(scale, distance):
@@ -303,7 +307,9 @@ def discrete_laplace(scale, distance):
 
 def responses(event):
     p, k = fraction(event.noise_parameter), event.num_buckets
-    return once([(1 - p + p / k, p / k), (p / k, 1 - p + p / k), ((k - 2) * p / k, (k - 2) * p / k)])
+    return once(
+        [(1 - p + p / k, p / k), (p / k, 1 - p + p / k), ((k - 2) * p / k, (k - 2) * p / k)]
+    )
 
 
 def options(chosen, distance, places):
@@ -436,7 +442,9 @@ def noisy_sum(event, relation, size=1):
     if isinstance(event, rdpkit.DiscreteLaplace):
         return discrete_laplace(event.noise_scale, int(moved))
     sigma = arb(event.sigma)
-    return discrete(lambda k: (-(arb(k) / sigma) ** 2 / 2).exp(), int(moved), int(14 * event.sigma))
+    return discrete(
+        lambda k: (-((arb(k) / sigma) ** 2) / 2).exp(), int(moved), int(14 * event.sigma)
+    )
 
 
 # Samples.
@@ -464,9 +472,7 @@ def is_stated(event):
         return all(map(is_stated, event.events))
     if isinstance(event, rdpkit.Repeated):
         return is_stated(event.event)
-    return isinstance(
-        event, rdpkit.EpsilonDelta | rdpkit.CustomProfile | rdpkit.RandomizedResponse
-    )
+    return isinstance(event, rdpkit.EpsilonDelta | rdpkit.CustomProfile | rdpkit.RandomizedResponse)
 
 
 def poisson(event, q, relation):
@@ -479,7 +485,9 @@ def poisson(event, q, relation):
     if not isinstance(event, sums) or relation is ZEROED:
         raise NotEnumeratedError(event)
     # A record becomes one at the origin, which adds nothing; from above it is seen who is drawn.
-    near = dataclasses.replace(event, record_diameter=min(length(event, REPLACED), event.record_norm))
+    near = dataclasses.replace(
+        event, record_diameter=min(length(event, REPLACED), event.record_norm)
+    )
     found = mixed(noisy_sum(near, REPLACED), q)
     return [Way(found.below, branched(inner[0].above, q))]
 
@@ -489,9 +497,7 @@ def fixed_size(event, relation):
     if relation is not REPLACED or not is_stated(event.event):
         raise NotEnumeratedError(event)
     q = event.sample_size / event.population_size
-    return [
-        Way(mixed(way, q).below, branched(way.above, q)) for way in ways(event.event, relation)
-    ]
+    return [Way(mixed(way, q).below, branched(way.above, q)) for way in ways(event.event, relation)]
 
 
 def binomial(q, size):
@@ -589,7 +595,7 @@ def all_means(event, relation):
 
 
 def class_sums(event, relation):
-    """Sums over Poisson samples of the smallest class, of whose records one is not at the origin."""
+    """Sums over Poisson samples of the smallest class; one record is not at the origin."""
     norm = getattr(event, "clip_norm", None) or event.value_bound * event.dimension**0.5
     count = getattr(event, "iterations", None) or event.samples_per_class
     q = event.group_size / min(event.class_sizes)
@@ -801,18 +807,40 @@ def truth(found, epsilon):
     return low, min(high, fmpq(1))
 
 
-def adaptive(events, relation, epsilon):
-    """Delta if the way in which each event matters may be chosen after the outputs before it."""
-    choices = [ways(event, relation) for event in events]
-    x = exp(epsilon)
+FEW = 8
 
-    def value(p, q, k, side):
-        if k == len(choices):
-            return max(p - x * q, fmpq(0))
-        found = []
-        for way in choices[k]:
-            pair = way.below if side else way.reversed().below
-            found.append(sum((value(p * a, q * b, k + 1, side) for a, b in pair), fmpq(0)))
-        return max(found)
 
-    return max(value(fmpq(1), fmpq(1), 0, side) for side in (True, False))
+def adaptive(event, relation, epsilon):
+    """Delta from below if partitions are chosen after the outputs before them.
+
+    Of two releases and a few ways of each; outputs are taken together until few are left, so that
+    every choice can be tried.
+    """
+    if isinstance(event, rdpkit.Repeated):
+        fixed, stages = event.same_partition, [event.event] * 2
+    else:
+        fixed, stages = False, list(getattr(event, "events", ()))[:2]
+    if fixed or isinstance(event, rdpkit.Parallel) or not any(map(_is_chosen, stages)):
+        return fmpq(0)
+    x, best = exp(epsilon), fmpq(0)
+    for order in itertools.permutations(stages):
+        choices = [ways(stage, relation)[:FEW] for stage in order]
+        # Only a partition may be chosen late: other ways are those of one member.
+        for side in (Way.reversed, lambda way: way):
+            pairs = [[_merged(side(way).below, FEW) for way in several] for several in choices]
+            best = max(best, _chosen(fmpq(1), fmpq(1), x, pairs))
+    return best
+
+
+def _is_chosen(event):
+    return isinstance(event, rdpkit.Parallel) and not event.fixed_partition
+
+
+def _chosen(p, q, x, choices):
+    """The largest delta after outputs of probabilities p and q, over the choices that are left."""
+    if not choices:
+        return max(p - x * q, fmpq(0))
+    return max(
+        sum((_chosen(p * a, q * b, x, choices[1:]) for a, b in pair), fmpq(0))
+        for pair in choices[0]
+    )
