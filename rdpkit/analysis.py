@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -14,7 +14,7 @@ import numpy as np
 from rdpkit import _validate
 from rdpkit.accountants import loss_distributions, renyi
 from rdpkit.accountants.divergence_bounds import find_published, published_bounds, upper_ids
-from rdpkit.accountants.event_tree import UpperBounds, check_adjacency
+from rdpkit.accountants.event_tree import UpperBounds, check_adjacency, leaves
 from rdpkit.accountants.loss_distributions import LOWER_ID, UPPER_ID
 from rdpkit.accountants.losses.steps import Alternative, AttainedReleases
 from rdpkit.accountants.renyi import ALL_ORDERS, RenyiOptions
@@ -32,6 +32,11 @@ BEST_RDP = "best-rdp"
 
 # A privacy profile is drawn from this many points on each side of epsilon, and no longer than this.
 _POINTS, _SECONDS = 3, 1.5
+# Epsilons beyond this are as good as infinite.
+_FAR = 1e12
+_NONE_AT_ZERO = "no epsilon is known to hold with delta = 0"
+# Where a divergence is known at any order, it is known at one of these.
+_ORDERS = np.array([1.0 + 1e-6, 1.01, 2.0, 32.0])
 
 __all__ = [
     "BEST",
@@ -227,7 +232,14 @@ def lower_bound(
         epsilon=None if epsilon is None else _validate.non_negative("epsilon", epsilon),
     )
     check_adjacency(event, target.adjacency)
-    return loss_distributions.lower(event, target)
+    if target.epsilon is not None and target.epsilon > _FAR:
+        raise NoLossDistributionError(
+            f"No pair of data sets is evaluated at an epsilon above {_FAR:g}, got {epsilon!r}."
+        )
+    try:
+        return loss_distributions.lower(event, target)
+    except (OverflowError, ZeroDivisionError) as error:
+        raise _too_extreme(event) from error
 
 
 @_validate.by_name(adjacency=needed())
@@ -440,6 +452,48 @@ def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> Value
 def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:
     _validate.one_of_a_kind("event", event, Event)
     check_adjacency(event, target.adjacency)
+    if target.epsilon is not None and target.epsilon > _FAR:
+        # Delta never grows with epsilon, and far out nothing is gained.
+        found = _answer(event, replace(target, epsilon=_FAR), bound, options)
+        return replace(found, epsilon=target.epsilon)
+    try:
+        found = _computed(event, target, bound, options)
+    except (OverflowError, ZeroDivisionError) as error:
+        raise _too_extreme(event) from error
+    if math.isfinite(found.epsilon) or found.kind is not Kind.UPPER:
+        return found
+    notes = dict.fromkeys((*found.notes, *_why_infinite(event, target)))
+    return replace(found, notes=tuple(notes))
+
+
+def _too_extreme(event: Event) -> NoLossDistributionError:
+    return NoLossDistributionError(
+        f"The numbers of this event are too large, or too small, for floats: {event!r}."
+    )
+
+
+def _why_infinite(event: Event, target: Target) -> Iterator[str]:
+    """Why no epsilon is finite: what nothing is known about, or else what is unbounded."""
+    if target.delta == 0.0:
+        yield _NONE_AT_ZERO
+        return
+    unknown = [
+        f"nothing is known about {type(leaf).__name__} under {relation.value}"
+        for leaf, relation in leaves(event, target.adjacency)
+        if leaf.expand() is None and _is_unknown(leaf, relation)
+    ]
+    yield from unknown or ["no finite epsilon is known to hold at this delta"]
+
+
+def _is_unknown(leaf: Event, relation: Adjacency) -> bool:
+    try:
+        leaf.dominating(relation)
+    except NoLossDistributionError:
+        return bool(np.isinf(UpperBounds().rdp(leaf, _ORDERS, relation)).all())
+    return False
+
+
+def _computed(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:
     if bound == BEST and options.conversion is None:
         return _best(event, target, options)
     if bound == UPPER_ID:
@@ -465,7 +519,7 @@ def _nothing_known(event: Event, target: Target, bound: str, kind: Kind) -> Guar
         bound=bound,
         kind=kind,
         assumptions=event.assumptions(),
-        notes=("no epsilon is known to hold with delta = 0",),
+        notes=(_NONE_AT_ZERO,),
     )
 
 
@@ -483,7 +537,7 @@ def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:
         found = renyi.upper(event, target, options)
         return replace(found, notes=(*found.notes, f"no privacy loss distribution: {error}"))
     # Renyi divergences say nothing at delta = 0.
-    if exact or target.delta == 0.0:
+    if target.delta == 0.0 or (exact and math.isfinite(by_losses.epsilon)):
         return by_losses
     by_divergences = renyi.upper(event, target, options)
     smaller = target.number(by_losses) <= target.number(by_divergences)

@@ -46,6 +46,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS
 from rdpkit.bounds.base import Array, InnerDivergences, Kind, RdpBound
 from rdpkit.events import Composed, Event, Parallel, Repeated
+from rdpkit.events.composition import released_counts
 
 _BOTH_ENDS = Adjacency.ADD_OR_REMOVE_ONE
 # Values are remembered if at most this many orders are asked for at once, as searches end with.
@@ -403,10 +404,8 @@ class UpperBounds:
     def _collect(
         self, event: Event, adjacency: Adjacency, at: _Evaluation, found: dict[str, None]
     ) -> None:
-        if isinstance(event, Repeated):
-            self._collect(event.event, adjacency, at, found)
-        elif isinstance(event, Composed):
-            for part in event.events:
+        if isinstance(event, (Composed, Repeated)):
+            for part in released_counts(event):
                 self._collect(part, adjacency, at, found)
         elif isinstance(event, Parallel):
             parts = self._needed(event, adjacency).events

@@ -562,20 +562,21 @@ def merged(releases: R) -> tuple[R, AnyStep | None]:
 
     The squared distances of Gaussian pairs over the noise add up, exactly.
     """
-    squares: list[float] = []
+    distances: list[float] = []
     rest: list[tuple[AnyStep, int]] = []
     several = 0
     for step, count in releases:
         if isinstance(step, Step) and step.is_gaussian:
-            squares.append(count * ((1.0 - step.other) / step.noise_multiplier) ** 2)
+            distances.append(math.sqrt(count) * ((1.0 - step.other) / step.noise_multiplier))
             several += count
         else:
             rest.append((step, count))
     if several > 1:
-        total = math.fsum(squares)
-        if not 0.0 < total < math.inf:
+        # No square is taken, which might be too large for a float, or too small.
+        total = math.hypot(*distances)
+        if not 0.0 < total < math.inf or math.isinf(1.0 / total):
             raise NoLossDistributionError("The noise is too small, or too large, for floats.")
-        z = 1.0 / math.sqrt(total)
+        z = 1.0 / total
         gaussian = Step(kind="replaced", noise_multiplier=z, sampling_probability=1.0)
         releases = cast(R, (*rest, (gaussian, 1)))
     alone = len(releases) == 1 and releases[0][1] == 1

@@ -182,7 +182,7 @@ def _check_agreement(
     slack = _ROUNDING_OF_EPSILON if target.epsilon is None else 0.0
     above = _DISAGREEMENT_OF_OPTIMAL if bound.conversion == "optimal" else _DISAGREEMENT
     if (
-        value > enclosure.upper * (1.0 + above) + slack + TINY
+        value > enclosure.upper * (1.0 + above) + slack + 2.0 * TINY
         or value < enclosure.lower * (1.0 - _DISAGREEMENT) - slack
     ):
         raise ArithmeticError(

@@ -15,14 +15,27 @@ from typing import Any
 from rdpkit import _validate
 from rdpkit.events import Event
 from rdpkit.events.free_parameters import FreeParameter
+from rdpkit.events.identity import size
 
 Value = float | int | tuple[int, ...]
 
+_MOST_EVENTS = 10**7
 _STEP = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?$")
 
 
 def paths(event: Event) -> dict[str, FreeParameter]:
-    """Every parameter that can be calibrated, of the event and of those inside of it, by path."""
+    """Every parameter that can be calibrated, of the event and of those inside of it, by path.
+
+    Raises
+    ------
+    ValueError
+        If there are too many of them to be listed.
+    """
+    if size(event) > _MOST_EVENTS:
+        raise ValueError(
+            f"The parameters of an event that is made of at most {_MOST_EVENTS} others have names, "
+            f"got one of {size(event)}."
+        )
     found = dict(event.free_parameters())
     for name, part in event.parts():
         found |= {f"{name}.{path}": parameter for path, parameter in paths(part).items()}

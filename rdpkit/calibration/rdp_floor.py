@@ -23,7 +23,8 @@ import numpy as np
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array
-from rdpkit.events import Composed, Event, Parallel, Repeated
+from rdpkit.events import Event, Parallel
+from rdpkit.events.composition import released_counts
 from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Step
 from rdpkit.events.pairs import Pair
 
@@ -40,15 +41,17 @@ def rdp_floor(event: Event, orders: Array, adjacency: Adjacency) -> Array:
     adjacency : Adjacency
         The neighbouring relation.
     """
-    match event:
-        case Repeated():
-            return event.count * rdp_floor(event.event, orders, adjacency)
-        case Composed():
-            return np.asarray(sum(rdp_floor(part, orders, adjacency) for part in event.events))
-        case Parallel():
-            inside = event.inside(adjacency)
-            parts = [rdp_floor(part, orders, inside) for part in event.events]
-            return np.asarray(np.maximum.reduce(parts))
+    found = [
+        count * _of_one(leaf, orders, adjacency) for leaf, count in released_counts(event).items()
+    ]
+    return np.asarray(sum(found))
+
+
+def _of_one(event: Event, orders: Array, adjacency: Adjacency) -> Array:
+    if isinstance(event, Parallel):
+        inside = event.inside(adjacency)
+        parts = [rdp_floor(part, orders, inside) for part in dict.fromkeys(event.events)]
+        return np.asarray(np.maximum.reduce(parts))
     expanded = event.attained_expansion()
     if expanded is not None:
         return rdp_floor(expanded, orders, adjacency)

@@ -49,6 +49,8 @@ _SMALL = 0.1
 # The relative step in q for a difference quotient, and the relative change of q at which the search
 # ends. The minimum is flat, so its value is then exact to double precision.
 _NUDGE, _SETTLED = 1e-5, 1e-11
+# The factor between two places while none is known at which F falls.
+_FARTHER = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +273,8 @@ def _polished(a: float, rise: float, delta: float, end: float, q: float) -> floa
         slope = (_rising(a, rise, delta, end, q * (1.0 + _NUDGE)) - value) / _NUDGE
         new = q * (1.0 - value / slope) if 0.0 < slope < math.inf else math.nan
         if not low <= new <= high:
-            new = 0.5 * (low + high)
+            # The zero may be many orders of magnitude away, so that logarithms are halved.
+            new = math.sqrt(low * high) if low > 0.0 else _FARTHER * high
         moved, q = abs(new - q), new
         if moved <= _SETTLED * q:
             break

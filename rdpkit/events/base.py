@@ -15,6 +15,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import ORDINARY, Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
+from rdpkit.events.identity import Compared, is_shown_whole, size
 from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError
 from rdpkit.events.mixing import Mixing
 from rdpkit.formats import html
@@ -24,7 +25,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Compared):
     """A frozen description of what was released, in the user's own units.
 
     An event knows nothing of theorems. The event of a paper's mechanism expands, by :meth:`expand`,
@@ -39,6 +40,10 @@ class Event:
     ----------
     mechanism : str
         The name of this kind of event in claims and on the command line.
+    of_whole_data : str
+        Why the same description would not be true of a release from a random sample of the records;
+        "" if it would be. Sizes of the data and schedules of participation are the usual reasons.
+        A class that does not say so cannot be sampled.
     adjacencies : tuple of Adjacency
         The neighbouring relations under which it is known what one record changes. Any other
         relation is refused. By default the special record of zero-out is not known.
@@ -48,6 +53,9 @@ class Event:
     """
 
     mechanism: ClassVar[str] = ""
+    of_whole_data: ClassVar[str] = (
+        "its class does not say that it describes a release from a sample"
+    )
     adjacencies: ClassVar[tuple[Adjacency, ...]] = ORDINARY
     mixing: ClassVar[Mixing | None] = None
     # numpy's numbers leave a product with an event to the event.
@@ -223,6 +231,26 @@ class Event:
         return self if expanded is None else expanded.with_one_more_record()
 
 
+def check_samples(event: Event) -> None:
+    """Raise a ValueError if an event, or a part of it, has no meaning on a random sample."""
+    seen: set[int] = set()
+    pending = [event]
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if current.of_whole_data:
+            name = type(current).__name__
+            raise _validate.fail(
+                "event",
+                f"to be a release from a random sample, which {name} is not: "
+                f"{current.of_whole_data}",
+                event,
+            )
+        pending.extend(part for _, part in current.parts())
+
+
 @cache
 def _signature(initialise: Callable[..., None]) -> inspect.Signature:
     """How an event is made."""
@@ -232,6 +260,8 @@ def _signature(initialise: Callable[..., None]) -> inspect.Signature:
 
 def _described(event: Event) -> dict[str, object]:
     """The parameters of an event, where events are described in the same way."""
+    if not is_shown_whole(event):
+        return {"events": f"{size(event)} in all"}
     found: dict[str, object] = {}
     for field in dataclasses.fields(event):
         value = getattr(event, field.name)

@@ -69,6 +69,7 @@ class ClassMoments(Event):
     """
 
     mechanism: ClassVar[str] = "class_moments"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float

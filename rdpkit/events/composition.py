@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import COUNT, FreeParameter
+
+# An event may occur many times in another one; of so many it is remembered what they become.
+_REMEMBERED = 1024
 
 
 def _events(value: object) -> tuple[Event, ...]:
@@ -54,6 +59,7 @@ class Composed(Event):
     """
 
     mechanism: ClassVar[str] = "composed"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     events: tuple[Event, ...]
@@ -67,17 +73,17 @@ class Composed(Event):
 
     def in_groups(self, size: int) -> Event:
         """Every event for groups."""
-        return replace(self, events=tuple(part.in_groups(size) for part in self.events))
+        return replace(self, events=tuple(_in_groups(part, size) for part in self.events))
 
     def attained_in_groups(self, size: int) -> Event | None:
         """Every event for groups, if all are known from below: the same records are in all."""
-        found = [part.attained_in_groups(size) for part in self.events]
+        found = [_attained_in_groups(part, size) for part in self.events]
         known = tuple(part for part in found if part is not None)
         return replace(self, events=known) if len(known) == len(found) else None
 
     def with_one_more_record(self) -> Event:
         """Every event on the larger data set."""
-        return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
+        return replace(self, events=tuple(_with_one_more(part) for part in self.events))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +119,7 @@ class Repeated(Event):
     """
 
     mechanism: ClassVar[str] = "repeated"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event
@@ -134,16 +141,16 @@ class Repeated(Event):
 
     def in_groups(self, size: int) -> Event:
         """The repeated event for groups."""
-        return replace(self, event=self.event.in_groups(size))
+        return replace(self, event=_in_groups(self.event, size))
 
     def attained_in_groups(self, size: int) -> Event | None:
         """The repeated event for groups, if it is known from below."""
-        found = self.event.attained_in_groups(size)
+        found = _attained_in_groups(self.event, size)
         return None if found is None else replace(self, event=found)
 
     def with_one_more_record(self) -> Event:
         """The repeated event on the larger data set."""
-        return replace(self, event=self.event.with_one_more_record())
+        return replace(self, event=_with_one_more(self.event))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +193,7 @@ class Parallel(Event):
     """
 
     mechanism: ClassVar[str] = "parallel"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     events: tuple[Event, ...]
@@ -203,7 +211,7 @@ class Parallel(Event):
 
     def with_one_more_record(self) -> Event:
         """Every part with one more record, because the record may join any part."""
-        return replace(self, events=tuple(part.with_one_more_record() for part in self.events))
+        return replace(self, events=tuple(_with_one_more(part) for part in self.events))
 
     def inside(self, adjacency: Adjacency) -> Adjacency:
         """The relation between the two versions of the one part that a changed record touches.
@@ -221,6 +229,21 @@ class Parallel(Event):
         """Whether a changed record may leave one part and join another."""
         replaced = adjacency is Adjacency.REPLACE_ONE
         return replaced and not self.record_keeps_its_part and len(self.events) > 1
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _in_groups(part: Event, size: int) -> Event:
+    return part.in_groups(size)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _attained_in_groups(part: Event, size: int) -> Event | None:
+    return part.attained_in_groups(size)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _with_one_more(part: Event) -> Event:
+    return part.with_one_more_record()
 
 
 def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:
@@ -248,6 +271,36 @@ def composed_of(counts: Mapping[Event, int]) -> Event | None:
     if len(parts) <= 1:
         return parts[0] if parts else None
     return Composed(events=parts)
+
+
+def released_counts(event: Event) -> dict[Event, int]:
+    """The events inside of compositions and repetitions, with how often each is released.
+
+    They come in order of appearance. Each composition is looked at once, however often it occurs.
+    """
+    inside: dict[Event, list[tuple[Event, int]]] = {}
+    order: list[Event] = []
+    pending = [(event, False)]
+    while pending:
+        current, finished = pending.pop()
+        if finished:
+            order.append(current)
+        elif current not in inside:
+            inside[current] = _inside(current)
+            pending.append((current, True))
+            pending.extend((part, False) for part, _ in reversed(inside[current]))
+    counts = Counter({event: 1})
+    # What an event is part of stands behind it.
+    for current in reversed(order):
+        for part, times in inside[current]:
+            counts[part] += counts[current] * times
+    return {current: counts[current] for current in order if not inside[current]}
+
+
+def _inside(event: Event) -> list[tuple[Event, int]]:
+    if isinstance(event, Repeated):
+        return [(event.event, event.count)]
+    return list(Counter(event.events).items()) if isinstance(event, Composed) else []
 
 
 def times(event: Event, count: Any) -> Event:
@@ -291,20 +344,19 @@ def _counted(event: Event) -> tuple[Event, int]:
     return (event.event, event.count) if isinstance(event, Repeated) else (event, 1)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _has_partition(event: Event) -> bool:
     """Whether the event, or one that it is made of or expands to, is on parts of the data."""
-    return any(True for _ in _partitions(event))
+    return isinstance(event, Parallel) or any(_has_partition(part) for part in _made_of(event))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def partition_is_fixed(event: Event) -> bool:
     """Whether every partition inside of the event is fixed before any output is seen."""
-    return all(one.fixed_partition for one in _partitions(event))
+    fixed = not isinstance(event, Parallel) or event.fixed_partition
+    return fixed and all(partition_is_fixed(part) for part in _made_of(event))
 
 
-def _partitions(event: Event) -> Iterator[Parallel]:
-    if isinstance(event, Parallel):
-        yield event
+def _made_of(event: Event) -> list[Event]:
     expanded = event.expand()
-    inner = [part for _, part in event.parts()] + ([] if expanded is None else [expanded])
-    for part in inner:
-        yield from _partitions(part)
+    return [part for _, part in event.parts()] + ([] if expanded is None else [expanded])

@@ -48,6 +48,7 @@ class CustomProfile(Event):
     """
 
     mechanism: ClassVar[str] = "custom_profile"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     epsilons: tuple[float, ...]

@@ -43,6 +43,7 @@ class CustomRdp(Event):
     """
 
     mechanism: ClassVar[str] = "custom_rdp"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     orders: tuple[float, ...]

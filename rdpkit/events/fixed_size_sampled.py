@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
+from rdpkit.events.base import Event, check_samples
 from rdpkit.events.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.free_parameters import FreeParameter, integer
 from rdpkit.events.gaussian import Gaussian
@@ -34,7 +34,8 @@ class FixedSizeSampled(Event):
     Raises
     ------
     ValueError
-        If ``event`` is not an event, or a size is outside of its range.
+        If ``event`` is not an event, or has no meaning on a random sample, because it states sizes
+        of the data or when a record takes part; or if a size is outside of its range.
 
     Examples
     --------
@@ -50,6 +51,7 @@ class FixedSizeSampled(Event):
     """
 
     mechanism: ClassVar[str] = "fixed_size_sampled"
+    of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event
@@ -57,7 +59,7 @@ class FixedSizeSampled(Event):
     population_size: int
 
     def __post_init__(self) -> None:
-        _validate.one_of_a_kind("event", self.event, Event)
+        check_samples(_validate.one_of_a_kind("event", self.event, Event))
         population = _validate.integer("population_size", self.population_size)
         _validate.integer("sample_size", self.sample_size, maximum=population)
 

@@ -66,6 +66,7 @@ class FixedSizeSampledGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "fixed_size_sampled_gaussian"
+    of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float

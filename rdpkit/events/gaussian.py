@@ -61,6 +61,7 @@ class Gaussian(Event):
     """
 
     mechanism: ClassVar[str] = "gaussian"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float

@@ -41,6 +41,7 @@ class Group(Event):
     """
 
     mechanism: ClassVar[str] = "group"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event

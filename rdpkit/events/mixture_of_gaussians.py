@@ -53,6 +53,7 @@ class MixtureOfGaussians(Event):
     """
 
     mechanism: ClassVar[str] = "mixture_of_gaussians"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (
         Adjacency.ADD_OR_REMOVE_ONE,
         Adjacency.ZERO_OUT,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
+from rdpkit.events.base import Event, check_samples
 from rdpkit.events.free_parameters import FreeParameter, number
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.losses import Attained, Dominating, Losses, NoLossDistributionError, attains
@@ -43,7 +43,8 @@ class PoissonSampled(Event):
     Raises
     ------
     ValueError
-        If ``event`` is not an event, or the probability is outside of [0, 1].
+        If ``event`` is not an event, or has no meaning on a random sample, because it states sizes
+        of the data or when a record takes part; or if the probability is outside of [0, 1].
 
     Examples
     --------
@@ -58,13 +59,14 @@ class PoissonSampled(Event):
     """
 
     mechanism: ClassVar[str] = "poisson_sampled"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event
     sampling_probability: float
 
     def __post_init__(self) -> None:
-        _validate.one_of_a_kind("event", self.event, Event)
+        check_samples(_validate.one_of_a_kind("event", self.event, Event))
         _validate.attributes(self, sampling_probability=_validate.probability)
 
     def expand(self) -> Event | None:

@@ -53,6 +53,7 @@ class PoissonSampledGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "poisson_sampled_gaussian"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float

@@ -67,6 +67,9 @@ class UserSampledGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "user_sampled_gaussian"
+    of_whole_data: ClassVar[str] = (
+        "its neighbours differ by a user, and its rate is that of all records"
+    )
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (
         Adjacency.ADD_OR_REMOVE_ONE,
         Adjacency.ZERO_OUT,

@@ -12,8 +12,11 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import MECHANISMS, Event, event_from_parameters, parameters_of
+from rdpkit.events.identity import size
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure, Guarantee, UncertifiedEnclosure
+
+_MOST_EVENTS = 10**7
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
@@ -91,7 +94,18 @@ def event_from_table(table: Any) -> Event:
 
 
 def event_to_table(event: Event) -> dict[str, Any]:
-    """An event as plain values that JSON can hold; nested events are tables too."""
+    """An event as plain values that JSON can hold; nested events are tables too.
+
+    Raises
+    ------
+    ValueError
+        If it is made of more events than can be written out.
+    """
+    if size(event) > _MOST_EVENTS:
+        raise ValueError(
+            f"An event made of at most {_MOST_EVENTS} others can be written out, got one of "
+            f"{size(event)}; rdpkit.Repeated says how often an event is released in one line."
+        )
     table: dict[str, Any] = {"mechanism": event.mechanism}
     for parameter in parameters_of(type(event)):
         value = getattr(event, parameter.name)

@@ -375,6 +375,8 @@ def _from_epsilon_delta(dp_event: Any, reading: NoiseReading) -> Event:
 
 
 def _from_exponential(dp_event: Any, reading: NoiseReading) -> Event:
+    # As of the mechanism here, epsilon is for the sensitivity that the scores have under the
+    # adjacency that is asked about; every answer lists that as an assumption.
     epsilon = _validate.non_negative("epsilon", dp_event.epsilon)
     if epsilon == 0.0:
         return profiles.nothing(reading.adjacency)
@@ -383,16 +385,9 @@ def _from_exponential(dp_event: Any, reading: NoiseReading) -> Event:
 
 def _from_permute_and_flip(dp_event: Any, reading: NoiseReading) -> Event:
     epsilon = _validate.non_negative("epsilon", dp_event.epsilon)
-    if reading.adjacency is Adjacency.REPLACE_ONE:
-        raise only_under(
-            dp_event,
-            Adjacency.ADD_OR_REMOVE_ONE,
-            Adjacency.ZERO_OUT,
-            because="its epsilon is for scores of which a record moves each by one unit at most.",
-        )
-    return (
-        profiles.nothing(reading.adjacency) if epsilon == 0.0 else PermuteAndFlip(epsilon=epsilon)
-    )
+    if epsilon == 0.0:
+        return profiles.nothing(reading.adjacency)
+    return PermuteAndFlip(epsilon=epsilon)
 
 
 def _from_truncated_poisson(dp_event: Any, reading: NoiseReading) -> Event:

@@ -122,10 +122,13 @@ def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Arr
             matrix = np.take(rows[first : first + height], triangle.column, axis=1)
             matrix += logs
             top = np.maximum.reduceat(matrix, triangle.starts, axis=1)
-            matrix -= np.repeat(top, triangle.lengths, axis=1)
+            # Where all terms are 0 their largest logarithm is -inf.
+            around = np.where(np.isneginf(top), 0.0, top)
+            matrix -= np.repeat(around, triangle.lengths, axis=1)
             np.exp(matrix, out=matrix)
             sums = np.add.reduceat(matrix, triangle.starts, axis=1)
-            result[first : first + height, start:stop] = top + np.log(sums)
+            with np.errstate(divide="ignore"):
+                result[first : first + height, start:stop] = around + np.log(sums)
         start = stop
     return result[0] if terms.ndim == 1 else result
 
@@ -313,7 +316,7 @@ def _log_excess_in_logs(orders: Array, z: float, q: float) -> Array:
         step, bend = z / 4.0, 0.0
     for i, order in enumerate(orders):
         pieces = [
-            np.arange(math.floor((c - reach) / step), math.ceil((c + reach) / step) + 1.0)
+            np.arange(float(math.floor((c - reach) / step)), math.ceil((c + reach) / step) + 1.0)
             for c in (0.0, 2.0, float(order), min(bend, float(order)))
         ]
         nodes = step * np.unique(np.concatenate(pieces))

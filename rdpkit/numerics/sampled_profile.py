@@ -153,6 +153,8 @@ def _integrate(orders: Array, z: float, gamma: float, left: Array, width: Array)
     for start in range(0, orders.size, rows):
         a = orders[start : start + rows, None]
         # The two factors: a y + log(1 - e^(-a y)) + log(1 - e^(-(a-1) y)) with y = log L.
-        terms = a * grown + np.log(np.expm1(-a * grown) * np.expm1((1.0 - a) * grown)) + rest
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.expm1(-a * grown) * np.expm1((1.0 - a) * grown))
+        terms = a * grown + logs + rest
         result[start : start + rows] = log_row_sums(terms)
     return result

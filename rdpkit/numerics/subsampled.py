@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 def log_weights_theorem9(highest: int, z: float) -> Array:
     """Log w_j for j = 2 .. highest of Theorem 9 for a Gaussian (r(inf) = inf, inner minimum 2)."""
     j = np.arange(2.0, highest + 1.0)
-    weights = math.log(2.0) + j * (j - 1.0) / (2.0 * z * z)
+    weights = math.log(2.0) + j * (j - 1.0) / 2.0 / z / z
     weights[0] = _log_first(z)
     return weights
 
@@ -43,7 +43,7 @@ def log_weights_minimum(highest: int, z: float) -> Array:
 
 def _log_first(z: float) -> float:
     """Log min{4 (e^{r(2)} - 1), 2 e^{r(2)}} with r(2) = 1/z^2: the j = 2 term of both theorems."""
-    r2 = 1.0 / (z * z)
+    r2 = 1.0 / z / z
     four = math.log(4.0) + float(log_expm1(np.array([r2]))[0])
     return min(four, math.log(2.0) + r2)
 

@@ -23,7 +23,8 @@ from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters
 from rdpkit.accountants.losses.steps import AnyStep, alternatives, attained_alternatives
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import certified_rdp
-from rdpkit.events import Composed, Event, Repeated, ZeroConcentrated
+from rdpkit.events import Event, ZeroConcentrated
+from rdpkit.events.composition import released_counts
 from rdpkit.events.losses import NoLossDistributionError, Step
 from rdpkit.formats.numbers import rounded_down, rounded_up
 from rdpkit.formats.records import as_plain
@@ -159,11 +160,14 @@ def zcdp(event: Event, *, adjacency: Adjacency | str) -> ConcentratedDP:
 
 def _slope_beyond(event: Event, adjacency: Adjacency, order: float) -> float:
     """An upper bound on D_a / a that holds at every a >= order."""
-    if isinstance(event, Repeated):
-        return _up(arb(_slope_beyond(event.event, adjacency, order)) * event.count)
-    if isinstance(event, Composed):
-        parts = [arb(_slope_beyond(part, adjacency, order)) for part in event.events]
-        return _up(sum(parts, arb(0)))
+    parts = [
+        count * arb(_slope_of_one(leaf, adjacency, order))
+        for leaf, count in released_counts(event).items()
+    ]
+    return _up(sum(parts, arb(0)))
+
+
+def _slope_of_one(event: Event, adjacency: Adjacency, order: float) -> float:
     if isinstance(event, ZeroConcentrated):
         value = certified_rdp(event, order=2.0, adjacency=adjacency)[0]
         if not math.isfinite(value):
@@ -175,8 +179,8 @@ def _slope_beyond(event: Event, adjacency: Adjacency, order: float) -> float:
         expanded = event.expand()
         return math.inf if expanded is None else _slope_beyond(expanded, adjacency, order)
     totals = [
-        sum([count * _slope_of_step(step, order) for step, count in releases], arb(0))
-        for releases in candidates
+        sum([count * _slope_of_step(step, order) for step, count in found], arb(0))
+        for found in candidates
     ]
     return max([_up(total) for total in totals])
 

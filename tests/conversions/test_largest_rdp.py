@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from rdpkit.conversions import EPSILON
+from rdpkit.conversions import EPSILON, balls
 from rdpkit.conversions.largest_rdp import largest_rdp, optimal_epsilon, touching
 from tests.bounds.strategies import ORDERS, log_uniform
 from tests.oracles.table import load
@@ -162,3 +162,14 @@ def test_corner_is_where_both_constraints_bind():
     assert not touching(14.0, 1.0, 1e-5).corner
     assert math.isfinite(found.slope)
     assert found.slope > 0.0
+
+
+@settings(max_examples=100)
+@given(ORDERS, log_uniform(1e-7, 30.0), log_uniform(1e-100, 1e-12))
+@example(3515.539076838221, 0.015221635716810115, 1.148736705608677e-40)
+def test_epsilons_at_tiny_deltas_are_what_their_certificates_say(order, rdp, delta):
+    found = optimal_epsilon(order, rdp, delta)[0]
+    certain = balls.epsilon("optimal", order, balls.Interval(lower=rdp, upper=rdp), delta)
+    # An epsilon near 0 is a difference of numbers of the size of log(1/delta) / order.
+    assert found >= certain.lower * (1.0 - 1e-6) - 1e-11
+    assert found <= certain.upper * (1.0 + 1e-3) + 1e-11

@@ -23,6 +23,7 @@ with warnings.catch_warnings():
 import rdpkit
 from rdpkit.events import CustomProfile
 from rdpkit.interop import UnconvertibleEventError, from_dp_event, to_dp_event
+from rdpkit.interop.events_from_dp_accounting import _from_table
 from tests.bounds.strategies import log_uniform
 
 ADD, REPLACE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE, rdpkit.Adjacency.REPLACE_ONE
@@ -623,3 +624,33 @@ class TestBothWays:
         event = rdpkit.EpsilonDelta(epsilon=1.0, delta=0.0, adjacency=ADD)
         with pytest.raises(UnconvertibleEventError, match="no EpsilonDeltaDpEvent"):
             to_dp_event(event, adjacency=ADD)
+
+
+@pytest.mark.parametrize("adjacency", list(rdpkit.Adjacency))
+@pytest.mark.parametrize("kind", [rdpkit.Exponential, rdpkit.PermuteAndFlip])
+def test_selections_mean_the_same_under_every_relation(monkeypatch, kind, adjacency):
+    """Their epsilon is for the scores' sensitivity under the relation that is asked about."""
+
+    class Selection(dpe.DpEvent):
+        """Events of this kind came with later versions than the one that is installed."""
+
+        def __init__(self, epsilon):
+            object.__setattr__(self, "epsilon", epsilon)
+
+    name = {rdpkit.Exponential: "ExponentialMechanismDpEvent"}.get(kind, "PermuteAndFlipDpEvent")
+    monkeypatch.setattr(dpe, name, Selection, raising=False)
+    _from_table.cache_clear()
+    try:
+        event = kind(epsilon=0.5)
+        there = to_dp_event(event, adjacency=adjacency)
+        assert there.epsilon == 0.5
+        back = from_dp_event(there, adjacency=adjacency)
+        assert back == event
+        asked = {"delta": 1e-5, "adjacency": adjacency}
+        found = rdpkit.epsilon(back * 10, **asked)
+        assert found.epsilon == rdpkit.epsilon(event * 10, **asked).epsilon
+        assert (
+            rdpkit.events.selection.two_options.SCORES in rdpkit.epsilon(back, **asked).assumptions
+        )
+    finally:
+        _from_table.cache_clear()

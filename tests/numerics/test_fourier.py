@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import math
+import os
+import platform
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,3 +145,83 @@ def test_geometric_sequences(rate):
             exact = (arb(-rate) * k).exp()
             off = abs(exact - float(found[k]))
             assert off <= 4 * fourier.U * exact + fourier.TINY
+
+
+X86 = platform.machine() in ("x86_64", "AMD64") and platform.system() == "Linux"
+UPWARD, DOWNWARD, TOWARDS_ZERO = 0x800, 0x400, 0xC00
+# The two bits of the x87 control word that say how many digits are kept, and their values.
+PRECISION, OF_DOUBLES, OF_SINGLES = 0x300, 0x200, 0x000
+
+
+@contextmanager
+def environment():
+    """The floating-point environment of this thread, as bytes, which is put back at the end."""
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    before = ctypes.create_string_buffer(64)
+    library.fegetenv(before)
+    try:
+        yield library
+    finally:
+        library.fesetenv(before)
+
+
+@pytest.mark.parametrize("format_", FORMATS, ids=lambda f: f.real.__name__)
+def test_the_machine_rounds_to_nearest(format_):
+    assert fourier.rounds_to_nearest(format_)
+
+
+@pytest.mark.skipif(not X86, reason="the numbers of the rounding modes are those of x86")
+@pytest.mark.parametrize("mode", [UPWARD, DOWNWARD, TOWARDS_ZERO])
+@pytest.mark.parametrize("format_", FORMATS, ids=lambda f: f.real.__name__)
+def test_other_roundings_are_noticed(format_, mode):
+    factor = Factor(masses=np.array([0.5, 0.5]), count=2)
+    with environment() as library:
+        library.fesetround(mode)
+        noticed = not fourier.rounds_to_nearest(format_)
+        none = fourier.extended() is None
+        try:
+            compose([factor], format_)
+            message = ""
+        except ArithmeticError as error:
+            message = str(error)
+    assert noticed
+    assert none
+    assert "not rounded to nearest" in message
+    assert fourier.rounds_to_nearest(format_)
+
+
+@pytest.mark.skipif(not X86 or len(FORMATS) == 1, reason="this machine has no x87 unit")
+@pytest.mark.parametrize("digits", [OF_DOUBLES, OF_SINGLES])
+def test_fewer_digits_than_extended_ones_are_noticed(digits):
+    with environment() as library:
+        changed = ctypes.create_string_buffer(64)
+        library.fegetenv(changed)
+        word = ctypes.c_uint16.from_buffer(changed)
+        word.value = (word.value & ~PRECISION) | digits
+        library.fesetenv(changed)
+        found, doubles = fourier.extended(), fourier.rounds_to_nearest(DOUBLE)
+    assert found is None
+    assert doubles
+    assert fourier.extended() is not None
+
+
+@pytest.mark.parametrize("value", ["1", "yes"])
+def test_extended_digits_can_be_left_out(monkeypatch, value):
+    monkeypatch.setenv("RDPKIT_NO_EXTENDED", value)
+    assert fourier.extended() is None
+    monkeypatch.setenv("RDPKIT_NO_EXTENDED", "0")
+    assert (fourier.extended() is None) == (len(FORMATS) == 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "tests", ["tests/accountants/losses/test_losses.py", "tests/test_analysis.py"]
+)
+def test_machines_without_extended_digits(tests):
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "", tests]
+    environ = {**os.environ, "RDPKIT_NO_EXTENDED": "1"}
+    done = subprocess.run(
+        command, cwd=root, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:]

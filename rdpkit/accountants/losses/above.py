@@ -19,14 +19,16 @@ distributions".
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from flint import arb, ctx
 
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, add_up, merged_above
 from rdpkit.accountants.losses.guide import Array
+from rdpkit.accountants.losses.inversion import DELTA, Inversion, Line, transformed
 from rdpkit.accountants.losses.kinds import kind_of
-from rdpkit.accountants.losses.layout import Layout, copies
+from rdpkit.accountants.losses.layout import Block, Layout, copies
 from rdpkit.accountants.losses.steps import AnyStep
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.numerics.balls import float_above, float_below
@@ -37,6 +39,8 @@ _SHARP = 2.0**-30
 _MOST_BITS = 1 << 12
 # Weights of masses are left out below this part of the largest one.
 _SMALL = 2.0**-110
+# Steps of a search for an epsilon, and the accuracy of delta at which it ends.
+_STEPS, _ENOUGH = 40, 1e-9
 
 
 def dominating(step: AnyStep, edges: Indices, grid: Grid, *, log_least: float) -> Tilted:
@@ -102,7 +106,7 @@ def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
 
 
 class Above:
-    """A composition from above: delta at any grid point, and what follows from it.
+    """A composition from above: delta at any epsilon, and the reverse.
 
     Parameters
     ----------
@@ -111,15 +115,107 @@ class Above:
     """
 
     def __init__(self, layout: Layout) -> None:
+        found: list[tuple[Block, Tilted]] = []
+        for block in layout.blocks:
+            fine = Grid(step=layout.grid.step / block.factor, tilt=layout.grid.tilt)
+            least = layout.saddle.log_delta - math.log(block.count)
+            found.append((block, dominating(block.step, block.edges, fine, log_least=least)))
+        self._sum: _OnGrid | _OnLine
+        if layout.line is None:
+            self._sum = _OnGrid(layout, found)
+        else:
+            self._sum = _OnLine(layout, layout.line, found)
+
+    @property
+    def infinite(self) -> float:
+        """The mass of infinite losses, and of those that count as such, at most."""
+        return float_above(self._sum.infinite)
+
+    def delta_at(self, epsilon: float) -> tuple[arb, arb]:
+        """Delta at any epsilon: a lower bound for the sum as computed, and an upper bound."""
+        return self._sum.delta_at(epsilon)
+
+    def epsilon_at(self, delta: float) -> tuple[float, float]:
+        """Epsilon at a delta: a lower bound for the sum as computed, and an upper bound.
+
+        The upper bound is infinite where so small a delta is not resolved.
+        """
+        return self._sum.epsilon_at(delta)
+
+
+class _OnLine:
+    """Delta by inversion of a transform."""
+
+    def __init__(self, layout: Layout, line: Line, found: Sequence[tuple[Block, Tilted]]) -> None:
+        copies_ = [(one, block.count) for block, one in found]
+        line = line.refitted(copies_, layout.grid, layout.saddle)
+        parts = [(transformed([one], layout.grid, line)[0], count) for one, count in copies_]
+        self._inversion = Inversion(parts, layout.grid, line, DELTA)
+        self._start, self._slope = layout.saddle.epsilon, layout.grid.tilt
+        with ctx.workprec(_BITS):
+            finite = sum([block.count * (-one.infinite).log1p() for block, one in found], arb(0))
+            self.infinite = arb((-finite.expm1()).upper())
+
+    def delta_at(self, epsilon: float) -> tuple[arb, arb]:
+        with ctx.workprec(_BITS):
+            return self._inversion.below(epsilon), self._above(epsilon)
+
+    def _above(self, epsilon: float) -> arb:
+        """An upper bound: aliases only add to it."""
+        return arb((self._inversion.at(epsilon) + self.infinite).upper())
+
+    def epsilon_at(self, delta: float) -> tuple[float, float]:
+        with ctx.workprec(_BITS):
+            target = arb(delta)
+            if not self.infinite < target:
+                return 0.0, math.inf
+            high = self._crossing(self._above, target, above=True)
+            low = self._crossing(self._inversion.below, target, above=False, start=high)
+            return low, high
+
+    def _crossing(
+        self, of: Callable[[float], arb], target: arb, *, above: bool, start: float = math.inf
+    ) -> float:
+        """Where a bound on delta is the target, at most or at least; infinity or 0 if nowhere."""
+
+        def excess(x: float) -> float:
+            found = of(x)
+            return float((found / target).log().mid()) if found > 0 else -math.inf
+
+        x = start if math.isfinite(start) else self._start
+        slope, last, value = -self._slope, math.nan, math.nan
+        for _ in range(_STEPS):
+            now = excess(x)
+            if not math.isfinite(now) or abs(now) < _ENOUGH or (x == 0.0 and now < 0.0):
+                break
+            if math.isfinite(last) and (now - value) * (x - last) < 0.0:
+                slope = (now - value) / (x - last)
+            last, value = x, now
+            x = max(x - now / slope, 0.0)
+        # From about there to where the bound is certainly on its side.
+        step = (1.0 if above else -1.0) * max(_ENOUGH / abs(slope), 1e-15 * x)
+        for _ in range(_STEPS):
+            found = of(x)
+            if found <= target if above else found > target:
+                return x
+            x = x + step
+            if x <= 0.0 and not above:
+                return 0.0
+            step *= 4.0
+        return math.inf if above else 0.0
+
+
+class _OnGrid:
+    """Delta at any grid point, and what follows from it."""
+
+    def __init__(self, layout: Layout, found: Sequence[tuple[Block, Tilted]]) -> None:
         self.grid, self.window = layout.grid, layout.window
         parts: list[tuple[Tilted, int]] = []
-        for block in layout.blocks:
+        for block, one in found:
             fine = Grid(step=self.grid.step / block.factor, tilt=self.grid.tilt)
-            least = layout.saddle.log_delta - math.log(block.count)
-            one = dominating(block.step, block.edges, fine, log_least=least)
             parts += copies(block, one, fine, merged_above, format_=layout.format_)
         total = add_up(parts, self.grid, self.window, format_=layout.format_)
-        self._scale, self._lost, self._infinite = total.scale, total.lost, total.infinite
+        self._scale, self._lost, self.infinite = total.scale, total.lost, total.infinite
         self._masses = total.composition.below(), total.composition.above()
         self._weights = _weights(self.grid, self.window.size)
         # Beyond these points weights are so small that all mass together is added in their place.
@@ -127,11 +223,6 @@ class Above:
         self._reach = int(np.flatnonzero(self._weights[1] >= small)[-1]) + 1
         self._rest = 2.0 * small * float(self._masses[1].sum())
         self._known: dict[int, tuple[arb, arb]] = {}
-
-    @property
-    def infinite(self) -> float:
-        """The mass of infinite losses, and of those that count as such, at most."""
-        return float_above(self._infinite)
 
     def delta(self, place: int) -> tuple[arb, arb]:
         """Lower and upper bound on the delta of the sum on the grid, at a point of the window.
@@ -153,7 +244,7 @@ class Above:
         with ctx.workprec(_BITS):
             factor = (self._scale - arb(self.grid.tilt) * arb(self.grid.step) * place).exp()
             below = factor * (arb(low * (1.0 - rounding)) - arb(self._lost))
-            above = self._infinite + factor * (arb(high) + arb(self._lost))
+            above = self.infinite + factor * (arb(high) + arb(self._lost))
             self._known[place] = arb(below.lower()), arb(above.upper())
         return self._known[place]
 
@@ -186,7 +277,7 @@ class Above:
         with ctx.workprec(_BITS):
             target = arb(delta)
             first = max(self.window.first, 0)
-            if not self._infinite < target:
+            if not self.infinite < target:
                 return 0.0, math.inf
             good = self._first(target, first)
             if good is None:

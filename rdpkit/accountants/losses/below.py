@@ -37,6 +37,7 @@ from rdpkit.accountants.losses.grid import (
     merged_labels,
 )
 from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.accountants.losses.inversion import TAIL, Inversion, Line, Transformed, transformed
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.layout import Block, Layout, copies
 from rdpkit.accountants.losses.steps import AnyStep
@@ -60,13 +61,16 @@ class _Cells:
     second: Sequence[arb]
 
 
-def _cells(step: AnyStep, guide: Guide, edges: Indices, grid: Grid) -> _Cells:
+def _cells(
+    step: AnyStep, guide: Guide, edges: Indices, grid: Grid, *, between: bool = False
+) -> _Cells:
+    """The line in cells: around the edges and between them, or ``between`` them alone."""
     of_kind = kind_of(step).tails
     if of_kind is None or guide.places is None:
         raise TypeError(f"No pair of distributions is known for {step!r}.")
     # Cells end about where the loss is half-way between grid points, so that most cells have the
     # loss of one grid point. Floats suffice: cells with any ends give a valid bound.
-    losses = np.append(edges[0] - 0.5, edges + 0.5) * grid.step
+    losses = (edges if between else np.append(edges[0] - 0.5, edges + 0.5)) * grid.step
     places = np.unique(np.interp(losses, guide.losses, guide.places))
     tails = of_kind(step)
     beyond = [(arb(1), arb(1)), *[tails(arb(place)) for place in places.tolist()]]
@@ -75,6 +79,9 @@ def _cells(step: AnyStep, guide: Guide, edges: Indices, grid: Grid) -> _Cells:
         for tail in zip(*beyond, strict=True)
     )
     exact = np.array([_loss(p, q) / grid.step for p, q in zip(first, second, strict=True)])
+    if between:
+        # The two cells without an end may have any label, and a far one takes a wide window.
+        exact = np.clip(exact, edges[0], edges[-1])
     labels = np.round(exact).astype(np.int64)
     return _Cells(labels=labels, exact=exact, first=first, second=second)
 
@@ -121,23 +128,125 @@ class Below:
     """
 
     def __init__(self, layout: Layout) -> None:
-        self._window, self._format = layout.window, layout.format_
-        self._step = layout.grid.step
-        self._shift = 0
-        self._guess = round(layout.saddle.epsilon / self._step)
         bits = _BITS + math.ceil(max(-layout.saddle.log_delta, 0.0) / math.log(2.0))
-        sides: list[_Side] = []
         found: list[tuple[Block, _Cells]] = []
         with ctx.workprec(bits):
             for block in layout.blocks:
-                fine = Grid(step=self._step / block.factor, tilt=layout.grid.tilt)
-                found.append((block, _cells(block.step, block.guide, block.edges, fine)))
-            for above in (False, True):
-                # Under the second member a loss has e^-loss times the mass, so the tilt that
-                # centres it is larger by 1.
-                tilt = layout.grid.tilt + (1.0 if above else 0.0)
-                sides.append(self._side(found, tilt, above=above))
-        self._first, self._second = sides
+                fine = Grid(step=layout.grid.step / block.factor, tilt=layout.grid.tilt)
+                between = layout.line is not None
+                cells = _cells(block.step, block.guide, block.edges, fine, between=between)
+                found.append((block, cells))
+            self._tests: _OnGrid | _OnLine
+            if layout.line is None:
+                self._tests = _OnGrid(layout, found)
+            else:
+                self._tests = _OnLine(layout, layout.line, found)
+
+    def test(self, epsilon: float) -> tuple[arb, arb]:
+        """Two probabilities of "the loss is about epsilon or more".
+
+        From below under the first member of the pair, and from above under the second one.
+        """
+        with ctx.workprec(_SUM_BITS):
+            return self._tests.test(self._tests.place(epsilon))
+
+    def delta_at(self, epsilon: float) -> tuple[float, float]:
+        """A lower bound on delta at an epsilon, and about what it would be without any slack."""
+        with ctx.workprec(_SUM_BITS):
+            growth = arb(epsilon).exp()
+
+            def value(place: float, *, certain: bool = True) -> float:
+                first, second = self._tests.test(place, certain=certain)
+                return float_below(first - growth * second)
+
+            best = self._best(value, self._tests.place(epsilon))
+            found = min(max(value(best), 0.0), 1.0)
+            return found, max(value(best, certain=False), found)
+
+    def epsilon_at(self, delta: float) -> tuple[float, float]:
+        """A lower bound on epsilon at a delta, and about what it would be without any slack."""
+        with ctx.workprec(_SUM_BITS):
+            target = arb(delta)
+            span = self._tests.last - self._tests.first
+
+            def value(place: float, *, certain: bool = True) -> float:
+                first, second = self._tests.test(place, certain=certain)
+                left = arb((first - target).lower())
+                if left > 0 and second > 0:
+                    return float_below((left / second).log())
+                # The outcomes beyond this place have a probability below delta, so the best
+                # threshold is lower: these values make the search go there.
+                return -1e300 * (place - self._tests.first + 0.01 * span) / (2.0 * span)
+
+            best = self._best(value, self._tests.guess)
+            found = max(value(best), 0.0)
+            return found, max(value(best, certain=False), found)
+
+    def _best(self, value: Callable[..., float], start: float) -> float:
+        """About the best threshold: steps that grow uphill, then shrink; any one is valid."""
+        first, last = self._tests.first, self._tests.last
+        place = min(max(start, first), last)
+        known: dict[float, float] = {}
+
+        def at(k: float) -> float:
+            if k not in known:
+                known[k] = value(k)
+            return known[k]
+
+        width = self._tests.widest
+        while width >= self._tests.least:
+            for candidate in (place - width, place + width):
+                if first <= candidate <= last and at(candidate) > at(place):
+                    place = candidate
+                    break
+            else:
+                width = self._tests.halved(width)
+        return place
+
+
+class _OnGrid:
+    """Tests by sums of labels on a grid.
+
+    Attributes
+    ----------
+    first, last : int
+        The first and the last threshold.
+    guess : int
+        A threshold to begin with.
+    widest, least : int
+        The first step of a search for the best one, and the last.
+    """
+
+    least = 1
+
+    def __init__(self, layout: Layout, found: Sequence[tuple[Block, _Cells]]) -> None:
+        self._window, self._format = layout.window, layout.format_
+        self._step = layout.grid.step
+        self._shift = 0
+        sides: list[_Side] = []
+        for above in (False, True):
+            # Under the second member a loss has e^-loss times the mass, so the tilt that
+            # centres it is larger by 1.
+            tilt = layout.grid.tilt + (1.0 if above else 0.0)
+            sides.append(self._side(found, tilt, above=above))
+        self._sides = sides
+        self.first, self.last = self._window.first, self._window.last
+        self.widest = max(self._window.size // 16, 1)
+        self.guess = round(layout.saddle.epsilon / self._step) + self._shift
+
+    def place(self, epsilon: float) -> float:
+        """The threshold at about an epsilon."""
+        place = round(epsilon / self._step) + self._shift
+        return min(max(place, self.first), self.last)
+
+    def halved(self, width: float) -> float:
+        """The next smaller step of a search."""
+        return width // 2
+
+    def test(self, place: float, *, certain: bool = True) -> tuple[arb, arb]:
+        """Probabilities of a sum of at least ``place`` under both members."""
+        first, second = [side.beyond(int(place), certain=certain) for side in self._sides]
+        return first, second
 
     def _side(self, found: Sequence[tuple[Block, _Cells]], tilt: float, *, above: bool) -> _Side:
         parts: list[tuple[Tilted, int]] = []
@@ -158,68 +267,46 @@ class Below:
         total = add_up(parts, grid, self._window, format_=self._format)
         return _Side(total, grid, parts, above=above)
 
-    def test(self, epsilon: float) -> tuple[arb, arb]:
-        """Two probabilities of "the loss is about epsilon or more".
 
-        From below under the first member of the pair, and from above under the second one.
-        """
-        place = round(epsilon / self._step) + self._shift
-        place = min(max(place, self._window.first), self._window.last)
-        with ctx.workprec(_SUM_BITS):
-            return self._first.beyond(place), self._second.beyond(place)
+class _OnLine:
+    """Tests by sums of labels with some noise, from transforms; attributes as on a grid."""
 
-    def delta_at(self, epsilon: float) -> tuple[float, float]:
-        """A lower bound on delta at an epsilon, and about what it would be without any slack."""
-        with ctx.workprec(_SUM_BITS):
-            growth = arb(epsilon).exp()
+    def __init__(self, layout: Layout, line: Line, found: Sequence[tuple[Block, _Cells]]) -> None:
+        grids = [Grid(step=layout.grid.step, tilt=layout.grid.tilt + more) for more in (0.0, 1.0)]
+        sides = [
+            [
+                (_tilted(masses, cells.labels, grid, above=above), block.count)
+                for block, cells in found
+                for masses in (cells.second if above else cells.first,)
+            ]
+            for grid, above in zip(grids, (False, True), strict=True)
+        ]
+        line = line.refitted(sides[0], grids[0], layout.saddle)
+        parts: list[list[tuple[Transformed, int]]] = [[], []]
+        for (one, count), (other, _) in zip(*sides, strict=True):
+            for side, both in zip(parts, transformed([one, other], grids[0], line), strict=True):
+                side.append((both, count))
+        self._first, self._second = [
+            Inversion(side, grid, line, TAIL) for side, grid in zip(parts, grids, strict=True)
+        ]
+        self.guess = layout.saddle.epsilon
+        self.widest, self.least = 0.5 * layout.saddle.deviation, 0.1 * line.deviation
+        reach = math.pi / line.frequency
+        self.first, self.last = self.guess - reach, self.guess + reach
 
-            def value(place: int, *, certain: bool = True) -> float:
-                first = self._first.beyond(place, certain=certain)
-                second = self._second.beyond(place, certain=certain)
-                return float_below(first - growth * second)
+    def place(self, epsilon: float) -> float:
+        """The threshold at about an epsilon."""
+        return epsilon
 
-            best = self._best(value, round(epsilon / self._step) + self._shift)
-            found = min(max(value(best), 0.0), 1.0)
-            return found, max(value(best, certain=False), found)
+    def halved(self, width: float) -> float:
+        """The next smaller step of a search."""
+        return 0.5 * width
 
-    def epsilon_at(self, delta: float) -> tuple[float, float]:
-        """A lower bound on epsilon at a delta, and about what it would be without any slack."""
-        with ctx.workprec(_SUM_BITS):
-            target = arb(delta)
-
-            def value(place: int, *, certain: bool = True) -> float:
-                left = arb((self._first.beyond(place, certain=certain) - target).lower())
-                if left > 0:
-                    second = self._second.beyond(place, certain=certain)
-                    return float_below((left / second).log())
-                # The outcomes beyond this place have a probability below delta, so the best
-                # threshold is lower: these values make the search go there.
-                return -1e300 * (place - self._window.first + 1) / self._window.size
-
-            best = self._best(value, self._guess + self._shift)
-            found = max(value(best), 0.0)
-            return found, max(value(best, certain=False), found)
-
-    def _best(self, value: Callable[[int], float], start: int) -> int:
-        """About the best threshold: steps that grow uphill, then shrink; any one is valid."""
-        first, last = self._window.first, self._window.last
-        place = min(max(start, first), last)
-        known: dict[int, float] = {}
-
-        def at(k: int) -> float:
-            if k not in known:
-                known[k] = value(k)
-            return known[k]
-
-        width = max(self._window.size // 16, 1)
-        while width:
-            for candidate in (place - width, place + width):
-                if first <= candidate <= last and at(candidate) > at(place):
-                    place = candidate
-                    break
-            else:
-                width //= 2
-        return place
+    def test(self, place: float, *, certain: bool = True) -> tuple[arb, arb]:
+        """Probabilities of a sum of at least ``place`` under both members."""
+        if not certain:
+            return arb(self._first.at(place).mid()), arb(self._second.at(place).mid())
+        return self._first.below(place), arb(self._second.at(place).upper())
 
 
 class _Side:

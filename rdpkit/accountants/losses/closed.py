@@ -14,6 +14,8 @@ from rdpkit.numerics.balls import float_above, float_below
 _START_BITS, _MOST_BITS = 128, 1 << 14
 _SHARP = 2.0**-50
 _HALVINGS = 1100
+# Beyond this, 2^14 bits do not resolve the exponentials of a curve.
+_FARTHEST = 2.0**127
 
 
 def delta(step: AnyStep, epsilon: float, *, above: bool) -> float:
@@ -70,7 +72,8 @@ def epsilon(step: AnyStep, delta: float, *, above: bool) -> float:
     delta : float
         In (0, 1).
     above : bool
-        Whether the number bounds epsilon from above (infinity where no float does) or from below.
+        Whether the number bounds epsilon from above (infinity where it is not known to be below
+        2^127) or from below.
     """
     of = _Curves(step, above)
     target = arb(delta)
@@ -85,7 +88,7 @@ def epsilon(step: AnyStep, delta: float, *, above: bool) -> float:
     low, high = 0.0, 1.0
     while not meets(high):
         low, high = high, 2.0 * high
-        if math.isinf(high):
+        if high > _FARTHEST:
             return math.inf if above else low
     for _ in range(_HALVINGS):
         # Far below 1 floats are spaced evenly in their logarithm, so the logarithm is halved.

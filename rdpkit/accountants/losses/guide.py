@@ -24,6 +24,13 @@ _TILTS = np.geomspace(0.1, 64.0, 20)
 # Factors of a tilt that are tried for its upper end.
 _FACTORS = np.geomspace(1.0, 1e3, 25)
 _LARGEST_TILT = 1e9
+# For estimates of epsilon: the accuracy, the logarithm of what aliases may contribute, the most
+# frequencies, how many points of a guide are taken as one, the part of a sum that floats resolve,
+# and steps of a bisection.
+_ABOUT, _CLEAR, _MOST_FREQUENCIES, _THIN, _RESOLVED, _HALVINGS = 0.01, -30.0, 600, 3, 1e-11, 12
+# How far below the tilt of a conversion that of the saddle point is sought, as a logarithm; and the
+# epsilon, over the deviation of the tilted sum, above which it is taken.
+_TILTS_BELOW, _FAR = 3.0, 4.0
 # The largest product of a tilt and an epsilon.
 _STEEPEST = 3000.0
 
@@ -205,6 +212,91 @@ def saddle(
     return Saddle(
         tilt=tilt, epsilon=asked, log_delta=log_delta, deviation=deviation, log_share=share
     )
+
+
+def estimated_epsilon(total: Sum, at: Saddle) -> float:
+    """About the epsilon at a delta: by the saddle point, or where that fails, by inversion.
+
+    It fails where delta comes from single losses that are rare and large.
+
+    Parameters
+    ----------
+    total : Sum
+        The composition.
+    at : Saddle
+        About the epsilon and the delta in question, from a conversion.
+    """
+
+    def once(epsilon: float) -> float:
+        found = [math.log(count) + guide.log_excess(epsilon) for guide, count in total.parts]
+        return max(found) - at.log_delta
+
+    found = _by_saddle_point(total, at)
+    if found > _FAR * at.deviation:
+        return found
+    return max(_by_inversion(total, at), _where_zero(once, at.epsilon))
+
+
+def _by_saddle_point(total: Sum, at: Saddle) -> float:
+    """The mean at the tilt whose saddle point has this delta."""
+
+    def excess(log_tilt: float) -> float:
+        tilt = math.exp(log_tilt)
+        cumulant, mean, variance = total.moments(tilt)
+        share = math.log1p(math.sqrt(2.0 * math.pi * variance) * tilt * (tilt + 1.0))
+        return cumulant - tilt * mean - share - at.log_delta
+
+    if not at.tilt > 0.0:
+        return at.epsilon
+    high = math.log(at.tilt)
+    low = _where_zero(excess, high, high - _TILTS_BELOW)
+    return total.moments(math.exp(low))[1]
+
+
+def _by_inversion(total: Sum, at: Saddle) -> float:
+    """By the transform of the sum along a line, in floats; 0 where they do not resolve it."""
+    t = at.tilt
+    here = total.cumulant(t)
+    apart: list[float] = (_TILTS / at.deviation).tolist()
+    above = min([(total.cumulant(t + d) - here - _CLEAR) / d for d in apart]) - at.epsilon
+    apart = [min(d, t) for d in apart]
+    below = min([(total.cumulant(t - d) - here - _CLEAR) / d for d in apart]) + at.epsilon
+    deviation = math.sqrt(2.0 * _ABOUT * max(at.epsilon, 0.05 * at.deviation) / (t + 1.0))
+    deviation = min(deviation, 0.1 * at.deviation)
+    h = 2.0 * math.pi / (max(above, below) + 8.0 * deviation)
+    places = 1j * h * np.arange(min(math.ceil(8.0 / (deviation * h)), _MOST_FREQUENCIES))
+    s = t + places
+    exponents = 0.5 * deviation**2 * (s * s + s)
+    for found, count in total.parts:
+        tilted = found.log_masses + t * found.losses
+        weights = np.exp(tilted - log_sum(tilted))
+        ends = np.arange(0, weights.size, _THIN)
+        thin = np.add.reduceat(weights, ends)
+        losses = np.add.reduceat(weights * found.losses, ends) / np.maximum(thin, 1e-300)
+        moved = (np.expm1(np.outer(places, losses)) * (thin / thin.sum())).sum(axis=1)
+        exponents += count * np.log1p(moved)
+    values = np.exp(exponents) / (s * (s + 1.0))
+    values[0] *= 0.5
+    least = _RESOLVED * float(np.abs(values).sum())
+
+    def excess(epsilon: float) -> float:
+        """The logarithm of delta over the one asked for."""
+        found = float((values * np.exp(-places * epsilon)).real.sum())
+        if not found > least:
+            return -math.inf
+        return math.log(found * h / math.pi) + here - t * epsilon - at.log_delta
+
+    return _where_zero(excess, at.epsilon)
+
+
+def _where_zero(falling: Callable[[float], float], high: float, low: float = 0.0) -> float:
+    """Where a function that falls is 0, by bisection, and ``low`` if nowhere."""
+    if not falling(low) > 0.0:
+        return low
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if falling(middle) > 0.0 else (low, middle)
+    return high
 
 
 def _by_conversion(total: Sum, log_delta: float, unit: float) -> tuple[float, float]:

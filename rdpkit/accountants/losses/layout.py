@@ -18,7 +18,8 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, Total, Window, add_up
-from rdpkit.accountants.losses.guide import RARE, Guide, Saddle, Sum, saddle
+from rdpkit.accountants.losses.guide import RARE, Guide, Saddle, Sum, estimated_epsilon, saddle
+from rdpkit.accountants.losses.inversion import Line
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.steps import AnyStep, Releases
 from rdpkit.events.losses import NoLossDistributionError
@@ -42,8 +43,18 @@ _WIDEST = 0.1
 _DELTA_OVER_EPSILON = 10.0
 # Discretisation never adds more than this part to the variance.
 _MOST_INFLATION = 0.01
+# Losses on a line are integers of so many binary digits, and closer than this they count as equal.
+_DIGITS, _EQUAL = 48, 1 << 20
+# Where single losses make up delta, cells are fine in this range, in units of epsilon.
+_JUMP = (0.7, 1.4)
+# An estimate of epsilon above this part of the one before is good enough.
+_NEAR = 0.85
+# A line that takes less time than this, in seconds, is not compared with a grid.
+_SHORT = 3.0
 # Estimated cost of a cell in ball arithmetic, and of a point of a transform and its power.
 _SECONDS_PER_CELL, _SECONDS_PER_POINT, _BYTES_PER_POINT = 5e-5, 3e-7, 200
+# The same of a value of a transform along a line, and of one loss at one frequency.
+_SECONDS_PER_VALUE, _SECONDS_PER_TURN = 1.5e-5, 1e-8
 # How much slower transforms with more digits are.
 _SLOWER = 8.0
 
@@ -97,6 +108,9 @@ class Layout:
         How each step is summed.
     format_ : Format
         The format of floats of the transforms.
+    line : Line or None
+        Where the transform of the sum is inverted, if it is not put onto a grid. The grid is then
+        one of floats, and the window is not used.
     """
 
     saddle: Saddle
@@ -104,13 +118,19 @@ class Layout:
     window: Window
     blocks: tuple[Block, ...]
     format_: Format = DOUBLE
+    line: Line | None = None
 
     def in_more_digits(self) -> Layout | None:
         """The same with more digits than doubles have, if that is possible within the limits."""
         more = extended()
-        if more is None or self.format_ is more:
+        if self.line is not None:
+            if self.line.in_balls:
+                return None
+            found = replace(self, line=replace(self.line, in_balls=True))
+        elif more is None or self.format_ is more:
             return None
-        found = replace(self, format_=more)
+        else:
+            found = replace(self, format_=more)
         return found if _excess(found) is None else None
 
     @property
@@ -121,6 +141,14 @@ class Layout:
     def cost(self) -> tuple[float, float]:
         """Seconds and bytes, estimated."""
         cells = sum([block.edges.size for block in self.blocks])
+        if self.line is not None:
+            values = self.line.count * len(self.blocks)
+            turns = self.line.count * cells
+            turn = _SECONDS_PER_TURN * (_SLOWER if self.line.in_balls else 1.0)
+            return (
+                cells * _SECONDS_PER_CELL + values * _SECONDS_PER_VALUE + turns * turn,
+                100.0 * (values + math.sqrt(self.line.count) * cells),
+            )
         sizes = [self.window.size * (1 + len(self.blocks))]
         for block in self.blocks:
             sizes += [w.size for w in (block.window, block.rest_window) if w is not None]
@@ -164,15 +192,23 @@ def arrange(
     """
     log_delta = None if delta is None else math.log(delta)
     guides, at = _guides(releases, log_delta, epsilon, around)
+    if log_delta is not None and epsilon is None and around is None:
+        at = _centred(Sum(parts=guides), at)
     total_count = sum([count for _, count in releases])
     if not (math.isfinite(at.epsilon) and math.isfinite(at.tilt) and math.isfinite(at.deviation)):
         raise NoLossDistributionError("The losses are too large for privacy loss distributions.")
-    budget = _budget(at, accuracy, delta_asked=epsilon is not None)
+    steepness = _steepness(guides, at)
+    budget = _budget(at, accuracy, steepness, delta_asked=epsilon is not None)
     low, high, wrapping = Sum(parts=guides).ends(at, 1)
     # Mass that wraps around from above the window must end up below epsilon.
     span = max(high - low, wrapping - at.epsilon)
     atoms = [atom for step, _ in releases for atom in kind_of(step).atoms(step).tolist()[-1:]]
     last = max(atoms, default=0.0)
+
+    jump = math.sqrt(2.0 * budget) if steepness > at.tilt else None
+    line = _on_a_line(releases, guides, at, budget, jump)
+    if line is not None and _excess(line) is None and (line.cost()[0] < _SHORT or at_once):
+        return line
 
     def with_window(step: float, size: int, *, staged: bool) -> Layout:
         if last > step:
@@ -201,10 +237,78 @@ def arrange(
         in_stages = with_window(span / (0.98 * _FINAL), _FINAL, staged=True)
         if in_stages.cost()[0] < found.cost()[0]:
             found = in_stages
+    if line is not None and line.cost()[0] < found.cost()[0]:
+        found = line
     excess = _excess(found)
     if excess is not None:
         raise NoLossDistributionError(excess)
     return found
+
+
+def _on_a_line(
+    releases: Releases, guides: _Guides, at: Saddle, budget: float, jump: float | None
+) -> Layout | None:
+    """The layout for an inversion along a line; None where losses have atoms.
+
+    Noise of variance v adds v to the variance of the sum, so that it takes half of the budget.
+    Where delta comes from single large losses, cells near epsilon are no wider than ``jump``.
+    """
+    if any(kind_of(step).atoms(step).size for step, _ in releases):
+        return None
+    at = _raised(Sum(parts=guides), at)
+    cumulant = Sum(parts=guides).cumulant
+    line = Line.fitted(lambda apart: cumulant(at.tilt + apart), at, math.sqrt(0.5 * budget))
+    largest = max([float(np.abs(found.losses).max()) for found, _ in guides])
+    grid = Grid(step=2.0 ** (math.frexp(largest)[1] - _DIGITS), tilt=at.tilt)
+    share = 0.5 * budget / len(releases)
+    blocks = []
+    for (step, _), (found, count) in zip(releases, guides, strict=True):
+        edges = _edges(step, found, count, grid, share)
+        if jump is not None:
+            fine = math.ceil(min((_JUMP[1] - _JUMP[0]) * at.epsilon / jump, _MOST_CELLS / 10.0))
+            near = np.linspace(*_JUMP, fine + 1) * (at.epsilon / grid.step)
+            near = near[(near > edges[0]) & (near < edges[-1])]
+            edges = np.unique(np.concatenate([edges, near.astype(np.int64)]))
+        blocks.append(Block(step=step, guide=found, count=count, edges=_apart(edges)))
+    return Layout(
+        saddle=at,
+        grid=grid,
+        window=Window(first=0, size=1),
+        blocks=tuple(blocks),
+        line=line,
+    )
+
+
+def _apart(edges: Indices) -> Indices:
+    """Edges without those that are as good as equal to a neighbour."""
+    kept = np.ones(edges.size, dtype=bool)
+    kept[1:-1] = (np.diff(edges)[1:] >= _EQUAL) & (np.diff(edges)[:-1] >= _EQUAL)
+    return edges[kept]
+
+
+def _centred(total: Sum, at: Saddle) -> Saddle:
+    """The saddle for a better estimate of epsilon than the first one."""
+    for _ in range(_ROUNDS):
+        if not (at.epsilon > 0.0 and math.isfinite(at.tilt) and math.isfinite(at.deviation)):
+            break
+        before = at.epsilon
+        around = estimated_epsilon(total, _raised(total, at))
+        if not around > 0.0:
+            break
+        at = saddle(total, log_delta=at.log_delta, epsilon=None, around=around)
+        if around > _NEAR * before:
+            break
+    return at
+
+
+def _raised(total: Sum, at: Saddle) -> Saddle:
+    """The saddle with a larger tilt where it is close to 0, where transforms have a pole."""
+    _, mean, _ = total.moments(0.0)
+    least = min(1.0 / at.deviation, 10.0 / max(abs(mean - at.epsilon), 1e-300))
+    if at.tilt >= least:
+        return at
+    share = min(at.log_delta - total.cumulant(least) + least * at.epsilon, 0.0)
+    return replace(at, tilt=least, log_share=share)
 
 
 _Guides = tuple[tuple[Guide, int], ...]
@@ -251,7 +355,24 @@ def _size(points: float) -> int:
     return max(1 << exponent, _SMALLEST)
 
 
-def _budget(at: Saddle, accuracy: float, *, delta_asked: bool) -> float:
+def _steepness(guides: _Guides, at: Saddle) -> float:
+    """About how fast the logarithm of delta falls with epsilon.
+
+    That is the tilt, unless delta comes from single losses that are rare and large.
+    """
+
+    def once(epsilon: float) -> float:
+        return max([math.log(count) + found.log_excess(epsilon) for found, count in guides])
+
+    if not at.epsilon > 0.0 or once(at.epsilon) < at.log_delta - 1.0:
+        return at.tilt
+    further = once(1.01 * at.epsilon)
+    if not math.isfinite(further):
+        return at.tilt
+    return max(at.tilt, (once(at.epsilon) - further) / (0.01 * at.epsilon))
+
+
+def _budget(at: Saddle, accuracy: float, steepness: float, *, delta_asked: bool) -> float:
     """How much the discretisation may add to the variance of the whole sum.
 
     Splitting a loss between two grid points leaves the mean of e^-loss as it is, so a variance v
@@ -261,7 +382,7 @@ def _budget(at: Saddle, accuracy: float, *, delta_asked: bool) -> float:
     scale = max(at.epsilon, 0.05 * at.deviation)
     if delta_asked and at.tilt > 0.0:
         scale = max(scale, _DELTA_OVER_EPSILON / at.tilt)
-    budget = 2.0 * accuracy * scale / (at.tilt + 1.0)
+    budget = 2.0 * accuracy * scale / (steepness + 1.0)
     return min(budget, max(_MOST_INFLATION * at.deviation**2, (accuracy * at.epsilon) ** 2))
 
 

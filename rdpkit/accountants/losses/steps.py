@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations, product
 from typing import ClassVar, Generic, NewType, TypeVar, cast
 
@@ -105,7 +105,12 @@ def alternatives(event: Event, adjacency: Adjacency) -> tuple[Alternative[Domina
     NoLossDistributionError
         If a part of the event has none, or the possibilities are too many to list.
     """
-    return tuple(_undominated(_walk(event, adjacency, _ABOVE)))
+    above: _Questions[DominatingReleases] = _Questions(
+        expand=lambda event: event.expand(),
+        losses=lambda event, adjacency: (event.dominating(adjacency),),
+        attained=False,
+    )
+    return tuple(_undominated(_walk(event, adjacency, above)))
 
 
 def attained_alternatives(
@@ -125,31 +130,36 @@ def attained_alternatives(
     NoLossDistributionError
         If no pair is known for a part of the event, or the possibilities are too many to list.
     """
-    return tuple(_undominated(_walk(event, adjacency, _BELOW)))
+    below: _Questions[AttainedReleases] = _Questions(
+        expand=lambda event: event.attained_expansion(),
+        losses=lambda event, adjacency: event.attained(adjacency),
+        attained=True,
+    )
+    return tuple(_undominated(_walk(event, adjacency, below)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Questions(Generic[R]):
-    """What an event is asked from one side: what it is made of, and its possible losses."""
+    """What an event is asked from one side: what it is made of, and its possible losses.
+
+    ``known`` holds what was found of its parts.
+    """
 
     expand: Callable[[Event], Event | None]
     losses: Callable[[Event, Adjacency], tuple[Losses, ...]]
     attained: bool
-
-
-_ABOVE: _Questions[DominatingReleases] = _Questions(
-    expand=lambda event: event.expand(),
-    losses=lambda event, adjacency: (event.dominating(adjacency),),
-    attained=False,
-)
-_BELOW: _Questions[AttainedReleases] = _Questions(
-    expand=lambda event: event.attained_expansion(),
-    losses=lambda event, adjacency: event.attained(adjacency),
-    attained=True,
-)
+    known: dict[tuple[Event, Adjacency], list[Alternative[R]]] = field(default_factory=dict)
 
 
 def _walk(event: Event, adjacency: Adjacency, side: _Questions[R]) -> list[Alternative[R]]:
+    """What :func:`alternatives` says before it is sorted out; each part is looked at once."""
+    known = side.known.get((event, adjacency))
+    if known is None:
+        known = side.known[event, adjacency] = _compute(event, adjacency, side)
+    return known
+
+
+def _compute(event: Event, adjacency: Adjacency, side: _Questions[R]) -> list[Alternative[R]]:
     if isinstance(event, Repeated):
         inner = _walk(event.event, adjacency, side)
         if not event.same_partition:
@@ -289,7 +299,9 @@ def _together(found: tuple[Alternative[R], ...]) -> Alternative[R]:
             counter[step] += count
     return Alternative(
         releases=cast(R, tuple(sorted(counter.items(), key=repr))),
-        touched=tuple(index for alternative in found for index in alternative.touched),
+        # Data sets are written out for events with one partition, which a record touches in at
+        # most two places.
+        touched=tuple(index for one in found for index in one.touched)[:_PARTS_THAT_MEET],
     )
 
 

@@ -31,5 +31,7 @@ BOUNDS: tuple[RdpBound, ...] = (
     profile_sampling.FIXED_SIZE,
     swap_coupling.BOUND,
     no_amplification.FIXED_SIZE,
+    no_amplification.ANY_POISSON,
+    no_amplification.ANY_FIXED_SIZE,
 )
 """The theorems of this folder. A new theorem needs a line here, and nothing else."""

@@ -8,6 +8,10 @@ Renyi divergence is jointly quasi-convex, so the divergence of the mixtures is a
 order / (2 z^2), where z is the noise multiplier. The bound is exact at a sampling fraction of 1,
 and at large orders it is below the theorems on amplification.
 
+The same holds for any release from a sample, where a record is replaced by another one or by the
+special one: with the same places drawn the two samples are equal, or neighbours in the same way, so
+that the divergence is at most that of the release without sampling.
+
 Assumes
 -------
 A sample of fixed size can be drawn from both neighbours: under add-or-remove-one the sample is
@@ -24,10 +28,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from flint import arb
+
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import gaussian
-from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order, of_event
-from rdpkit.events import FixedSizeSampledGaussian, PoissonSampledGaussian
+from rdpkit.bounds.base import (
+    Array,
+    InnerDivergences,
+    Kind,
+    OrderRange,
+    RdpBound,
+    every_order,
+    of_event,
+)
+from rdpkit.events import (
+    FixedSizeSampled,
+    FixedSizeSampledGaussian,
+    PoissonSampled,
+    PoissonSampledGaussian,
+)
 
 
 def smaller_neighbour_has_a_sample(event: Any, adjacency: Adjacency) -> OrderRange:
@@ -66,3 +85,29 @@ FIXED_SIZE = replace(
     rdp=of_event(gaussian.rdp, _fixed_size_arguments),
     ball=of_event(gaussian.ball, _fixed_size_arguments),
 )
+
+
+def _rdp_of_inner(
+    event: Any, orders: Array, adjacency: Adjacency, inner: InnerDivergences
+) -> Array:
+    return inner.rdp(orders)
+
+
+def _ball_of_inner(event: Any, order: float, adjacency: Adjacency, inner: InnerDivergences) -> arb:
+    return inner.ball(order)
+
+
+ANY_POISSON = RdpBound(
+    id="no-amplification-of-any",
+    title="any release without sampling",
+    source="van Erven and Harremoes 2014, Theorem 13 (arXiv 1206.2459v2)",
+    kind=Kind.UPPER,
+    event_type=PoissonSampled,
+    adjacencies=(Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT),
+    order_range=every_order,
+    rdp=_rdp_of_inner,
+    ball=_ball_of_inner,
+    inner=lambda event: event.event,
+)
+
+ANY_FIXED_SIZE = replace(ANY_POISSON, event_type=FixedSizeSampled)

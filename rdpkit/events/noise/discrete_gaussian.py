@@ -51,6 +51,7 @@ class DiscreteGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "discrete_gaussian"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     sigma: float

@@ -54,6 +54,7 @@ class DiscreteLaplace(Event):
     """
 
     mechanism: ClassVar[str] = "discrete_laplace"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_scale: float

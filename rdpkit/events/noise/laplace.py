@@ -52,6 +52,7 @@ class Laplace(Event):
     """
 
     mechanism: ClassVar[str] = "laplace"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_scale: float

@@ -44,6 +44,7 @@ class RandomizedResponse(Event):
     """
 
     mechanism: ClassVar[str] = "randomized_response"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE_ONE,)
 
     noise_parameter: float

@@ -64,6 +64,7 @@ class DPCDA(Event):
     """
 
     mechanism: ClassVar[str] = "dpcda"
+    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",

@@ -109,6 +109,7 @@ class LDPDC(Event):
     """
 
     mechanism: ClassVar[str] = "ldpdc"
+    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="group_size",
@@ -214,6 +215,7 @@ class NDPDC(Event):
     """
 
     mechanism: ClassVar[str] = "ndpdc"
+    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="group_size",

@@ -87,6 +87,7 @@ class DPMix(Event):
     """
 
     mechanism: ClassVar[str] = "dpmix"
+    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",
@@ -218,6 +219,7 @@ class ClassWiseDPMix(Event):
     """
 
     mechanism: ClassVar[str] = "class_wise_dpmix"
+    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",

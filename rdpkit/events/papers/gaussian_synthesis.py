@@ -57,6 +57,7 @@ class GaussianSynthesis(Event):
     """
 
     mechanism: ClassVar[str] = "gaussian_synthesis"
+    of_whole_data: ClassVar[str] = "it states how many records there are"
 
     records: int
     outputs: int

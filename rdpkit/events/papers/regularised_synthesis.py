@@ -48,6 +48,7 @@ class RegularisedSynthesis(Event):
     """
 
     mechanism: ClassVar[str] = "regularised_synthesis"
+    of_whole_data: ClassVar[str] = "it states how many records there are"
 
     records: int
     outputs: int

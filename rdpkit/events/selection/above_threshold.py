@@ -56,6 +56,7 @@ class AboveThreshold(Event):
     """
 
     mechanism: ClassVar[str] = "above_threshold"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     threshold_noise_scale: float

@@ -46,6 +46,7 @@ class Exponential(Event):
     """
 
     mechanism: ClassVar[str] = "exponential"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     epsilon: float

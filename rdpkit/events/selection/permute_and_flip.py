@@ -45,6 +45,7 @@ class PermuteAndFlip(Event):
     """
 
     mechanism: ClassVar[str] = "permute_and_flip"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     epsilon: float

@@ -12,9 +12,14 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.free_parameters import FreeParameter, number
 
+_LARGEST_SHAPE = 1e100
+
 
 def _shape(name: str, value: object) -> float:
-    return _validate.above(name, value, -1.0)
+    found = _validate.above(name, value, -1.0)
+    if _LARGEST_SHAPE < found < math.inf:
+        raise _validate.fail(name, f"to be at most {_LARGEST_SHAPE:g}, or inf", value)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,7 @@ class RepeatAndSelect(Event):
     """
 
     mechanism: ClassVar[str] = "repeat_and_select"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event

@@ -54,6 +54,7 @@ class ReportNoisyMax(Event):
     """
 
     mechanism: ClassVar[str] = "report_noisy_max"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_scale: float

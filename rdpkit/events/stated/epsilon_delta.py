@@ -47,6 +47,7 @@ class EpsilonDelta(Event):
     """
 
     mechanism: ClassVar[str] = "epsilon_delta"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     epsilon: float

@@ -46,6 +46,7 @@ class ZeroConcentrated(Event):
     """
 
     mechanism: ClassVar[str] = "zero_concentrated"
+    of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     rho: float

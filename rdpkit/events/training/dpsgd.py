@@ -93,6 +93,7 @@ class DPSGD(Event):
     """
 
     mechanism: ClassVar[str] = "dpsgd"
+    of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_multiplier: float

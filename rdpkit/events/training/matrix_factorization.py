@@ -86,6 +86,7 @@ class MatrixFactorization(Event):
     """
 
     mechanism: ClassVar[str] = "matrix_factorization"
+    of_whole_data: ClassVar[str] = "it states in which of its steps a record takes part"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT)
 
     noise_std: float

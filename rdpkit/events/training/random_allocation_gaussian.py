@@ -54,6 +54,7 @@ class RandomAllocationGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "random_allocation_gaussian"
+    of_whole_data: ClassVar[str] = "it states in which of its steps a record takes part"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float

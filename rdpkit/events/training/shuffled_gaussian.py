@@ -68,6 +68,7 @@ class ShuffledGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "shuffled_gaussian"
+    of_whole_data: ClassVar[str] = "its batches are parts of a data set of known size"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float

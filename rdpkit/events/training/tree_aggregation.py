@@ -64,6 +64,7 @@ class TreeAggregation(Event):
     """
 
     mechanism: ClassVar[str] = "tree_aggregation"
+    of_whole_data: ClassVar[str] = "it states in which of its steps a record takes part"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT)
 
     noise_std: float

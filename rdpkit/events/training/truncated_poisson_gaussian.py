@@ -66,6 +66,7 @@ class TruncatedPoissonGaussian(Event):
     """
 
     mechanism: ClassVar[str] = "truncated_poisson_gaussian"
+    of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float

@@ -12,7 +12,8 @@ from flint import arb, ctx
 from rdpkit import analysis
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.adjacency import Adjacency
-from rdpkit.events import Composed, Event, Gaussian, Repeated, ZeroConcentrated
+from rdpkit.events import Event, Gaussian, ZeroConcentrated
+from rdpkit.events.composition import released_counts
 from rdpkit.planning.budgets.order_mixture import rounded_up
 from rdpkit.tradeoffs import zcdp
 
@@ -101,11 +102,9 @@ def _squared_mu(leaf: Event, adjacency: Adjacency) -> Fraction | float:
 
 def _total(event: Event, of_one: Callable[[Event], Fraction | float]) -> Fraction | float:
     """The sum over what is composed."""
-    if isinstance(event, Repeated):
-        return event.count * _total(event.event, of_one)
-    if isinstance(event, Composed):
-        return sum((_total(part, of_one) for part in event.events), Fraction(0))
-    return of_one(event)
+    return sum(
+        (count * of_one(leaf) for leaf, count in released_counts(event).items()), Fraction(0)
+    )
 
 
 def _half_square(epsilon: float) -> float:

@@ -326,7 +326,7 @@ def test_a_finer_grid_is_tighter_from_both_sides(kind):
 @pytest.mark.thorough
 @pytest.mark.parametrize("count", [300, 10**6])
 def test_delta_far_from_where_the_losses_are(count):
-    """Below the window nothing is claimed but 1, beyond it no less than at its end."""
+    """Far from where the answer was expected bounds are wide, but true."""
     one = releases("removed", 1.0, 0.3, count)
     mean = losses.epsilon_above(one, delta=0.5).value
     for part in (0.3, 0.7, 0.9, 0.99, 1.01, 1.3):
@@ -336,9 +336,9 @@ def test_delta_far_from_where_the_losses_are(count):
         if part < 1.0:
             assert above >= 0.5
     found = Above(arrange(one, delta=None, epsilon=mean))
-    first, last = found.window.first * found.grid.step, found.window.last * found.grid.step
-    assert float(found.delta_at(first - 1.0)[1]) == 1.0
-    assert found.delta_at(last + 1.0)[1] == found.delta(found.window.last)[1]
+    assert float(found.delta_at(0.0)[1]) >= 0.9
+    assert found.delta_at(0.0)[0] <= 1.0
+    assert 0.0 <= float(found.delta_at(3.0 * mean)[1]) <= 0.1
 
 
 def test_no_pair_has_a_symmetric_profile():

@@ -102,11 +102,14 @@ def test_sampling_never_hurts():
     assert (found <= 0.1 + 0.3 * orders).all()
 
 
-def test_nothing_is_known_where_a_record_is_replaced():
-    inner = rdpkit.ZeroConcentrated(rho=0.1, adjacency="replace_one")
+@pytest.mark.parametrize("adjacency", ["replace_one", "zero_out"])
+def test_where_a_record_is_replaced_a_sample_is_bounded_as_the_whole(adjacency):
+    inner = rdpkit.ZeroConcentrated(rho=0.1, adjacency=adjacency)
     event = rdpkit.PoissonSampled(event=inner, sampling_probability=0.1)
-    found = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
-    assert found.epsilon == math.inf
+    found = rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency)
+    assert found.bound == "no-amplification-of-any + zero-concentrated"
+    assert found.epsilon == rdpkit.epsilon(inner, delta=1e-5, adjacency=adjacency).epsilon
+    assert found.enclosure.rigorous
 
 
 @pytest.mark.thorough

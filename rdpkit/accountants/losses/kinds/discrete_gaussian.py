@@ -37,7 +37,10 @@ def _at_most(m: int, sigma: float) -> arb:
 def _threshold(loss: float, step: DiscreteGaussianPair) -> int:
     """About the largest k with a loss above ``loss``."""
     n, sigma = step.distance, step.sigma
-    return math.ceil(0.5 * n - loss * sigma * (sigma / n)) - 1
+    place = 0.5 * n - loss * sigma * (sigma / n)
+    if not math.isfinite(place):
+        raise NoLossDistributionError("The noise is too large for floats.")
+    return math.ceil(place) - 1
 
 
 def _curve(step: DiscreteGaussianPair, leaks_more: bool) -> Curve:

@@ -54,6 +54,9 @@ def _two(step: TwoOutcomes, leaks_more: bool) -> list[tuple[arb, arb]]:
     rising = step.first >= step.second
     sign = _KNOWN if leaks_more is rising else -_KNOWN
     first, second = arb(step.first * (1.0 + sign)), arb(step.second * (1.0 - sign))
+    if not leaks_more and (first < second) is rising:
+        # Probabilities that differ by no more than their roundings may be equal.
+        second = first
     found = [(first, second), (1 - first, 1 - second)]
     return found if rising else found[::-1]
 

@@ -69,9 +69,14 @@ def sampled(kind_of: KindOf) -> LossKind:
             found = kind_of(step.pair).largest(step.pair, leaks_more)
             return None if found is None else (q * found.expm1()).log1p()
         other = step.pair.reversed()
-        least = kind_of(other).largest(other, leaks_more)
+        least = None if excludes(step) else kind_of(other).largest(other, leaks_more)
         rest = -q if least is None else q * (-least).expm1()
         return -(rest.log1p()) if rest > -1 else None
+
+    def excludes(step: SampledPair) -> bool:
+        """Whether an output may show that the record took no part: its loss is -log(1 - q)."""
+        other = step.pair.reversed()
+        return bool(kind_of(other).infinite(other).upper() > 0)
 
     def infinite(step: SampledPair) -> arb:
         q = moved_probability(step.sampling_probability, True)
@@ -87,7 +92,10 @@ def sampled(kind_of: KindOf) -> LossKind:
         return Guide(losses=-losses[::-1], log_masses=normalised(second[::-1]), places=places)
 
     def atoms(step: SampledPair) -> Array:
-        found = _drawn(kind_of(step.pair).atoms(step.pair), step.sampling_probability)
+        inner = kind_of(step.pair).atoms(step.pair)
+        if excludes(step):
+            inner = np.concatenate([[-math.inf], inner])
+        found = _drawn(inner, step.sampling_probability)
         return found if step.kind == "removed" else -found[::-1]
 
     return LossKind(

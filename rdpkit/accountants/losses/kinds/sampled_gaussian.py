@@ -31,7 +31,7 @@ from rdpkit.accountants.losses.kinds.base import (
 from rdpkit.events.losses import NoLossDistributionError, Step
 
 _NEWTON = 60
-_POINTS = 3000
+_POINTS = 1000
 # With a distance over noise outside of this range, losses are too close to each other for floats,
 # or too large.
 _LEAST_DISTANCE, _MOST_DISTANCE = 1e-7, 1e5

@@ -1,0 +1,106 @@
+"""What may be released from a random sample, and what has no meaning there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+import rdpkit
+from rdpkit import Composed, FixedSizeSampled, Group, Parallel, PoissonSampled, Repeated
+from rdpkit.events import MECHANISMS
+from rdpkit.events.base import Event
+from tests.events.examples import example
+
+GAUSSIAN = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+SIZED = rdpkit.FixedSizeSampledGaussian(
+    noise_std=1.0, record_norm=1.0, sample_size=10, population_size=1000, release="sum"
+)
+OF_WHOLE_DATA = {
+    "class_wise_dpmix",
+    "dpcda",
+    "dpmix",
+    "dpsgd",
+    "fixed_size_sampled",
+    "fixed_size_sampled_gaussian",
+    "gaussian_synthesis",
+    "ldpdc",
+    "matrix_factorization",
+    "ndpdc",
+    "random_allocation_gaussian",
+    "regularised_synthesis",
+    "shuffled_gaussian",
+    "tree_aggregation",
+    "truncated_poisson_gaussian",
+    "user_sampled_gaussian",
+}
+
+
+def poisson(event):
+    return PoissonSampled(event=event, sampling_probability=0.01)
+
+
+def fixed_size(event):
+    return FixedSizeSampled(event=event, sample_size=100, population_size=10000)
+
+
+@pytest.mark.parametrize("sample", [poisson, fixed_size])
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+def test_what_states_sizes_has_no_meaning_on_a_sample(sample, mechanism):
+    event = example(MECHANISMS[mechanism])
+    if mechanism not in OF_WHOLE_DATA:
+        assert sample(event).event == event
+        return
+    with pytest.raises(ValueError, match=f"random sample, which {type(event).__name__} is not: it"):
+        sample(event)
+
+
+NESTED = {
+    "composed": Composed(events=(GAUSSIAN, SIZED)),
+    "repeated": Repeated(event=SIZED, count=3),
+    "parallel": Parallel(events=(GAUSSIAN, SIZED)),
+    "twice": Repeated(event=Composed(events=(Parallel(events=(SIZED,)), GAUSSIAN)), count=2),
+    "selected": rdpkit.RepeatAndSelect(event=SIZED, mean=2.0, shape=1.0),
+}
+
+
+@pytest.mark.parametrize("sample", [poisson, fixed_size])
+@pytest.mark.parametrize("event", NESTED.values(), ids=NESTED.keys())
+def test_nesting_hides_nothing(sample, event):
+    with pytest.raises(ValueError, match="how many records there are"):
+        sample(event)
+
+
+def test_samples_of_samples_and_of_groups():
+    assert poisson(poisson(GAUSSIAN)).event == poisson(GAUSSIAN)
+    poisson(Group(event=GAUSSIAN, size=2))
+    with pytest.raises(ValueError, match="FixedSizeSampled is not"):
+        poisson(fixed_size(GAUSSIAN))
+    with pytest.raises(ValueError, match="Nothing is known about groups"):
+        Group(event=SIZED, size=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfAStranger(Event):
+    """It says nothing of samples."""
+
+    size: int = 3
+
+
+def test_what_says_nothing_of_samples_is_not_sampled():
+    with pytest.raises(ValueError, match="OfAStranger is not: its class does not say"):
+        poisson(OfAStranger())
+
+
+def test_all_releases_see_one_sample():
+    """Of several releases from one sample a record is in all or in none."""
+    asked = {"delta": 1e-6, "adjacency": "add_or_remove_one"}
+    several = rdpkit.Composed(events=[rdpkit.Laplace(noise_scale=1.0, record_norm=1.0)] * 3)
+    together = rdpkit.epsilon(poisson(several), **asked).epsilon
+    apart = rdpkit.epsilon(Repeated(event=poisson(several.events[0]), count=3), **asked).epsilon
+    # One record in a hundred samples shows itself with a loss of log(1 + q (e^3 - 1)), not with
+    # the three smaller losses of samples that are drawn anew.
+    assert together > apart
+    parts = poisson(Parallel(events=several.events))
+    one = rdpkit.epsilon(poisson(several.events[0]), **asked, bound="best-rdp").epsilon
+    assert rdpkit.epsilon(parts, **asked, bound="best-rdp").epsilon == pytest.approx(one)
