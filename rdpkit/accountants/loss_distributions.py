@@ -549,8 +549,8 @@ def delta_below(
 
 def infinite_mass(releases: Releases) -> arb:
     """Probability of an infinite loss: the delta that remains at every epsilon."""
-    step, count = releases[0]
-    if len(releases) == count == 1:
+    if len(releases) == 1 and releases[0][1] == 1:
+        step = releases[0][0]
         return kind_of(step).infinite(step)
     with ctx.workprec(128):
         log_finite = arb(0)
