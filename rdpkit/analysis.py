@@ -205,7 +205,7 @@ def delta(
     """
     relation = Adjacency(adjacency)
     options = renyi_options(conversion, order_limits, certify=certify)
-    if isinstance(epsilon, (Sequence, np.ndarray)):
+    if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, (str, bytes)):
         several = [_validate.non_negative(f"epsilon[{k}]", one) for k, one in enumerate(epsilon)]
         return _deltas(event, several, relation, bound, options, lower=lower)
     checked = _validate.non_negative("epsilon", epsilon)
