@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
+from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rdpkit import _validate
 from rdpkit.accountants import loss_distributions, renyi
@@ -133,18 +135,46 @@ def epsilon(
     return replace(found, profile=profile, lower=_attained(event, target, found) if lower else None)
 
 
-@_validate.by_name(adjacency=needed())
+@overload
 def delta(
     event: Event,
     *,
     epsilon: float,
+    adjacency: Adjacency | str,
+    bound: str = ...,
+    conversion: str | None = ...,
+    order_limits: tuple[float, float] = ...,
+    certify: bool = ...,
+    lower: bool = ...,
+) -> Guarantee: ...
+
+
+@overload
+def delta(
+    event: Event,
+    *,
+    epsilon: Sequence[float] | NDArray[np.float64],
+    adjacency: Adjacency | str,
+    bound: str = ...,
+    conversion: str | None = ...,
+    order_limits: tuple[float, float] = ...,
+    certify: bool = ...,
+    lower: bool = ...,
+) -> tuple[Guarantee, ...]: ...
+
+
+@_validate.by_name(adjacency=needed())
+def delta(
+    event: Event,
+    *,
+    epsilon: float | Sequence[float] | NDArray[np.float64],
     adjacency: Adjacency | str,
     bound: str = BEST,
     conversion: str | None = None,
     order_limits: tuple[float, float] = ALL_ORDERS,
     certify: bool = True,
     lower: bool = False,
-) -> Guarantee:
+) -> Guarantee | tuple[Guarantee, ...]:
     """Delta at ``epsilon``: by default the best sound upper bound that the library knows.
 
     Guarantee
@@ -159,13 +189,13 @@ def delta(
     ----------
     event, adjacency, bound, conversion, order_limits, certify, lower
         As for :func:`epsilon`.
-    epsilon : float
-        In nats, finite and >= 0.
+    epsilon : float, or sequence of float
+        In nats, finite and >= 0. Many are answered together, which takes much less time.
 
     Returns
     -------
-    Guarantee
-        Its delta is 1 where no theorem says anything.
+    Guarantee, or tuple of Guarantee
+        One for each epsilon. Its delta is 1 where no theorem says anything.
 
     Raises
     ------
@@ -178,12 +208,44 @@ def delta(
     ------
     The theorem that the result names.
     """
-    checked = _validate.non_negative("epsilon", epsilon)
-    target = Target(adjacency=Adjacency(adjacency), epsilon=checked)
+    relation = Adjacency(adjacency)
     options = renyi_options(conversion, order_limits, certify=certify)
+    if isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, (str, bytes)):
+        several = [_validate.non_negative(f"epsilon[{k}]", one) for k, one in enumerate(epsilon)]
+        return _deltas(event, several, relation, bound, options, lower=lower)
+    checked = _validate.non_negative("epsilon", epsilon)
+    target = Target(adjacency=relation, epsilon=checked)
     found = _answer(event, target, bound, options)
     profile = partial(_profile, event, target.adjacency, found.epsilon)
     return replace(found, profile=profile, lower=_attained(event, target, found) if lower else None)
+
+
+def _deltas(
+    event: Event,
+    epsilons: Sequence[float],
+    adjacency: Adjacency,
+    bound: str,
+    options: RenyiOptions,
+    *,
+    lower: bool,
+) -> tuple[Guarantee, ...]:
+    """Deltas from distributions that they share, and from their own where these do not do."""
+    _validate.one_of_a_kind("event", event, Event)
+    check_adjacency(event, adjacency)
+    by_losses = bound == UPPER_ID or (bound == BEST and options.conversion is None)
+    shared = (
+        loss_distributions.deltas(event, adjacency, epsilons)
+        if by_losses
+        else [None] * len(epsilons)
+    )
+    found = []
+    for epsilon, one in zip(epsilons, shared, strict=True):
+        target = Target(adjacency=adjacency, epsilon=epsilon)
+        answer = one or _answer(event, target, bound, options)
+        profile = partial(_profile, event, adjacency, answer.epsilon)
+        attained = _attained(event, target, answer) if lower else None
+        found.append(replace(answer, profile=profile, lower=attained))
+    return tuple(found)
 
 
 @_validate.by_name(adjacency=needed())

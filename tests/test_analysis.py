@@ -372,3 +372,31 @@ def test_a_wrong_call_is_one_line_that_helps(call, message):
     with pytest.raises(TypeError, match=message) as refused:
         call()
     assert "\n" not in str(refused.value)
+
+
+def test_many_deltas_in_one_call_are_as_good_as_single_ones():
+    """Shared distributions may cost 0.2 %, and nothing depends on what was asked before."""
+    step = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
+    event = rdpkit.Repeated(event=step, count=300)
+    epsilons = [0.0, 2.5, 0.5, 6.0]
+    many = rdpkit.delta(event, epsilon=epsilons, adjacency=ADD)
+    assert [one.epsilon for one in many] == epsilons
+    for one in many:
+        alone = rdpkit.delta(event, epsilon=one.epsilon, adjacency=ADD)
+        below = rdpkit.lower_bound(event, epsilon=one.epsilon, adjacency=ADD)[0]
+        assert below.delta <= one.delta <= alone.delta * 1.002
+    again = rdpkit.delta(event, epsilon=np.array(epsilons), adjacency=ADD)
+    assert [one.delta for one in again] == [one.delta for one in many]
+
+
+def test_many_deltas_where_nothing_is_shared():
+    """Closed forms and other bounds are answered one by one."""
+    event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+    for bound in ("best", "best-rdp"):
+        many = rdpkit.delta(event, epsilon=[0.5, 1.0], adjacency=ADD, bound=bound)
+        for one in many:
+            alone = rdpkit.delta(event, epsilon=one.epsilon, adjacency=ADD, bound=bound)
+            assert (one.delta, one.bound) == (alone.delta, alone.bound)
+    assert rdpkit.delta(event, epsilon=[], adjacency=ADD) == ()
+    with pytest.raises(ValueError, match=r"epsilon\[1\]"):
+        rdpkit.delta(event, epsilon=[0.5, -1.0], adjacency=ADD)

@@ -46,6 +46,7 @@ from rdpkit.accountants.losses.steps import (
     attained_alternatives,
     of_a_pair,
 )
+from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError, Step
@@ -76,6 +77,9 @@ _WIDE_FOR_DELTA, _COARSER = 0.05, 25.0
 _MANY_ROUNDS, _RARE = 8, 1e-3
 # Deltas below this are not refined any more.
 _LEAST_DELTA = 1e-100
+# For many deltas: the accuracy of what they share, over that of one; how far apart the ends of an
+# enclosure may be; after how many misses the next distribution is computed; and the most of them.
+_SHARED, _SHARP, _MISSES, _MOST_SHARED = 0.5, 3e-4, 2, 12
 # A lower bound below this part of a coarse upper bound is computed again.
 _FAR = 0.985
 # Deltas whose tilts are tried where a lower bound on delta is far below the upper one.
@@ -141,6 +145,113 @@ def _are_attained(candidates: Sequence[DominatingReleases], event: Event, target
     except NoLossDistributionError:
         return False
     return set(candidates) <= set(map(of_a_pair, known))
+
+
+def deltas(event: Event, adjacency: Adjacency, epsilons: Sequence[float]) -> list[Guarantee | None]:
+    """Upper bounds on delta at many epsilons, from a few distributions that they share.
+
+    None where a distribution of its own would be more accurate, and where other bounds could be
+    smaller. Which distributions are computed depends on the arguments alone.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+    adjacency : Adjacency
+        The neighbouring relation.
+    epsilons : sequence of float
+        In nats, >= 0.
+    """
+    found: list[LossBound | None] = [None] * len(epsilons)
+    unknown: list[Guarantee | None] = [None] * len(epsilons)
+    left = set(range(len(epsilons)))
+    try:
+        candidates = list(directions(alternatives(event, adjacency)))
+        if not all(step.is_a_pair for releases in candidates for step, _ in releases):
+            return unknown
+        for releases in candidates:
+            left &= _shared(releases, epsilons, left, found)
+    except NoLossDistributionError:
+        return unknown
+    for place in left:
+        worst = found[place]
+        assert worst is not None
+        computed = Enclosure(lower=worst.other_end, upper=worst.value)
+        target = Target(adjacency=adjacency, epsilon=epsilons[place])
+        unknown[place] = _guarantee(event, target, worst, Kind.UPPER, computed)
+    return unknown
+
+
+def _shared(
+    releases: DominatingReleases,
+    epsilons: Sequence[float],
+    wanted: set[int],
+    found: list[LossBound | None],
+) -> set[int]:
+    """Put deltas of a composition that exceed what was found before in its place.
+
+    A distribution that is fine enough for one epsilon is fine enough for smaller ones, at which
+    delta falls more slowly, as long as its cells are and doubles resolve delta there.
+
+    Returns
+    -------
+    set of int
+        The places where delta is as accurate as a single one, or no more than was found before.
+    """
+    releases, only = merged(releases)
+    if not releases or only is not None:
+        return set()
+    largest, done = largest_loss(releases), set()
+    left = sorted(wanted, key=epsilons.__getitem__, reverse=True)
+    left = [place for place in left if epsilons[place] < largest]
+    for _ in range(_MOST_SHARED):
+        known = _sharp_at(releases, epsilons[left[0]]) if left else None
+        if known is None:
+            break
+        missed, later = 0, left[1:]
+        for place in left:
+            value, sharp = _delta_at(*known, epsilons[place])
+            before = found[place]
+            if sharp and (before is None or value.value > before.value):
+                found[place] = value
+            if sharp or (before is not None and value.value <= before.value):
+                done.add(place)
+                continue
+            missed += 1
+            if missed > _MISSES:
+                break
+        left = [place for place in later if place not in done]
+    return done
+
+
+def _sharp_at(releases: DominatingReleases, epsilon: float) -> tuple[Layout, Above] | None:
+    """A distribution along a line for a delta at an epsilon; None where there is none."""
+    expected: float | None = None
+    for _ in range(_ROUNDS):
+        layout = arrange(releases, delta=expected, epsilon=epsilon, accuracy=_SHARED * ACCURACY)
+        if layout.line is None:
+            return None
+        above = Above(layout)
+        value = min(_up(above.delta_at(epsilon)[1]), 1.0)
+        if above.infinite <= _RARE * value or value <= _LEAST_DELTA:
+            break
+        # Losses that were left out as too rare make up much of delta: the guess was too large.
+        expected = max(value * 1e-12, _LEAST_DELTA)
+    return layout, above
+
+
+def _delta_at(layout: Layout, above: Above, epsilon: float) -> tuple[LossBound, bool]:
+    """Delta at another epsilon than that of the layout, and whether it is about as good there."""
+    low, high = above.delta_at(epsilon)
+    value = min(_up(high), 1.0)
+    found = LossBound(value=value, other_end=_down(low), step=layout.grid.step)
+    sharp = (
+        value > _LEAST_DELTA
+        and above.infinite <= _RARE * value
+        and found.other_end >= (1.0 - _SHARP) * value
+        and layout.is_fine_for(epsilon)
+    )
+    return found, sharp
 
 
 def _worst(candidates: Sequence[DominatingReleases], target: Target) -> LossBound:

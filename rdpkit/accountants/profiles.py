@@ -149,8 +149,13 @@ def proven(
         pairs = zip(curves, reversed_, strict=True)
         return max([min(one.delta(0.0), other.delta(0.0), 1.0) for one, other in pairs])
 
+    def prepare(epsilons: Sequence[float]) -> None:
+        for curve in curves:
+            curve.prepare(epsilons)
+
     corners = {place for curve in curves for place in curve.corners()}
-    profile = _refined(delta, max([curve.reach for curve in curves]), smallest, corners)
+    reach = max([curve.reach for curve in curves])
+    profile = _refined(delta, reach, smallest, prepare, corners)
     # Losses that are bounded end somewhere, and with them delta.
     largest = max([largest_loss(one) for one in candidates])
     if profile.epsilons[-1] < largest < math.inf:
@@ -267,6 +272,9 @@ class _Curve:
         """Where the curve has corners, if they are few; no chord is to pass over one."""
         return frozenset()
 
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        """Compute together what deltas at several epsilons have in common."""
+
 
 class _NoRelease(_Curve):
     """No release."""
@@ -334,8 +342,22 @@ class _OnGrids(_Curve):
             if epsilon >= self.largest:
                 self._known[epsilon] = self.infinite
             else:
-                self._known[epsilon] = min(self._enclosed(epsilon)[1], 1.0)
+                found = [self._aboves[k].delta_above(epsilon) for k in self.nearest(epsilon)]
+                self._known[epsilon] = min([1.0, *map(float_above, found)])
         return self._known[epsilon]
+
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        for place, several in self._together(epsilons).items():
+            self._aboves[place].prepare(several)
+
+    def _together(self, epsilons: Sequence[float]) -> dict[int, list[float]]:
+        """The epsilons for which each grid is used, by the grids' places."""
+        found: dict[int, list[float]] = {}
+        for epsilon in epsilons:
+            if epsilon not in self._known and epsilon < self.largest:
+                for place in self.nearest(epsilon):
+                    found.setdefault(place, []).append(epsilon)
+        return found
 
     def nearest(self, epsilon: float) -> list[int]:
         """The places of the two grids that are sharp nearest to an epsilon."""
@@ -465,7 +487,11 @@ def _curve(releases: DominatingReleases, smallest: float, known: Curves) -> _Cur
 
 
 def _refined(
-    delta: Callable[[float], float], reach: float, smallest: float, corners: Collection[float] = ()
+    delta: Callable[[float], float],
+    reach: float,
+    smallest: float,
+    prepare: Callable[[Sequence[float]], None],
+    corners: Collection[float] = (),
 ) -> Profile:
     """Points so close to each other that chords lose little, and the corners of the curve."""
     known = {place: delta(place) for place in (0.0, *corners) if place < reach or place == 0.0}
@@ -475,14 +501,17 @@ def _refined(
         fine = max(_FINE, 2.0 * span / _MOST_POINTS)
         parts = list(pairwise(sorted(known)))
         while parts and len(known) < _MOST_POINTS:
-            left, right = parts.pop(0)
-            if right - left <= _CLOSEST * reach:
-                continue
-            if _near(known[left], known[right], smallest, fine):
-                continue
-            middle = 0.5 * (left + right)
-            known[middle] = delta(middle)
-            parts += [(left, middle), (middle, right)]
+            parts = [
+                (left, right)
+                for left, right in parts
+                if right - left > _CLOSEST * reach
+                and not _near(known[left], known[right], smallest, fine)
+            ][: _MOST_POINTS - len(known)]
+            middles = [0.5 * (left + right) for left, right in parts]
+            prepare(middles)
+            known.update([(middle, delta(middle)) for middle in middles])
+            halves = zip(parts, middles, strict=True)
+            parts = [half for (left, right), at in halves for half in ((left, at), (at, right))]
     return _convex(sorted(known.items()))
 
 
@@ -546,8 +575,10 @@ def _from_below(curve: _Curve, smallest: float) -> Profile:
 
 def _under_tests(curve: _OnGrids, smallest: float) -> Profile:
     """The envelope of tests: each with probabilities t and a gives delta >= t - e^epsilon a."""
-    nodes = _refined(curve.delta, curve.reach, smallest, curve.corners()).epsilons
+    nodes = _refined(curve.delta, curve.reach, smallest, curve.prepare, curve.corners()).epsilons
     belows = [Below(layout) for layout in curve.layouts]
+    for place, below in enumerate(belows):
+        below.prepare([epsilon for epsilon in nodes if place in curve.nearest(epsilon)])
     tests: list[tuple[arb, arb]] = []
     with ctx.workprec(BITS):
         for epsilon in nodes:
@@ -625,7 +656,7 @@ def _under_a_convex_curve(curve: _Closed, smallest: float) -> Profile:
     Between two points a convex curve is above the prolonged chords of its neighbours. Where these
     meet is one more point.
     """
-    nodes = _refined(curve.delta, curve.reach, smallest).epsilons
+    nodes = _refined(curve.delta, curve.reach, smallest, curve.prepare).epsilons
     low = [curve.delta_below(epsilon) for epsilon in nodes]
     high = [curve.delta(epsilon) for epsilon in nodes]
     points: list[tuple[float, float]] = []

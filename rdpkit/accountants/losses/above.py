@@ -120,20 +120,31 @@ class Above:
             fine = Grid(step=layout.grid.step / block.factor, tilt=layout.grid.tilt)
             least = layout.saddle.log_delta - math.log(block.count)
             found.append((block, dominating(block.step, block.edges, fine, log_least=least)))
-        self._sum: _OnGrid | _OnLine
+        self._sum: _DeltaOnGrid | _DeltaOnLine
         if layout.line is None:
-            self._sum = _OnGrid(layout, found)
+            self._sum = _DeltaOnGrid(layout, found)
         else:
-            self._sum = _OnLine(layout, layout.line, found)
+            self._sum = _DeltaOnLine(layout, layout.line, found)
 
     @property
     def infinite(self) -> float:
         """The mass of infinite losses, and of those that count as such, at most."""
         return float_above(self._sum.infinite)
 
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        """Compute together what deltas at several epsilons have in common."""
+        if isinstance(self._sum, _DeltaOnLine):
+            self._sum.inversion.prepare(epsilons)
+
     def delta_at(self, epsilon: float) -> tuple[arb, arb]:
         """Delta at any epsilon: a lower bound for the sum as computed, and an upper bound."""
         return self._sum.delta_at(epsilon)
+
+    def delta_above(self, epsilon: float) -> arb:
+        """Delta at any epsilon: the upper bound alone."""
+        if isinstance(self._sum, _DeltaOnLine):
+            return self._sum.above(epsilon)
+        return self._sum.delta_at(epsilon)[1]
 
     def epsilon_at(self, delta: float) -> tuple[float, float]:
         """Epsilon at a delta: a lower bound for the sum as computed, and an upper bound.
@@ -143,14 +154,14 @@ class Above:
         return self._sum.epsilon_at(delta)
 
 
-class _OnLine:
+class _DeltaOnLine:
     """Delta by inversion of a transform."""
 
     def __init__(self, layout: Layout, line: Line, found: Sequence[tuple[Block, Tilted]]) -> None:
         copies_ = [(one, block.count) for block, one in found]
         line = line.refitted(copies_, layout.grid, layout.saddle)
         parts = [(transformed([one], layout.grid, line)[0], count) for one, count in copies_]
-        self._inversion = Inversion(parts, layout.grid, line, DELTA)
+        self.inversion = Inversion(parts, layout.grid, line, DELTA)
         self._start, self._slope = layout.saddle.epsilon, layout.grid.tilt
         with ctx.workprec(_BITS):
             finite = sum([block.count * (-one.infinite).log1p() for block, one in found], arb(0))
@@ -158,19 +169,19 @@ class _OnLine:
 
     def delta_at(self, epsilon: float) -> tuple[arb, arb]:
         with ctx.workprec(_BITS):
-            return self._inversion.below(epsilon), self._above(epsilon)
+            return self.inversion.below(epsilon), self.above(epsilon)
 
-    def _above(self, epsilon: float) -> arb:
+    def above(self, epsilon: float) -> arb:
         """An upper bound: aliases only add to it."""
-        return arb((self._inversion.at(epsilon) + self.infinite).upper())
+        return arb((self.inversion.at(epsilon) + self.infinite).upper())
 
     def epsilon_at(self, delta: float) -> tuple[float, float]:
         with ctx.workprec(_BITS):
             target = arb(delta)
             if not self.infinite < target:
                 return 0.0, math.inf
-            high = self._crossing(self._above, target, above=True)
-            low = self._crossing(self._inversion.below, target, above=False, start=high)
+            high = self._crossing(self.above, target, above=True)
+            low = self._crossing(self.inversion.below, target, above=False, start=high)
             return low, high
 
     def _crossing(
@@ -205,7 +216,7 @@ class _OnLine:
         return math.inf if above else 0.0
 
 
-class _OnGrid:
+class _DeltaOnGrid:
     """Delta at any grid point, and what follows from it."""
 
     def __init__(self, layout: Layout, found: Sequence[tuple[Block, Tilted]]) -> None:

@@ -136,11 +136,17 @@ class Below:
                 between = layout.line is not None
                 cells = _cells(block.step, block.guide, block.edges, fine, between=between)
                 found.append((block, cells))
-            self._tests: _OnGrid | _OnLine
+            self._tests: _TestsOnGrid | _TestsOnLine
             if layout.line is None:
-                self._tests = _OnGrid(layout, found)
+                self._tests = _TestsOnGrid(layout, found)
             else:
-                self._tests = _OnLine(layout, layout.line, found)
+                self._tests = _TestsOnLine(layout, layout.line, found)
+
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        """Compute together what tests at several epsilons have in common."""
+        if isinstance(self._tests, _TestsOnLine):
+            for side in self._tests.sides:
+                side.prepare(epsilons)
 
     def test(self, epsilon: float) -> tuple[arb, arb]:
         """Two probabilities of "the loss is about epsilon or more".
@@ -204,7 +210,7 @@ class Below:
         return place
 
 
-class _OnGrid:
+class _TestsOnGrid:
     """Tests by sums of labels on a grid.
 
     Attributes
@@ -268,7 +274,7 @@ class _OnGrid:
         return _Side(total, grid, parts, above=above)
 
 
-class _OnLine:
+class _TestsOnLine:
     """Tests by sums of labels with some noise, from transforms; attributes as on a grid."""
 
     def __init__(self, layout: Layout, line: Line, found: Sequence[tuple[Block, _Cells]]) -> None:
@@ -286,7 +292,7 @@ class _OnLine:
         for (one, count), (other, _) in zip(*sides, strict=True):
             for side, both in zip(parts, transformed([one, other], grids[0], line), strict=True):
                 side.append((both, count))
-        self._first, self._second = [
+        self.sides = [
             Inversion(side, grid, line, TAIL) for side, grid in zip(parts, grids, strict=True)
         ]
         self.guess = layout.saddle.epsilon
@@ -304,9 +310,10 @@ class _OnLine:
 
     def test(self, place: float, *, certain: bool = True) -> tuple[arb, arb]:
         """Probabilities of a sum of at least ``place`` under both members."""
+        first, second = self.sides
         if not certain:
-            return arb(self._first.at(place).mid()), arb(self._second.at(place).mid())
-        return self._first.below(place), arb(self._second.at(place).upper())
+            return arb(first.at(place).mid()), arb(second.at(place).mid())
+        return first.below(place), arb(second.at(place).upper())
 
 
 class _Side:

@@ -86,6 +86,12 @@ class Guide:
         gains = np.log(-np.expm1(epsilon - self.losses[far]))
         return log_sum(self.log_masses[far] + gains)
 
+    def spread(self, tilt: float, ends: Array) -> float:
+        """What the variance of the tilted loss gains when it is split between ends of cells."""
+        exponents = self.log_masses + tilt * self.losses
+        weights = np.exp(exponents - log_sum(exponents))
+        return float((weights * _gaps(self.losses, ends)).sum())
+
     def inflation(self, tilt: float, step: float) -> float:
         """What the variance of the tilted loss gains when it is split between grid points."""
         cumulant, _, _ = self.moments(tilt)
@@ -93,6 +99,12 @@ class Guide:
         places = self.losses / step
         left = places - np.floor(places)
         return float(np.dot(weights, left * (1.0 - left))) * step * step
+
+
+def _gaps(losses: Array, ends: Array) -> Array:
+    """The product of the distances of losses from the two ends of their cells."""
+    place = np.clip(np.searchsorted(ends, losses) - 1, 0, ends.size - 2)
+    return np.asarray(np.maximum((losses - ends[place]) * (ends[place + 1] - losses), 0.0))
 
 
 def log_sum(exponents: Array) -> float:

@@ -34,6 +34,8 @@ from rdpkit.numerics.balls import float_above
 from rdpkit.numerics.fourier import TINY, Numbers, U
 
 _BITS = 128
+# Phases are products of two: of one from a table of 2^6, and of one for a row of such.
+_INNER = 6
 _TABLE_BITS = 192
 # The precision of transforms in balls, and by how much their rounded copies may be off.
 _EXACT_BITS, _ROUGH_OFF = 144, 1e-14
@@ -41,8 +43,8 @@ _EXACT_BITS, _ROUGH_OFF = 144, 1e-14
 _NEGLIGIBLE = 60.0
 # The logarithm of the part of the answer that aliases, and frequencies left out, may contribute.
 _LOG_REST = math.log(1e-7)
-# Where a few releases are summed, this many numbers of a table are in memory at once.
-_AT_ONCE = 1 << 16
+# How many terms are summed one after the other, and numbers of a table in memory at once.
+_CHUNK, _AT_ONCE = 64, 1 << 20
 # Distances of the tilts that are tried for the bound on aliases, in standard deviations.
 _APART = np.geomspace(0.1, 64.0, 12)
 
@@ -185,8 +187,9 @@ class Transformed:
 def transformed(several: Sequence[Tilted], grid: Grid, line: Line) -> list[Transformed]:
     """The transforms of distributions that have all indices in common.
 
-    The error of each is at most u (5.4 (levels + 1) + log2(n) + 5) 1.02 Sum_i a_i min(f |l_i|, 4)
-    at the frequency f, n the number of losses l_i and a_i their masses.
+    The error of each is at most
+    u (5.4 (levels + 1) + c + n / c + log2(n) + 12) 1.02 Sum_i a_i min(f |l_i|, 4)
+    at the frequency f, n the number of losses l_i, a_i their masses and c the size of a chunk.
 
     Parameters
     ----------
@@ -208,16 +211,18 @@ def transformed(several: Sequence[Tilted], grid: Grid, line: Line) -> list[Trans
         turns, levels = _levels(angles, (rows - 1).bit_length())
     inner = _table(turns[: (width - 1).bit_length()], width)
     outer = _table(turns[(width - 1).bit_length() :], -(-rows // width))
-    moved = np.empty((len(several), outer.shape[0] * width), dtype=np.complex128)
-    step = max(_AT_ONCE // max(losses.size, 1), 1)
-    for place, turn in enumerate(outer):
-        for start in range(0, width, step):
-            part = inner[start : start + step]
-            whole = part + turn + part * turn
-            at = place * width + start
-            for found, weights in zip(moved, masses, strict=True):
-                found[at : at + part.shape[0]] = _folded(whole * weights)
-    per = (5.4 * (levels + 1) + losses.size.bit_length() + 5.0) * 1.02 * U
+    moved = []
+    for weights in masses:
+        weighted = outer * weights
+        # In chunks, so that no sum has many terms; einsum does not use the products of a library.
+        both = np.zeros((outer.shape[0], width), dtype=np.complex128)
+        for start in range(0, losses.size, _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            both += np.einsum("bi,ai->ba", weighted[:, chunk], inner[:, chunk])
+        both += _folded(weighted)[:, None] + _folded(inner * weights)
+        moved.append(both.ravel())
+    per = 5.4 * (levels + 1) + _CHUNK + losses.size / _CHUNK + losses.size.bit_length() + 12.0
+    per *= 1.02 * U
     frequencies = line.frequency * np.arange(rows)
     return [
         Transformed(
@@ -335,9 +340,9 @@ class Inversion:
     line: Line
     kernel: Kernel
     _values: Numbers = field(init=False)
-    _real: float = field(init=False)
     _off: float = field(init=False)
     _growth: arb = field(init=False)
+    _sums: dict[float, float] = field(init=False, default_factory=dict)
     _balls: acb_mat | None = field(init=False, default=None)
     _chernoff: tuple[tuple[arb, arb], tuple[arb, arb]] | None = field(init=False, default=None)
 
@@ -354,9 +359,9 @@ class Inversion:
         self._values, self._off = values, off
         if self.line.in_balls:
             return
-        self._real = float(_folded(values.real))
         levels = self.line.count.bit_length()
-        per = (5.4 * levels + 2.0 * values.size.bit_length() + 8.0) * 1.01 * U
+        # A phase is off by 5.4 levels u min(|theta|, 4), and is a product of two.
+        per = (21.6 * levels + 2.0**_INNER + 2.0 * values.size.bit_length() + 16.0) * 1.01 * U
         sizes = float((np.abs(values.real) + np.abs(values.imag)).sum())
         self._off = (off + per * sizes) * 1.0001 + TINY
 
@@ -424,14 +429,35 @@ class Inversion:
         """
         if self._balls is not None:
             return self._at_in_balls(x, self._balls)
-        with ctx.workprec(_TABLE_BITS):
-            angle = -arb(x) * arb(self.line.frequency)
-            turns, _ = _levels([angle], self.line.count.bit_length())
-        phases = _table(turns, self._values.size)[:, 0]
-        sum_ = self._real + float(_folded((self._values * phases).real))
+        if x not in self._sums:
+            self.prepare([x])
         with ctx.workprec(_BITS):
             scale = (self._growth - arb(self.grid.tilt) * arb(x)).exp()
-            return arb(sum_, self._off) * scale * arb(self.line.frequency) / arb.pi()
+            sum_ = arb(self._sums[x], self._off)
+            return arb(sum_ * scale * arb(self.line.frequency) / arb.pi())
+
+    def prepare(self, several: Sequence[float]) -> None:
+        """Compute together what :meth:`at` needs at several places, which takes less time."""
+        if self._balls is not None:
+            return
+        new = [x for x in dict.fromkeys(several) if x not in self._sums]
+        most = max(_AT_ONCE // self._values.size, 1)
+        for start in range(0, len(new), most):
+            some = new[start : start + most]
+            with ctx.workprec(_TABLE_BITS):
+                angles = [-arb(x) * arb(self.line.frequency) for x in some]
+                turns, _ = _levels(angles, self.line.count.bit_length())
+            inner = _table(turns[:_INNER], 1 << min(_INNER, turns.shape[0])) + 1.0
+            outer = _table(turns[_INNER:], -(-self._values.size // inner.shape[0])) + 1.0
+            found = np.einsum("ba,an->bn", self._rows(inner.shape[0]), inner)
+            sums = _folded(np.ascontiguousarray((found * outer).real.T))
+            self._sums.update(zip(some, sums.tolist(), strict=True))
+
+    def _rows(self, width: int) -> Numbers:
+        """The values in rows, the last one filled up with zeros."""
+        rows = np.zeros(-(-self._values.size // width) * width, dtype=np.complex128)
+        rows[: self._values.size] = self._values
+        return rows.reshape(-1, width)
 
     def _at_in_balls(self, x: float, balls: acb_mat) -> arb:
         with ctx.workprec(_EXACT_BITS):

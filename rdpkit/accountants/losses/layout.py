@@ -47,6 +47,8 @@ _MOST_INFLATION = 0.01
 _DIGITS, _EQUAL = 48, 1 << 20
 # Where single losses make up delta, cells are fine in this range, in units of epsilon.
 _JUMP = (0.7, 1.4)
+# The part of delta that several deltas may lose because they share a layout.
+_SMALL_ERROR = 5e-4
 # An estimate of epsilon above this part of the one before is good enough.
 _NEAR = 0.85
 # A line that takes less time than this, in seconds, is not compared with a grid.
@@ -132,6 +134,19 @@ class Layout:
         else:
             found = replace(self, format_=more)
         return found if _excess(found) is None else None
+
+    def is_fine_for(self, epsilon: float) -> bool:
+        """Whether delta at another epsilon is about as accurate as with a layout of its own."""
+        assert self.line is not None
+        guides = tuple([(block.guide, block.count) for block in self.blocks])
+        at = saddle(Sum(parts=guides), log_delta=None, epsilon=epsilon)
+        steepness = max(_steepness(guides, at), 1e-9)
+        own = _budget(at, ACCURACY, steepness, delta_asked=True)
+        added = self.line.deviation**2
+        for block in self.blocks:
+            ends = np.asarray(block.edges * self.grid.step, dtype=np.float64)
+            added += block.count * block.guide.spread(at.tilt, ends)
+        return added <= own + 2.0 * _SMALL_ERROR / (steepness * (steepness + 1.0))
 
     @property
     def in_stages(self) -> bool:
