@@ -397,7 +397,8 @@ class UpperBounds:
         chosen = None
         for bound in bounds:
             value = float(self._theorem_values(bound, event, at.orders, adjacency)[0])
-            if value < least or (value == least and chosen is None):
+            # A theorem that says nothing at this order need not be about such an event at all.
+            if value < least or (value == least < math.inf and chosen is None):
                 least, chosen = value, bound
         return chosen, None if chosen is not None else expanded
 
