@@ -131,7 +131,7 @@ def calibrate(
     >>> found = rdpkit.calibrate(training, target_epsilon=1.0, delta=1e-5,
     ...                          adjacency="add_or_remove_one", parameter="event.noise_std")
     >>> f"{found.value:.6f}", found.guarantee <= 1.0, found.slack < 1e-3, found.certified
-    ('3.813266', True, True, True)
+    ('3.813163', True, True, True)
     """
     wanted = _validate.positive("target_epsilon", target_epsilon)
     target = Target(

@@ -153,7 +153,7 @@ def training_report(event: DPSGD, *, delta: float, adjacency: Adjacency | str) -
     >>> event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, epochs=60)
     >>> report = rdpkit.training_report(event, delta=1e-5, adjacency="add_or_remove_one")
     >>> f"{report.lower.epsilon:.3f} {report.upper.epsilon:.3f} {report.plain_rdp.epsilon:.3f}"
-    '2.381 2.382 3.008'
+    '2.382 2.382 3.008'
     """
     _validate.one_of_a_kind("event", event, DPSGD)
     number = _validate.open_probability("delta", delta)
@@ -265,7 +265,7 @@ def compare_sampling(
     poisson            0.65 sound
     fixed-size         0.65 unproven
     shuffle            4.21 refuted
-    truncated-poisson  0.65 unproven
+    truncated-poisson  0.65 sound
     random-allocation  0.61 sound
     """
     _validate.one_of_a_kind("event", event, DPSGD)

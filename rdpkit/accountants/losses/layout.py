@@ -25,7 +25,7 @@ from rdpkit.accountants.losses.steps import AnyStep, Releases
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.numerics.fourier import DOUBLE, Format, extended
 
-ACCURACY = 2e-4
+ACCURACY = 1e-4
 """The relative error of epsilon that discretisation may cause, about."""
 # The part of the tilted mass, over all releases, that may be moved up to the lowest grid point.
 _LOWER_END = 1e-8

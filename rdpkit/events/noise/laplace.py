@@ -48,7 +48,7 @@ class Laplace(Event):
     >>> event = rdpkit.Laplace(noise_scale=10.0, record_norm=1.0)
     >>> hundred = rdpkit.Repeated(event=event, count=100)
     >>> round(rdpkit.epsilon(hundred, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
-    4.221
+    4.22
     """
 
     mechanism: ClassVar[str] = "laplace"

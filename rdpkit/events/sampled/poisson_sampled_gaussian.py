@@ -49,7 +49,7 @@ class PoissonSampledGaussian(Event):
     ... )
     >>> steps = rdpkit.Repeated(event=event, count=1000)
     >>> round(rdpkit.epsilon(steps, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
-    1.829
+    1.828
     """
 
     mechanism: ClassVar[str] = "poisson_sampled_gaussian"
