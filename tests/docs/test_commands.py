@@ -36,6 +36,7 @@ LONG = {
     "pytest.md",
     "quickstart.md",
     "register.md",
+    "training.md",
     "verify.md",
     "zoo.md",
 }

@@ -413,3 +413,27 @@ def test_a_true_mechanism_passes():
 
     rejected = sum(release.verify(seed=seed).rejected for seed in range(100))
     assert binom.sf(rejected - 1, 100, 0.05) > 1e-3
+
+
+FEW = """
+from rdpkit.verification import verifies
+
+@verifies(adjacency="add_or_remove_one", epsilon=0.05, delta=0.0, dimension=1,
+          samples=200, training=20, pairs=1)
+def test_few(dataset, rng):
+    return float(dataset.features[:, 0].clip(0.0, 1.0).sum() + rng.laplace(0.0, 20.0))
+"""
+
+
+@pytest.mark.thorough
+def test_a_test_that_could_notice_nothing_is_inconclusive(pytester):
+    pytester.makepyfile(test_few=FEW)
+    found = pytester.runpytest_inprocess(
+        "-p", "no:xdist", "-W", "default", "--junit-xml", "out.xml"
+    )
+    found.assert_outcomes(passed=1, warnings=1)
+    found.stdout.fnmatch_lines(["*InconclusiveWarning*too few to notice ten times*", "*1 inconcl*"])
+    assert 'name="inconclusive"' in pytester.path.joinpath("out.xml").read_text(encoding="utf-8")
+    strict = pytester.runpytest_inprocess("-p", "no:xdist", "--verify-strict")
+    strict.assert_outcomes(failed=1)
+    strict.stdout.fnmatch_lines(["*inconclusive: test_few.py::test_few could not be tested well*"])

@@ -26,11 +26,13 @@ from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.release_parts import (
+    ORDER,
     MechanismError,
     PartShape,
     ReleasePart,
     code_of,
     digest,
+    one_of,
     take_apart,
 )
 from rdpkit.verification.estimators.base import Array
@@ -41,6 +43,7 @@ ReleaseStructure = tuple[PartShape, ...]
 _OUTSIDE = 2.0**40
 # The largest number of parts that a layout of varying structure has; the rest is counted.
 _MOST_FIELDS = 512
+_MOST_NAMED = 4
 # On how many other records of a pair a model is asked, besides those in which the pair differs.
 _OTHER_POINTS = 6
 _VARYING_COLUMNS = (
@@ -142,7 +145,9 @@ class ReleaseLayout:
     @property
     def parts(self) -> tuple[tuple[int, ...], ...]:
         """The shapes of the arrays of a release; of a varying structure, that of its row."""
-        return ((self.size,),) if self.varying else tuple(one.shape for one in self.fields)
+        if self.varying:
+            return ((self.size,),)
+        return tuple(one.shape for one in self.fields if one.columns or ORDER not in one.path)
 
     @property
     def is_number(self) -> NDArray[np.bool_]:
@@ -169,8 +174,9 @@ class ReleaseLayout:
         named = any(one.path and not one.path.startswith("[") for one in self.fields) or any(
             "'" in one.path for one in self.fields
         )
-        shown = [f"{one.path} {one.shape}" if named else str(one.shape) for one in self.fields[:6]]
-        more = len(self.fields) - len(shown)
+        told = [one for one in self.fields if one.columns or ORDER not in one.path]
+        shown = [f"{one.path} {one.shape}" if named else str(one.shape) for one in told[:6]]
+        more = len(told) - len(shown)
         return " and ".join([*shown, f"{more} more"] if more else shown)
 
     def take_apart(self, release: Any) -> list[ReleasePart]:
@@ -215,12 +221,7 @@ class ReleaseLayout:
         if not self.varying and self.fits(parts, batched=True):
             arrays = [one.values.reshape(count, -1) for one in parts]
             return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
-        return np.stack(
-            [
-                self.row([replace(one, values=one.values[place]) for one in parts])
-                for place in range(count)
-            ]
-        )
+        return np.stack([self.row(one_of(parts, place)) for place in range(count)])
 
     def encode(self, release: Any) -> Array:
         """The row of a release, a float64 array of shape (size,).
@@ -285,6 +286,16 @@ def structure_code(parts: Sequence[ReleasePart]) -> float:
 def structure_of_release(parts: Sequence[ReleasePart]) -> ReleaseStructure:
     """The structure of a release."""
     return tuple(part.known() for part in parts)
+
+
+def kind_in_words(structure: ReleaseStructure) -> str:
+    """What a release of a structure holds, in words."""
+    shown = [
+        f"{one.path or 'a value'}{f' {one.shape}' if one.shape else ''}"
+        for one in structure[:_MOST_NAMED]
+    ]
+    more = len(structure) - len(shown)
+    return " and ".join([*shown, *([f"{more} more"] if more else [])]) or "nothing"
 
 
 def may_vary(structures: Sequence[ReleaseStructure]) -> bool:
@@ -375,6 +386,7 @@ __all__ = [
     "LayoutField",
     "ReleaseLayout",
     "ReleaseStructure",
+    "kind_in_words",
     "layout_of",
     "may_vary",
     "points_of",

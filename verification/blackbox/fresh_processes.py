@@ -81,6 +81,9 @@ class FreshEvidence:
         What to do if that refutes the claim.
     note : str
         A suspicion that is no evidence against the claim, if there is one.
+    varies : bool
+        Whether releases vary within a process. Those that do not are not seeded but have no noise,
+        as an exact count.
     """
 
     log_e_value: float
@@ -89,6 +92,7 @@ class FreshEvidence:
     message: str
     advice: str
     note: str = ""
+    varies: bool = True
 
 
 Releases = Callable[[int, int, int], list[Digests] | None]
@@ -165,7 +169,13 @@ def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> Fresh
             runs += _WITHIN
             if within is not None and len(set(within)) == _WITHIN:
                 repeated.append(name)
+    varies = True
+    if bets.log_e_value > 0.0:
+        more = [releases(side, bets.pairs, _WITHIN) for side in (0, 1)]
+        runs += 2 * _WITHIN
+        varies = any(one is None or len(set(one)) > 1 for one in more)
     return FreshEvidence(
+        varies=varies,
         log_e_value=bets.log_e_value,
         processes=bets.pairs,
         runs=runs,

@@ -33,6 +33,8 @@ class MistakeKind(StrEnum):
     """The scale, shape or signs of the noise depend on the data."""
     LOW_BITS = "low_bits"
     """The last bits of the outputs depend on the data."""
+    KIND_OF_RELEASE = "kind_of_release"
+    """What kind of release there is depends on the data: NaN, an error, keys, a shape, an order."""
     SIZE_OF_RELEASE = "size_of_release"
     """How much is released, or how many values of a kind, depends on the data."""
 

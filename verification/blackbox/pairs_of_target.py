@@ -58,7 +58,7 @@ def pairs_of_target(
         delta=delta,
         own=own.neighbours if own is not None and has_own else None,
         stated=_stated_by(subject, own),
-        run_once=lambda data: _run_once(subject, data),
+        run_once=lambda data: _takes(subject, data),
     )
 
 
@@ -83,6 +83,26 @@ def _stated_by(subject: TargetReference, own: TargetDescription | None) -> State
         if value is not None and not callable(value):
             found[option.name] = option.checked(value, f"{subject.name}: its {option.name}")
     return StatedData(**found)
+
+
+def _takes(subject: TargetReference, data: LabelledData) -> None:
+    """Run the mechanism, and raise if it takes such data neither with nor without a record.
+
+    An error with one of the two alone tells them apart, and is for the test to find.
+    """
+    try:
+        _run_once(subject, data)
+    except ValueError:
+        if len(data) < 2:
+            raise
+        less = LabelledData(features=data.features[:-1], labels=data.labels[:-1])
+        try:
+            _run_once(subject, less)
+        except ValueError:
+            pass
+        else:
+            return
+        raise
 
 
 def _run_once(subject: TargetReference, data: LabelledData) -> None:

@@ -30,6 +30,8 @@ _ANSWERS = ("decision_function", "predict_proba", "score_samples", "predict", "t
 _NUMBERS = "biuf"
 # Decimals count as numbers, although Python does not call them real.
 _REAL = numbers.Real | Decimal
+# What stands in a path for what is no value of a release.
+RAISED, NOT_FINITE, ORDER = "error that was raised", " (not finite)", " order of keys"
 _CATEGORIES = (str, bytes, Enum, type(None), UUID, date, time, timedelta)
 
 
@@ -73,12 +75,25 @@ class ReleasePart:
         The numbers, or the codes of the categories, in the shape that they have in the release.
     loose : bool
         Whether another run may well return more or fewer of its kind.
+    exceptional : bool
+        Whether it only says which numbers are none; it is left out where all are.
     """
 
     path: str
     is_number: bool
     values: Array
     loose: bool = False
+    exceptional: bool = False
+
+    @property
+    def is_order(self) -> bool:
+        """Whether it says in which order keys come, and has no values."""
+        return self.values.size == 0 and ORDER in self.path
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is there to say that some numbers are none, and all are numbers."""
+        return self.exceptional and not np.any(self.values)
 
     def known(self) -> PartShape:
         """Everything but the values."""
@@ -109,10 +124,10 @@ def take_apart(release: Any, points: Array | None = None, path: str = "") -> Par
     Raises
     ------
     MechanismError
-        If it holds something else, or a number that is not finite.
+        If it holds something else.
     """
     if isinstance(release, np.ndarray) and release.dtype.kind in _NUMBERS:
-        return [_numbers(path, release)]
+        return list(_numbers(path, release))
     for recognised, split in _KINDS:
         if recognised(release):
             return list(split(release, points, path))
@@ -121,6 +136,18 @@ def take_apart(release: Any, points: Array | None = None, path: str = "") -> Par
         "tensors, data frames and models, and of lists, tuples and mappings of them. Give the "
         "target an attribute summary, a function of the release that returns one of these"
     )
+
+
+def raised(error: BaseException) -> Parts:
+    """What stands for a release where the code raised an error: a category for its kind."""
+    code = code_of(f"raised {type(error).__qualname__}")
+    return [ReleasePart(path=RAISED, is_number=False, values=np.array(code), loose=True)]
+
+
+def one_of(parts: Iterable[ReleasePart], place: int) -> Parts:
+    """The parts of one of many releases, which are along the first axes."""
+    found = [dataclasses.replace(part, values=part.values[place]) for part in parts]
+    return [part for part in found if not part.says_nothing]
 
 
 def digest(parts: Iterable[ReleasePart]) -> str:
@@ -167,16 +194,18 @@ def _category(value: Any) -> float | None:
     return None
 
 
-def _numbers(path: str, array: np.ndarray[Any, Any]) -> ReleasePart:
+def _numbers(path: str, array: np.ndarray[Any, Any]) -> Iterator[ReleasePart]:
+    """The numbers; and, where some are none, which: that is an output as any category is."""
     values = array.astype(np.float64)
     bad = ~np.isfinite(values)
-    if bad.any():
-        first = float(values[bad][0])
-        raise MechanismError(
-            f"returned {first}{_at(path)} ({int(bad.sum())} of {values.size} numbers are not "
-            "finite); such a release has no verdict"
-        )
-    return ReleasePart(path=path, is_number=True, values=values)
+    if not bad.any():
+        yield ReleasePart(path=path, is_number=True, values=values)
+        return
+    kinds = np.select([np.isnan(values), values == np.inf, values == -np.inf], [1.0, 2.0, 3.0], 0.0)
+    yield ReleasePart(path=path, is_number=True, values=np.where(bad, 0.0, values))
+    yield ReleasePart(
+        path=f"{path}{NOT_FINITE}", is_number=False, values=kinds, loose=True, exceptional=True
+    )
 
 
 def _codes(path: str, array: np.ndarray[Any, Any]) -> ReleasePart:
@@ -193,10 +222,10 @@ def _of_array(release: Any, _: Array | None, path: str) -> Iterator[ReleasePart]
     except (ValueError, TypeError) as error:
         raise MechanismError(f"returned something that is not an array: {error}") from None
     if array.dtype.kind in _NUMBERS:
-        yield _numbers(path, array)
+        yield from _numbers(path, array)
     elif array.dtype.kind in "USMmO":
         if array.dtype.kind == "O" and all(_is_number(value) for value in array.ravel()):
-            yield _numbers(path, array.astype(np.float64))
+            yield from _numbers(path, array.astype(np.float64))
         else:
             yield _codes(path, array.astype(str) if array.dtype.kind in "Mm" else array)
     else:
@@ -235,29 +264,28 @@ def _of_frame(release: Any, _: Array | None, path: str) -> Iterator[ReleasePart]
     """The columns of a table, and its index if it says more than the numbers of the rows."""
     index = getattr(release, "index", None)
     if index is not None and type(index).__name__ != "RangeIndex":
-        yield _column(_attribute(path, "index"), index)
+        yield from _column(_attribute(path, "index"), index)
     for place, name in enumerate(release.columns):
         at = getattr(release, "iloc", None)
         # Two columns may have the same name, so they are found by their places.
         column = release.to_series(place) if at is None else at[:, place]
-        yield _column(f"{path}[{name!r}]", column)
+        yield from _column(f"{path}[{name!r}]", column)
 
 
 def _of_series(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
     index = getattr(release, "index", None)
     if index is None or type(index).__name__ == "RangeIndex":
-        yield _column(path, release)
+        yield from _column(path, release)
     else:
         yield from take_apart(dict(zip(index.tolist(), release.tolist(), strict=True)), None, path)
 
 
-def _column(path: str, column: Any) -> ReleasePart:
+def _column(path: str, column: Any) -> Iterator[ReleasePart]:
     array = column.to_numpy()
     if array.dtype.kind == "O" and str(column.dtype)[:3].lower() in ("int", "uin", "flo", "boo"):
-        # Columns of numbers in which some are missing; those become NaN, which is refused.
+        # Columns of numbers in which some are missing; those become NaN.
         array = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    (found,) = _of_array(array, None, path)
-    return found
+    yield from _of_array(array, None, path)
 
 
 def _of_fields(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
@@ -267,15 +295,22 @@ def _of_fields(release: Any, points: Array | None, path: str) -> Iterator[Releas
 
 def _of_mapping(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
     found: Parts = []
-    for key in sorted(release, key=lambda key: (str(key), type(key).__name__)):
+    keys = sorted(release, key=lambda key: (str(key), type(key).__name__))
+    for key in keys:
         found += take_apart(release[key], points, f"{path}[{_shown(key)}]")
     # Single values by key may be a histogram, which may have other keys in the next run.
     loose = all(part.values.ndim == 0 for part in found)
     yield from (dataclasses.replace(part, loose=part.loose or loose) for part in found)
+    if list(release) != keys:
+        # The order of keys is an output as well. It has no values, and so no column: another order
+        # is another structure.
+        order = code_of(repr([_shown(key) for key in release]))
+        yield ReleasePart(path=f"{path}{ORDER} {order:.0f}", is_number=False, values=np.zeros(0))
 
 
 def _of_set(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
-    yield from _of_mapping(dict.fromkeys(release, 1.0), points, path)
+    ordered = sorted(release, key=lambda key: (str(key), type(key).__name__))
+    yield from _of_mapping(dict.fromkeys(ordered, 1.0), points, path)
 
 
 def _of_tuple(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
@@ -293,7 +328,7 @@ def _of_list(release: Any, points: Array | None, path: str) -> Iterator[ReleaseP
         return
     together = _array_of_numbers(release)
     if together is not None:
-        yield _numbers(path, together)
+        yield from _numbers(path, together)
         return
     for part in _of_tuple(release, points, path):
         yield dataclasses.replace(part, loose=True)
@@ -315,7 +350,7 @@ def _of_model(release: Any, points: Array | None, path: str) -> Iterator[Release
     found = []
     if callable(getattr(release, "state_dict", None)):
         state = take_apart(release.state_dict(), None, _attribute(path, "parameters"))
-        found += [dataclasses.replace(part, loose=False) for part in state]
+        found += [dataclasses.replace(part, loose=False) for part in state if not part.is_order]
     elif callable(getattr(release, "get_weights", None)):
         found += take_apart(tuple(release.get_weights()), None, _attribute(path, "parameters"))
     else:
@@ -456,10 +491,15 @@ def _at(path: str) -> str:
 
 
 __all__ = [
+    "NOT_FINITE",
+    "ORDER",
+    "RAISED",
     "MechanismError",
     "PartShape",
     "ReleasePart",
     "code_of",
     "digest",
+    "one_of",
+    "raised",
     "take_apart",
 ]

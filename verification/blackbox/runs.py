@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,13 +24,22 @@ from rdpkit.verification.blackbox.checks.two_samples import two_sample_p_value
 from rdpkit.verification.blackbox.encoding import (
     ReleaseLayout,
     ReleaseStructure,
+    kind_in_words,
     layout_of,
     may_vary,
     points_of,
     structure_of_release,
 )
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.release_parts import MechanismError, ReleasePart, digest
+from rdpkit.verification.blackbox.release_parts import (
+    NOT_FINITE,
+    RAISED,
+    MechanismError,
+    ReleasePart,
+    digest,
+    one_of,
+    raised,
+)
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind
@@ -43,11 +53,14 @@ _MOST_KEPT = 2**27
 # Runs on each side that show the structure of a release, and how many more if it may vary.
 _PROBES, _MORE_PROBES = 4, 28
 # The keys of runs that are made here, far from those that callers use.
-_LAYOUT_KEY, _COMPARISON_KEY = 2**16, 2**16 + 1
+_LAYOUT_KEY, _COMPARISON_KEY, _ORDER_KEY = 2**16, 2**16 + 1, 2**16 + 3
 # Runs on each side that are compared with single calls.
 _COMPARED, _FEWEST_COMPARED = 200, 20
 # Seconds that single calls may take for that.
 _COMPARING = 5.0
+# More kinds of releases than these are values and no kinds; and how much more frequent one has to
+# be on one data set before that pair is looked at first.
+_MOST_KINDS, _APART = 4, 0.2
 MANY_FALSE_ALARM_RATE = 1e-3
 """A method ``many`` that returns what single calls do is said to differ with at most this
 probability."""
@@ -100,6 +113,10 @@ def generator(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
 
 
+class RaisedError(MechanismError):
+    """The code raised an error: an output like any other, if it does not always do so."""
+
+
 class _PrintsRedirected:
     """Redirect what mechanisms print to standard error, because standard output is for results.
 
@@ -127,7 +144,7 @@ class _PrintsRedirected:
 _PRINTS_REDIRECTED = _PrintsRedirected()
 
 
-def run_part(part: Part) -> tuple[Array, int]:
+def run_part(part: Part) -> tuple[Array, int, int]:
     """Make some runs.
 
     Returns
@@ -136,23 +153,27 @@ def run_part(part: Part) -> tuple[Array, int]:
         The releases, or their scores.
     unexpected : int
         How many releases had a structure that the layout does not know.
+    raised : int
+        In how many runs the code raised an error.
 
     Raises
     ------
     MechanismError
-        If a run fails; the message says which run it was, where and why.
+        If what a run returns is no release; the message says which run it was.
     """
-    found, unexpected = [], 0
+    found, unexpected, raised_here = [], 0, 0
     with _PRINTS_REDIRECTED:
         for place, count, parts in _batches(part):
             with _naming_run(part, place):
                 found.append(part.layout.rows(parts, count))
                 if not part.layout.fits(parts, batched=True):
-                    unexpected += count
+                    each = (one_of(parts, at) for at in range(count))
+                    unexpected += sum(not part.layout.fits(one) for one in each)
+            raised_here += count * (parts[:1] != [] and parts[0].path == RAISED)
     rows = np.concatenate(found)
     if part.scores is not None:
         rows = np.stack([score.of(rows) for score in part.scores], axis=1)
-    return rows, unexpected
+    return rows, unexpected, raised_here
 
 
 def structures_of(part: Part) -> list[ReleaseStructure]:
@@ -166,8 +187,10 @@ def structures_of(part: Part) -> list[ReleaseStructure]:
     found = []
     with _PRINTS_REDIRECTED:
         for _, count, parts in _batches(part):
-            of_one = [replace(one, values=one.values[0]) for one in parts]
-            found += [structure_of_release(of_one)] * count
+            # Releases in arrays have one structure, but for numbers that are none.
+            alike = not any(one.exceptional for one in parts)
+            ones = [one_of(parts, at) for at in range(1 if alike else count)]
+            found += [structure_of_release(one) for one in ones] * (count if alike else 1)
     return found
 
 
@@ -183,7 +206,7 @@ def digests_of(part: Part) -> list[tuple[str, ...]]:
     with _PRINTS_REDIRECTED:
         for _, count, parts in _batches(part):
             for place in range(count):
-                of_one = [replace(one, values=one.values[place]) for one in parts]
+                of_one = one_of(parts, place)
                 found.append((digest(of_one), *(digest([one]) for one in of_one if len(parts) > 1)))
     return found
 
@@ -194,13 +217,21 @@ def _batches(part: Part) -> Iterator[tuple[int, int, list[ReleasePart]]]:
     summary = part.target.summary
     if not part.at_once:
         for place in range(part.start, part.start + part.count):
-            found = _called(part, place, mechanism, part.dataset, part.generator(place))
-            yield place, 1, _batch_of_one(part, place, found, summary)
+            try:
+                found = _called(part, place, mechanism, part.dataset, part.generator(place))
+                parts = _batch_of_one(part, place, found, summary)
+            except RaisedError as error:
+                parts = _repeated(error, 1)
+            yield place, 1, parts
         return
     many: Mechanism = mechanism.many  # type: ignore[attr-defined]
     for place in range(part.start, part.start + part.count, _BLOCK):
         count = min(_BLOCK, part.start + part.count - place)
-        found = _called(part, place, many, part.dataset, part.generator(place), count)
+        try:
+            found = _called(part, place, many, part.dataset, part.generator(place), count)
+        except RaisedError as error:
+            yield place, count, _repeated(error, count)
+            continue
         releases = _listed(found, count, split=summary is not None)
         if releases is None:
             with _naming_run(part, place):
@@ -209,6 +240,12 @@ def _batches(part: Part) -> Iterator[tuple[int, int, list[ReleasePart]]]:
         else:
             for at, release in enumerate(releases, place):
                 yield at, 1, _batch_of_one(part, at, release, summary)
+
+
+def _repeated(error: RaisedError, count: int) -> list[ReleasePart]:
+    """What stands for so many releases where the code raised an error."""
+    assert error.__cause__ is not None
+    return [replace(one, values=np.tile(one.values, count)) for one in raised(error.__cause__)]
 
 
 def _batch_of_one(
@@ -253,7 +290,10 @@ def _has_one_shape(found: list[Any]) -> bool:
 
 
 def _batch_of_many(layout: ReleaseLayout, found: Any, count: int) -> list[ReleasePart]:
-    parts = layout.take_apart(found)
+    parts = [
+        replace(one, values=np.zeros((count, 0))) if one.is_order else one
+        for one in layout.take_apart(found)
+    ]
     shapes = [one.values.shape for one in parts]
     if not shapes or any(shape[:1] != (count,) for shape in shapes):
         shown = " and ".join(map(str, shapes[:6])) or "nothing"
@@ -274,7 +314,7 @@ def _called(part: Part, place: int, function: Mechanism, *arguments: Any) -> Any
             if "read-only" in str(error)
             else ""
         )
-        raise MechanismError(
+        raise RaisedError(
             f"{_where(part, place)} raised {type(error).__name__}: {error} (at {frame.filename}:"
             f"{frame.lineno}){hint}"
         ) from error
@@ -313,12 +353,15 @@ class MechanismRunner:
         self._jobs = jobs
         self._seconds_a_run = 0.0
         self._layouts: list[tuple[Neighbours, ReleaseLayout]] = []
+        self._telling: list[tuple[Neighbours, str]] = []
         self.at_once = hasattr(target.mechanism(), "many")
         """Whether the mechanism is asked for many releases at once."""
         self.runs = 0
         """How many runs were drawn, on both sides together."""
         self.unexpected = 0
         """How many of them had a structure that was not seen when the layout was made."""
+        self.raised = [0, 0]
+        """In how many runs on D, and on D', the code raised an error."""
 
     def seconds_for(self, runs: int) -> float:
         """About how many seconds this number of runs takes, in all processes together."""
@@ -346,14 +389,65 @@ class MechanismRunner:
             if known is pair:
                 return layout
         blank = ReleaseLayout(fields=(), points=points_of(pair))
+        self._sides: list[int] = []
         structures = self._structures(pair, blank, start=0, count=_PROBES)
+        if all(one[:1] and one[0].path == RAISED for one in structures):
+            self._raise_again(pair, blank)
+        if all(any(part.path.endswith(NOT_FINITE) for part in one) for one in structures):
+            raise MechanismError(
+                f"{self.target.name} returned NaN or infinities in every run; such a release has "
+                "no verdict."
+            )
         if may_vary(structures):
             structures += self._structures(pair, blank, start=_PROBES, count=_MORE_PROBES)
+        self._telling.append((pair, self._difference(structures)))
         first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
         with _naming_run(first, 0):
             layout = layout_of(structures, points=blank.points)
         self._layouts.append((pair, layout))
         return layout
+
+    def kinds_differ(self, pair: Neighbours) -> str:
+        """How the kinds of the first releases differ between the data sets; empty if they do not.
+
+        Raises
+        ------
+        MechanismError
+            If no run gives a release.
+        """
+        self.layout_for(pair)
+        return next(found for known, found in self._telling if known is pair)
+
+    def _difference(self, structures: list[ReleaseStructure]) -> str:
+        """Kinds that only one of the data sets has, in words; empty if there are many kinds."""
+        sides = self._sides
+        seen = [
+            Counter(structures[i] for i in range(len(structures)) if sides[i] == s) for s in (0, 1)
+        ]
+        kinds = set(seen[0]) | set(seen[1])
+        if len(kinds) > _MOST_KINDS:
+            return ""
+        apart = max(abs(seen[0][one] - seen[1][one]) for one in kinds)
+        if len(kinds) == 1 or apart < _APART * sum(seen[0].values()):
+            return ""
+        words = [
+            ", ".join(f"{count} with {kind_in_words(one)}" for one, count in side.most_common())
+            for side in seen
+        ]
+        return f"of {sum(seen[0].values())} releases on D {words[0]}; on D' {words[1]}"
+
+    def _raise_again(self, pair: Neighbours, blank: ReleaseLayout) -> None:
+        """Code that raises in every run has no outputs: its error is that of the test."""
+        first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
+        mechanism = first.target.mechanism()
+        with _PRINTS_REDIRECTED:
+            if first.at_once:
+                many: Mechanism = mechanism.many  # type: ignore[attr-defined]
+                _called(first, 0, many, first.dataset, first.generator(0), 1)
+                return
+            found = _called(first, 0, mechanism, first.dataset, first.generator(0))
+            if first.target.summary is not None:
+                _called(first, 0, first.target.summary, found)
 
     def compare_many(
         self, pair: Neighbours, *, count: int = _COMPARED, seconds: float = _COMPARING
@@ -435,7 +529,11 @@ class MechanismRunner:
     ) -> list[ReleaseStructure]:
         parts = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=start, count=count)
         began = time.perf_counter()
-        found = [structure for part in parts for structure in structures_of(part)]
+        found = []
+        for part in parts:
+            of_part = structures_of(part)
+            found += of_part
+            self._sides += [part.side] * len(of_part)
         # A small block says little about the pace of large ones.
         if not self.at_once:
             self._note_pace((time.perf_counter() - began) / (2 * count))
@@ -463,11 +561,13 @@ class MechanismRunner:
         parts = self._parts(pair, layout, key=key, start=start, count=count, scores=scores)
         found = self._run(parts, 2 * count)
         self.runs += 2 * count
-        self.unexpected += sum(unexpected for _, unexpected in found)
+        self.unexpected += sum(unexpected for _, unexpected, _ in found)
         half = len(parts) // 2
+        for side, of_side in enumerate((found[:half], found[half:])):
+            self.raised[side] += sum(raised_here for _, _, raised_here in of_side)
         return (
-            np.concatenate([rows for rows, _ in found[:half]]),
-            np.concatenate([rows for rows, _ in found[half:]]),
+            np.concatenate([rows for rows, _, _ in found[:half]]),
+            np.concatenate([rows for rows, _, _ in found[half:]]),
         )
 
     def _parts(
@@ -498,14 +598,17 @@ class MechanismRunner:
             for place, size in self._cut(start, count)
         ]
 
-    def _run(self, parts: list[Part], runs: int) -> list[tuple[Array, int]]:
+    def _run(self, parts: list[Part], runs: int) -> list[tuple[Array, int, int]]:
         """Run the parts, in several processes where that saves time."""
         if self._seconds_a_run * runs > _WORTH_SHARING and supervisor.processes(self._jobs) > 1:
             return list(supervisor.in_order(run_part, parts, jobs=self._jobs))
         began = time.perf_counter()
-        found = [run_part(part) for part in parts]
+        # The order of runs on D and D' is drawn, so that what changes with time, or from one run
+        # to the next, is not taken for a difference between the data sets.
+        order = generator(self.seed, _ORDER_KEY, self.runs).permutation(len(parts))
+        found = {place: run_part(parts[place]) for place in order.tolist()}
         self._note_pace((time.perf_counter() - began) / runs)
-        return found
+        return [found[place] for place in range(len(parts))]
 
     def _note_pace(self, pace: float) -> None:
         """First runs import modules and fill caches, so the fastest pace seen is kept."""

@@ -19,6 +19,7 @@ _WHY = {
     Stop.CLEARED: "stopped: no threshold of the scores can show a violation",
     Stop.EXHAUSTED: "all runs were made, or the time was up",
 }
+_ENOUGH_OF_ASKED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,8 @@ class VerificationResult:
         How long the verification took.
     neighbours : Neighbours or None
         The pair of data sets that most runs were made on.
+    asked : int
+        How many runs were asked for; 0 if as many as the time allows.
     """
 
     target: str
@@ -99,6 +102,7 @@ class VerificationResult:
     seed: int
     seconds: float
     neighbours: Neighbours | None = None
+    asked: int = 0
 
     @property
     def rejected(self) -> bool:
@@ -126,8 +130,38 @@ class VerificationResult:
 
     @property
     def verdict(self) -> str:
-        """``rejected`` or ``not rejected``."""
-        return "rejected" if self.rejected else "not rejected"
+        """``rejected``, ``not rejected`` or ``inconclusive``."""
+        if self.rejected:
+            return "rejected"
+        return "inconclusive" if self.inconclusive else "not rejected"
+
+    @property
+    def inconclusive(self) -> str:
+        """Why nothing could have been noticed, in words; empty if a wrong claim could have been.
+
+        That is so where code with ten times the epsilon would not have been rejected, or where the
+        time ended long before the runs were made that were asked for.
+        """
+        if self.rejected:
+            return ""
+        if self.detectable is not None and not self.detectable.notices_tenfold:
+            return (
+                f"{self.runs} runs are too few to notice ten times the epsilon; make more of them"
+            )
+        early = self.outcome.stop is Stop.EXHAUSTED and self.runs < _ENOUGH_OF_ASKED * self.asked
+        if early:
+            return (
+                f"the time was enough for {self.runs} of {self.asked} runs; give the test more "
+                "time, or ask for fewer runs"
+            )
+        return ""
+
+    @property
+    def _made(self) -> str:
+        """The runs in words: with those of new processes, if there were no others."""
+        if self.runs == 0 and self.processes:
+            return f"{2 * self.processes} in new processes"
+        return str(self.runs)
 
     def rows(self) -> list[tuple[str, str]]:
         """The result in words: headings, and what is said under each."""
@@ -139,8 +173,9 @@ class VerificationResult:
             ("target", self.target),
             ("claim", test.claim),
             ("verdict", f"{self.verdict} (false-alarm rate {rate})"),
+            *([("inconclusive", self.inconclusive)] if self.inconclusive else []),
             *(("mistake", m.describe()) for m in self.mistakes),
-            ("runs", f"{self.runs} in {self.seconds:.1f} s; {_WHY[test.stop]}"),
+            ("runs", f"{self._made} in {self.seconds:.1f} s; {_WHY[test.stop]}"),
             *(
                 [("score", f"{self.score}, of {len(self.scores)} tested together")]
                 if self.scores
@@ -149,8 +184,9 @@ class VerificationResult:
             *([("witness", test.witness)] if test.witness else []),
             (
                 "evidence",
-                f"e-value {math.exp(min(test.log_e_value, 700.0)):.4g}; rejecting takes "
-                f"{1.0 / test.false_alarm_rate:g}; p-value {self.p_value:.2g}",
+                f"e-value {math.exp(min(self.final_log_e_value, 700.0)):.4g} at the end; rejecting "
+                f"takes {1.0 / test.false_alarm_rate:g} at any time; p-value {self.p_value:.2g} "
+                "(one over the largest e-value)",
             ),
             *(
                 []
@@ -181,6 +217,7 @@ class VerificationResult:
         return {
             "target": self.target,
             "verdict": self.verdict,
+            "inconclusive": self.inconclusive,
             "p_value": self.p_value,
             "claim": self.claim.statement,
             "adjacency": self.claim.adjacency.value,

@@ -54,6 +54,7 @@ from rdpkit.verification.estimators.base import Diagnostic, OutputScore, Stop, V
 # Runs that only show how the mechanism behaves have random generators of their own.
 _PROBE = 0
 _PROBE_RUNS, _PROBE_BATCH = 4, 256
+_SHORT_LESSON = 64
 # The part of the capital that is bet on releases of new processes, and how long they may take.
 _ASIDE = 0.1
 _FRESH_SECONDS = 20.0
@@ -120,8 +121,8 @@ def verify(
     Raises
     ------
     MechanismError
-        If the mechanism raises, or returns NaN, infinities or what is no release (a
-        ``ValueError``).
+        If the mechanism raises in every run, or returns what is no release (a ``ValueError``). An
+        error in some runs, NaN and infinities are outputs like any other.
     ValueError
         If an argument is outside of its range.
 
@@ -137,26 +138,26 @@ def verify(
     subject = find_target(what=target)
     tested, pairs, own_score = _of_target(subject, claim, neighbours, score, chosen)
     runner = MechanismRunner(subject, seed=chosen.seed, jobs=jobs)
-    spending = Spending(
-        runner,
-        most=chosen.samples,
-        deadline=math.inf if chosen.time_budget is None else began + chosen.time_budget,
-        log_needed=math.log(1.0 / chosen.false_alarm_rate),
-        progress=progress,
-    )
+    spending = _spending(runner, chosen, began, progress)
     pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
     processes = _processes(subject, fresh_processes, chosen.fresh_processes)
     fresh = _bet_on_new_processes(probed, tested, spending, processes, notes)
+    pairs, telling = _telling_first(runner, pairs)
+    lesson = _first_lesson(chosen.training, spending)
     make = functools.partial(
         PairTest,
         runner=runner,
         claim=tested.part,
         own=own_score,
         models=_models(chosen.scores, subject, own_score, notes),
-        first_lesson=_first_lesson(chosen.training, spending),
     )
-    most = most_pairs(tests := [make(pair, place) for place, pair in enumerate(pairs)])
-    leader, errors = search(tests, spending)
+    short = min(lesson, _SHORT_LESSON)
+    tests = [
+        make(pair, place, first_lesson=short if place < telling else lesson)
+        for place, pair in enumerate(pairs)
+    ]
+    most = most_pairs(tests)
+    leader, errors = search(tests, spending, first=telling)
     spending.report("testing")
     return VerificationResult(
         target=subject.name,
@@ -166,19 +167,32 @@ def verify(
         mistakes=_named_mistakes(leader, spending, fresh),
         mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=most),
         detectable=_detectable(tested, leader, spending, pairs=len(tests)),
-        notes=(*notes, *_left_out(errors), *_unexpected(runner)),
+        notes=(*notes, *_left_out(errors), *_unexpected(runner), *_raised(runner)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
         scores=tuple(slot.score.name for slot in leader.slots),
         score="" if leader.leading is None else leader.leading.score.name,
         runs=runner.runs,
         pairs=len(pairs),
-        training=leader.first_lesson,
+        training=lesson,
         processes=0 if fresh is None else fresh.processes,
         final_log_e_value=spending.log_capital,
         seed=chosen.seed,
         seconds=time.perf_counter() - began,
         neighbours=leader.pair,
+    )
+
+
+def _spending(
+    runner: MechanismRunner, options: VerificationOptions, began: float, progress: Progress | None
+) -> Spending:
+    """Runs, time and capital, as the options say."""
+    return Spending(
+        runner,
+        most=options.samples,
+        deadline=math.inf if options.time_budget is None else began + options.time_budget,
+        log_needed=math.log(1.0 / options.false_alarm_rate),
+        progress=progress,
     )
 
 
@@ -246,6 +260,23 @@ def _probe(
     if most_pairs is None:
         most_pairs = affordable_pairs(spending, min(len(pairs), MOST_PAIRS))
     return pairs[:most_pairs], pair, notes, [] if differs is None else [differs]
+
+
+def _telling_first(
+    runner: MechanismRunner, pairs: list[Neighbours]
+) -> tuple[list[Neighbours], int]:
+    """The pairs, first those with another kind of release on one side; and how many these are."""
+    telling = []
+    for pair in pairs:
+        try:
+            differs = runner.kinds_differ(pair)
+        except MechanismError:
+            # The search says why pairs are left out.
+            continue
+        if differs:
+            telling.append(pair)
+    others = [pair for pair in pairs if not any(pair is one for one in telling)]
+    return [*telling, *others], len(telling)
 
 
 def _first_lesson(training: int | None, spending: Spending) -> int:
@@ -374,6 +405,17 @@ def _unexpected(runner: MechanismRunner) -> list[str]:
     ]
 
 
+def _raised(runner: MechanismRunner) -> list[str]:
+    """A note on runs in which the code raised an error."""
+    one, two = runner.raised
+    if not one + two:
+        return []
+    return [
+        f"the code raised an error in {how_many(one, 'run')} on one of two data sets and in {two} "
+        "on the other; who sees the output sees that, so it was bet on as on any category"
+    ]
+
+
 def _named_mistakes(
     leader: PairTest, spending: Spending, fresh: FreshEvidence | None
 ) -> tuple[Mistake, ...]:
@@ -384,12 +426,27 @@ def _named_mistakes(
     if fresh is not None and fresh.log_e_value >= spending.log_needed:
         found.append(
             Mistake(
-                kind=MistakeKind.SEED_AT_IMPORT,
-                message=fresh.message,
-                advice=fresh.advice,
+                kind=MistakeKind.SEED_AT_IMPORT if fresh.varies else MistakeKind.NO_NOISE,
+                message=fresh.message
+                if fresh.varies
+                else f"{fresh.message}; releases do not vary within a process either.",
+                advice=fresh.advice if fresh.varies else "Add noise to what is released.",
                 log_e_value=fresh.log_e_value,
             )
         )
+    kinds = spending.runner.kinds_differ(leader.pair) if leader.slots else ""
+    if kinds:
+        found.append(
+            Mistake(
+                kind=MistakeKind.KIND_OF_RELEASE,
+                message=f"What kind of release there is depends on the data: {kinds}.",
+                advice="Return the same kind of release for all data sets: catch errors and "
+                "replace what is no number in a way that depends on no single record, and keep "
+                "keys, shapes and orders fixed.",
+                log_e_value=max(slot.log_gain for slot in leader.slots),
+            )
+        )
+        return tuple(found)
     found += [
         Mistake(
             kind=slot.score.explanation.kind,

@@ -184,7 +184,7 @@ def verify(
     the file.
 
     Exit status: 0 not rejected, 1 rejected or a mistake was named, 2 bad usage or bad input, which
-    includes a mechanism that raises or returns NaN.
+    includes a mechanism that raises in every run.
     """
     if [bool(targets), zoo, list_them].count(True) != 1:
         raise ValueError("Expected exactly one of TARGET, --zoo and --list.")

@@ -6,7 +6,7 @@ import dataclasses
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, printable
 from rdpkit.verification.outputs import CODE_OUTPUTS
 from rdpkit.verification.training.options import CHECKS, TrainingOptions
+
+if TYPE_CHECKING:
+    from rdpkit.verification.training.results import TrainingVerification
 
 _FLAGS = {
     "checks": "--check",
@@ -88,6 +91,12 @@ def _file_options(function: Any) -> Any:
     help=f"About how long all checks may take.  [default: {_DEFAULTS.seconds:g}]",
 )
 @click.option("--seed", type=INTEGER, help="Repeats the same choices.  [default: a random one]")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with status 1 also if a check is inconclusive: not even a large mistake would have "
+    "been noticed.",
+)
 @_file_options
 @format_option
 @to_file_option
@@ -96,6 +105,7 @@ def verify_training(
     *,
     target: str | None,
     list_them: bool,
+    strict: bool,
     output_format: str,
     junit: Path | None,
     sarif: Path | None,
@@ -111,8 +121,8 @@ def verify_training(
     Four checks are made: of one step (clipping and noise), of the sampler, of what the accountant
     was told, and of a run with canaries.
 
-    Exit status: 0 not rejected, 1 rejected, 2 bad usage or bad input, which includes a training
-    that raises.
+    Exit status: 0 not rejected, 1 rejected (or inconclusive, with --strict), 2 bad usage or bad
+    input, which includes a training that raises.
     """
     if (target is None) is not list_them:
         raise ValueError("Expected exactly one of TARGET and --list.")
@@ -126,15 +136,16 @@ def verify_training(
     options = dataclasses.replace(
         _DEFAULTS, **{name: value for name, value in given.items() if value is not None}
     ).seeded()
-    rejected = _checked(target, options, paths, output_format)
-    if rejected:
+    result = _checked(target, options, paths, output_format)
+    doubtful = any(check.verdict == "inconclusive" for check in result.checks)
+    if result.rejected or (strict and doubtful):
         sys.exit(1)
 
 
 def _checked(
     target: str, options: TrainingOptions, paths: dict[str, Path | None], output_format: str
-) -> bool:
-    """Check, print and write; returns whether the training was rejected."""
+) -> TrainingVerification:
+    """Check, print and write."""
     # Imported where it is needed, so that help is printed at once.
     from rdpkit.verification.evidence.outcomes import place_of  # noqa: PLC0415
     from rdpkit.verification.outputs.trainings import (  # noqa: PLC0415
@@ -154,7 +165,7 @@ def _checked(
             def show(name: str) -> None:
                 work.show(target, chosen.index(name), len(chosen), name)
 
-            result = verified(target, options=options, progress=show)
+            result = verified(target, options=options, progress=show, said=_say)
     except (ValueError, ArithmeticError) as error:
         _write(paths, view_of_failure(target, str(error)))
         raise
@@ -166,7 +177,12 @@ def _checked(
     else:
         lines = [*lines_of_training(result), f"{'replay':20}{replay}"]
         click.echo("\n".join(map(printable, lines)))
-    return result.rejected
+    return result
+
+
+def _say(text: str) -> None:
+    """Something that a reader should know before the checks have ended."""
+    click.echo(printable(f"Note: {text}."), err=True)
 
 
 def replay_of(target: str, options: TrainingOptions) -> str:

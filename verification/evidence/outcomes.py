@@ -43,12 +43,13 @@ class TargetOutcome:
     skipped: str = ""
 
     def failed(self, *, strict: bool) -> bool:
-        """Whether the claim was refuted; a strict reader also wants no doubts about the test."""
+        """Whether the claim was refuted; a strict reader wants no doubts about the test either."""
         if self.position is not None and self.position.rejected:
             return True
         if self.result is None:
             return bool(self.error)
-        return self.result.failed or (strict and bool(self.result.diagnostics))
+        doubtful = bool(self.result.diagnostics or self.result.inconclusive)
+        return self.result.failed or (strict and doubtful)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -28,12 +28,15 @@ def lines_of_training(result: TrainingVerification) -> list[str]:
         found.append(_row("verdict", f"not rejected ({rate}); that is no proof"))
     for check in result.checks:
         found += ["", *_lines_of_check(check)]
+    found += [_row("note", note) for note in result.notes]
     return [*found, "", _row("seed", f"{result.seed}; {result.seconds:.1f} s")]
 
 
 def _lines_of_check(check: CheckResult) -> Iterator[str]:
-    mark = {"rejected": "FAILED", "not rejected": "passed"}.get(check.verdict, "skipped")
+    mark = {"rejected": "FAILED", "not rejected": "passed"}.get(check.verdict, check.verdict)
     yield f"{mark}  {check.name}: {_ABOUT.get(check.name, '')}"
+    if check.verdict == "inconclusive":
+        yield _row("  why", check.inconclusive)
     if check.skipped:
         yield _row("  not made", check.skipped)
     for mistake in check.mistakes:

@@ -97,6 +97,11 @@ def _add_options_of_mechanisms(parser: pytest.Parser) -> None:
         help="write rejected mechanisms to this file, as SARIF 2.1.0 for code scanning.",
     )
     group.addoption(
+        "--verify-strict",
+        action="store_true",
+        help="fail also where a test is inconclusive: a wrong claim would not have been noticed.",
+    )
+    group.addoption(
         "--verify-skip-unchanged",
         action="store_true",
         help="with --verify-evidence, skip mechanisms that were tested and have not changed since.",

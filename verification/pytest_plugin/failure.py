@@ -18,6 +18,15 @@ _LONGEST_EVENT = 300
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (?=\d)([\w.+-]+))?")
 
 
+def doubtful_text(outcome: TargetOutcome) -> str:
+    """Why a strict run is not content with a test that rejected nothing, in words."""
+    result = outcome.result
+    assert result is not None
+    doubts = [result.inconclusive, *(f"{d.message} {d.advice}" for d in result.diagnostics)]
+    lines = [f"inconclusive: {outcome.target} could not be tested well enough (--verify-strict)"]
+    return "\n".join(printable(line) for line in [*lines, *filter(None, doubts)])
+
+
 def failure_text(outcome: TargetOutcome, cause: LikelyCause | None, *, rate: str) -> str:
     """A rejection in words.
 
@@ -134,4 +143,4 @@ def _as_keyword(option: re.Match[str]) -> str:
     return f"{option[1].replace('-', '_')}={option[2] or '...'}"
 
 
-__all__ = ["error_text", "failure_text"]
+__all__ = ["doubtful_text", "error_text", "failure_text"]

@@ -39,6 +39,8 @@ class SuiteRecord:
         Those of the run.
     repeated : bool
         Whether it repeats a test of an earlier run.
+    inconclusive : str
+        Why nothing could have been noticed; empty if a wrong claim could have been.
     """
 
     view: CodeView
@@ -54,6 +56,7 @@ class SuiteRecord:
     seed: int
     evidence: str
     repeated: bool
+    inconclusive: str = ""
 
     @classmethod
     def of(
@@ -87,6 +90,7 @@ class SuiteRecord:
             seed=seed,
             evidence=evidence,
             repeated=repeated,
+            inconclusive="" if result is None else result.inconclusive,
         )
 
     def as_json(self) -> str:
@@ -106,6 +110,7 @@ class SuiteRecord:
         """What JUnit shows of the test."""
         found = {
             "verdict": self.view.verdict,
+            "inconclusive": self.inconclusive or None,
             "p_value": self.p_value,
             "seed": self.test_seed,
             "runs": self.runs,
@@ -127,7 +132,7 @@ def _said(outcome: TargetOutcome, cause: LikelyCause | None) -> str:
         return cause.kind
     if outcome.failed(strict=False):
         return "by all the evidence on record"
-    return noticed(result)
+    return result.inconclusive or noticed(result)
 
 
 def noticed(result: VerificationResult) -> str:

@@ -23,12 +23,16 @@ from rdpkit.verification.evidence.likely_cause import LikelyCause, likely_cause
 from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of
 from rdpkit.verification.evidence.requests import VerificationRequest, request_of
 from rdpkit.verification.evidence.store import USUAL_RATE, Position
-from rdpkit.verification.pytest_plugin.failure import error_text, failure_text
+from rdpkit.verification.pytest_plugin.failure import doubtful_text, error_text, failure_text
 from rdpkit.verification.pytest_plugin.records import SuiteRecord
 from rdpkit.verification.pytest_plugin.repeats import OPTION, Repeat
 
 Mechanism = str | Callable[..., Any]
 _SEED_BYTES = 6
+
+
+class InconclusiveWarning(pytest.PytestWarning):
+    """A test of a mechanism that would not have noticed a wrong claim."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,8 @@ class Suite:
         What one test is to repeat.
     folder : Path
         Where pytest was started.
+    strict : bool
+        Whether a test fails that is inconclusive.
     """
 
     rate: float
@@ -57,6 +63,7 @@ class Suite:
     evidence: EvidenceOptions | None
     repeat: Repeat | None
     folder: Path
+    strict: bool = False
 
     @classmethod
     def of(
@@ -84,6 +91,7 @@ class Suite:
             evidence=None if repeat else evidence,
             repeat=Repeat.read(repeat) if repeat else None,
             folder=config.invocation_params.dir,
+            strict=config.getoption("--verify-strict"),
         )
 
     def seed_of(self, name: str) -> int:
@@ -184,6 +192,8 @@ class Verifier:
             self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
         if failure:
             pytest.fail(failure, pytrace=False)
+        if result is not None and request.options.time_budget is not None:
+            result = dataclasses.replace(result, asked=request.options.samples)
         repeat = "" if result is None else self._repeat(result, call)
         outcome = TargetOutcome(
             target=name,
@@ -201,9 +211,13 @@ class Verifier:
         if result is None:
             self._tell(outcome, None)
             pytest.skip(f"{outcome.skipped} (--verify-skip-unchanged)")
-        failed = outcome.failed(strict=False)
+        failed = outcome.failed(strict=self._suite.strict)
         cause = likely_cause(request, result) if failed and result.rejected else None
         self._tell(outcome, cause)
+        if result.inconclusive and not failed:
+            self._item.warn(InconclusiveWarning(f"{outcome.target}: {result.inconclusive}"))
+        if failed and not outcome.failed(strict=False):
+            pytest.fail(doubtful_text(outcome), pytrace=False)
         if failed:
             text = failure_text(outcome, cause, rate=self._rate_in_words(outcome.position))
             pytest.fail(text, pytrace=False)
@@ -284,4 +298,4 @@ def _traceback_of(error: BaseException) -> str:
     return "".join(lines).rstrip()
 
 
-__all__ = ["Suite", "Verifier"]
+__all__ = ["InconclusiveWarning", "Suite", "Verifier"]

@@ -50,6 +50,8 @@ def rate_lines(records: Sequence[SuiteRecord]) -> list[str]:
     skipped = sum(bool(record.view.skipped) for record in records)
     tested = len(records) - errors - skipped
     counted = f"{how_many(tested, 'mechanism')} tested, {rejected} rejected"
+    inconclusive = sum(bool(record.inconclusive) for record in records)
+    counted += f", {inconclusive} inconclusive" if inconclusive else ""
     counted += f", {errors} could not be tested" if errors else ""
     counted += f", {skipped} unchanged since tested" if skipped else ""
     if one.repeated:

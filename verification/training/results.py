@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rdpkit.verification.training.mistakes import TrainingMistake
@@ -25,6 +25,9 @@ class TrainingLowerBound:
         What is assumed besides what was measured, as a sentence.
     mu : float or None
         The same as a lower bound on mu of Gaussian differential privacy, where there is one.
+    family : str
+        The family of trainings that it is a lower bound for; empty if for all. It may be above the
+        truth for others, and is named by that.
     """
 
     epsilon: float
@@ -32,13 +35,15 @@ class TrainingLowerBound:
     confidence: float
     given: str
     mu: float | None = None
+    family: str = ""
 
     def describe(self) -> str:
         """In words."""
+        given = f"if {self.family}: " if self.family else ""
         mu = "" if self.mu is None else f", mu at least {self.mu:.4g}"
         return (
-            f"epsilon at least {self.epsilon:.4g} at delta {self.delta:.4g}{mu} (lower bound, "
-            f"confidence {self.confidence:g}; {self.given})"
+            f"{given}epsilon at least {self.epsilon:.4g} at delta {self.delta:.4g}{mu} (lower "
+            f"bound, confidence {self.confidence:g}; {self.given})"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -49,6 +54,7 @@ class TrainingLowerBound:
             "confidence": self.confidence,
             "given": self.given,
             "mu": self.mu,
+            "family": self.family,
             "kind": "lower",
         }
 
@@ -96,10 +102,14 @@ class CheckResult:
         What could not be looked at, and further remarks.
     skipped : str
         Why the check was not made; empty if it was.
+    inconclusive : str
+        Why not even a large mistake would have been noticed; empty if one would.
     scores : CanaryScores or None
         Scores of canaries.
     seconds : float
         How long it took.
+    spent : dict
+        How much of the false-alarm rate each of its tests has.
     """
 
     name: str
@@ -109,8 +119,10 @@ class CheckResult:
     bounds: tuple[TrainingLowerBound, ...] = ()
     notes: tuple[str, ...] = ()
     skipped: str = ""
+    inconclusive: str = ""
     scores: CanaryScores | None = None
     seconds: float = 0.0
+    spent: dict[str, float] = field(default_factory=dict)
 
     @property
     def rejected(self) -> bool:
@@ -119,9 +131,11 @@ class CheckResult:
 
     @property
     def verdict(self) -> str:
-        """``rejected``, ``not rejected`` or ``skipped``."""
+        """``rejected``, ``not rejected``, ``inconclusive`` or ``skipped``."""
         if self.skipped:
             return "skipped"
+        if self.inconclusive and not self.rejected:
+            return "inconclusive"
         return "rejected" if self.rejected else "not rejected"
 
     def as_dict(self) -> dict[str, Any]:
@@ -130,11 +144,13 @@ class CheckResult:
             "check": self.name,
             "verdict": self.verdict,
             "false_alarm_rate": self.false_alarm_rate,
+            "rates_of_tests": self.spent,
             "mistakes": [mistake.as_dict() for mistake in self.mistakes],
             "measured": dict(self.measured),
             "lower_bounds": [bound.as_dict() for bound in self.bounds],
             "notes": list(self.notes),
             "skipped": self.skipped,
+            "inconclusive": self.inconclusive,
             "scores": None if self.scores is None else self.scores.as_dict(),
         }
 
@@ -164,6 +180,8 @@ class TrainingVerification:
         All choices came from it.
     seconds : float
         How long it took.
+    notes : tuple of str
+        Remarks on all checks.
     """
 
     name: str
@@ -173,6 +191,7 @@ class TrainingVerification:
     checks: tuple[CheckResult, ...]
     seed: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def rejected(self) -> bool:
@@ -216,9 +235,12 @@ class TrainingVerification:
         for check in self.checks:
             found.append((check.name, check.skipped or check.verdict))
             found += [("  mistake", mistake.describe()) for mistake in check.mistakes]
+            if check.inconclusive:
+                found.append(("  inconclusive", check.inconclusive))
             found += [(f"  {heading}", value) for heading, value in check.measured]
             found += [("  lower bound", bound.describe()) for bound in check.bounds]
             found += [("  note", note) for note in check.notes]
+        found += [("note", note) for note in self.notes]
         found.append(("seed", f"{self.seed}; {self.seconds:.1f} s"))
         if not self.rejected:
             found.append(("note", "a training that is not rejected is not proven"))
@@ -233,6 +255,7 @@ class TrainingVerification:
             "verdict": self.verdict,
             "false_alarm_rate": self.false_alarm_rate,
             "checks": [check.as_dict() for check in self.checks],
+            "notes": list(self.notes),
             "seed": self.seed,
         }
 

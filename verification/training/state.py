@@ -6,11 +6,15 @@ alone. So the noise cancels, and what one record changes is seen exactly, withou
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import dis
+import functools
 import hashlib
 import random
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,9 @@ import numpy as np
 from rdpkit.verification.training.trainer import PrivateTraining
 
 _DEEPEST = 3
+_MOST_FUNCTIONS = 50
+_LARGEST = 2**22
+_MOST_ENTRIES = 100
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ndarray)
 
 
@@ -38,7 +45,12 @@ class TrainingState:
         self._put_back: list[Callable[[], None]] = []
         self._generators: list[Any] = []
         self._seen: set[int] = set()
+        self._holders: list[tuple[str, Callable[[], Any], Callable[[Any], Any]]] = []
+        model = training.model
+        self._released = set() if model is None else {id(one) for one in model.parameters()}
         self._own = training.reseed
+        for function in _functions(training):
+            self._keep_variables(function)
         for thing in _things(training):
             self._keep(thing, 0)
 
@@ -46,6 +58,18 @@ class TrainingState:
         """Put everything back."""
         for action in self._put_back:
             action()
+
+    def held(self) -> dict[str, Held]:
+        """The arrays and numbers that the training holds at present, each with where it is.
+
+        Parameters of a model are left out: they are what is released.
+        """
+        found: dict[str, Held] = {}
+        for owner, values, put in self._holders:
+            for path, value, setter in _entries(values(), put):
+                if id(value) not in self._released:
+                    found[f"{owner}{path}"] = Held(value=_copied(value), setter=setter)
+        return found
 
     def reseed(self, seed: int) -> None:
         """Seed the global generators and those that were found, each in its own way."""
@@ -80,23 +104,73 @@ class TrainingState:
         if depth < _DEEPEST:
             self._keep_attributes(thing, depth)
 
+    def _keep_variables(self, function: Any) -> None:
+        """Keep what a function counts in variables outside of it, by nonlocal or global."""
+        names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+        for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
+            with contextlib.suppress(ValueError):
+                self._keep_value(cell.cell_contents, functools.partial(_set_cell, cell))
+                if _is_plain(cell.cell_contents):
+                    self._holders.append(
+                        (
+                            name,
+                            functools.partial(getattr, cell, "cell_contents"),
+                            functools.partial(_set_cell, cell),
+                        )
+                    )
+        scope = getattr(function, "__globals__", {})
+        for name in _assigned(getattr(function, "__code__", None)):
+            if name in scope:
+                put = functools.partial(scope.__setitem__, name)
+                self._keep_value(scope[name], put)
+                self._holders.append((name, functools.partial(scope.get, name), put))
+
+    def _keep_value(self, value: Any, put: Callable[[Any], Any]) -> None:
+        """Keep a plain value; what is changed in place is also put back in place."""
+        if _is_plain(value):
+            keeper = _kept(value)
+            self._put_back.append(lambda: put(keeper()))
+
     def _keep_attributes(self, thing: Any, depth: int) -> None:
         # Classes, modules and functions are code, and what they hold is no state of one training.
         if not _has_state(thing):
             return
         held = vars(thing)
         plain = {name: value for name, value in held.items() if _is_plain(value)}
-        kept = copy.deepcopy(plain)
+        kept = {name: _kept(value) for name, value in plain.items()}
+
+        before = set(held)
 
         def put_back() -> None:
-            for name, value in kept.items():
-                held[name] = copy.deepcopy(value)
+            for name, keeper in kept.items():
+                held[name] = keeper()
+            # An attribute that the step made hides one of the class, or one that it asks for.
+            for name in [one for one, value in held.items() if _is_plain(value)]:
+                if name not in before:
+                    del held[name]
 
         self._put_back.append(put_back)
+        # Attributes that a step makes only later are looked at as well.
+        self._holders.append((type(thing).__name__, lambda: _Attributes(held), held.update))
         for name, value in held.items():
             if name not in plain:
                 for part in value if isinstance(value, list | tuple) else (value,):
                     self._keep(part, depth + 1)
+
+
+@contextlib.contextmanager
+def random_numbers_kept() -> Iterator[None]:
+    """Put the global generators back to where they were, when the block ends."""
+    torch = _torch()
+    plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - trainings use it
+    tensor = None if torch is None else torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(plain)
+        np.random.set_state(legacy)  # noqa: NPY002 - as above
+        if torch is not None:
+            torch.set_rng_state(tensor)
 
 
 def seed_everything(seed: int) -> None:
@@ -110,17 +184,51 @@ def seed_everything(seed: int) -> None:
 
 def _things(training: PrivateTraining) -> Iterator[Any]:
     yield from (training.model, training.optimizer, training.accountant, *training.objects)
-    for function in (training.step, training.parameters, training.train):
+    for function in (training.step, training.parameters, training.train, training.noisy_sum):
         if function is None:
             continue
         yield getattr(function, "__self__", None)
         for cell in getattr(function, "__closure__", None) or ():
             try:
-                yield cell.cell_contents
+                found = cell.cell_contents
             except ValueError:
                 continue
+            yield found
+            # A bound method, such as a scheduler's step, changes the object that it belongs to.
+            yield getattr(found, "__self__", None)
+            yield from found.values() if isinstance(found, dict) else ()
+            yield from found if isinstance(found, list | tuple) else ()
         if not hasattr(function, "__code__") and not hasattr(function, "__self__"):
             yield function
+
+
+def _functions(training: PrivateTraining) -> Iterator[Any]:
+    """The functions of a training, and those that they call from outside of them."""
+    waiting: list[Any] = [training.step, training.parameters, training.train, training.noisy_sum]
+    seen: set[int] = set()
+    while waiting and len(seen) < _MOST_FUNCTIONS:
+        function = getattr(waiting[0], "__func__", waiting[0])
+        waiting = waiting[1:]
+        if not hasattr(function, "__code__") or id(function) in seen:
+            continue
+        seen.add(id(function))
+        yield function
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):
+                waiting.append(cell.cell_contents)
+        called = (function.__globals__.get(name) for name in function.__code__.co_names)
+        waiting += [one for one in called if isinstance(one, types.FunctionType)]
+
+
+def _assigned(code: Any) -> set[str]:
+    """Names of global variables that code assigns to."""
+    if code is None:
+        return set()
+    return {one.argval for one in dis.get_instructions(code) if one.opname == "STORE_GLOBAL"}
+
+
+def _set_cell(cell: Any, value: Any) -> None:
+    cell.cell_contents = value
 
 
 def _has_state(thing: Any) -> bool:
@@ -140,12 +248,143 @@ def _is_plain(value: Any) -> bool:
         return True
     torch = _torch()
     if torch is not None and isinstance(value, torch.Tensor):
-        return not isinstance(value, torch.nn.Parameter) and bool(value.is_leaf)
+        return bool(value.is_leaf)
     if isinstance(value, list | tuple | set | frozenset):
         return all(_is_plain(part) for part in value)
     if isinstance(value, dict):
         return all(_is_plain(part) for part in (*value.keys(), *value.values()))
     return False
+
+
+def _kept(value: Any) -> Callable[[], Any]:
+    """A function that returns a plain value as it is now.
+
+    Arrays and containers are put back in place, because others may hold them as well.
+    """
+    if isinstance(value, np.ndarray) and value.dtype != object and value.size <= _LARGEST:
+        array = value.copy()
+        return lambda: _filled(value, array) if value.flags.writeable else array.copy()
+    if isinstance(value, dict):
+        entries = {key: _kept(part) for key, part in value.items()}
+        return lambda: _refilled(value, {key: part() for key, part in entries.items()})
+    if isinstance(value, list | tuple):
+        parts = [_kept(part) for part in value]
+        return lambda: _relisted(value, [part() for part in parts])
+    torch = _torch()
+    if torch is not None and isinstance(value, torch.Tensor) and value.numel() <= _LARGEST:
+        tensor = value.detach().clone()
+        return lambda: _filled(value.detach(), tensor, value)
+    if isinstance(value, set):
+        members = set(value)
+        return lambda: copy.copy(members)
+    # Numbers and words do not change; neither does data that is too large to be a state.
+    return lambda: value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A value that a training holds.
+
+    Parameters
+    ----------
+    value : array or number
+        A copy of it.
+    setter : callable
+        Puts another one in its place.
+    """
+
+    value: Any
+    setter: Callable[[Any], Any]
+
+    def differs(self, other: Held) -> bool:
+        """Whether another value is different."""
+        one, two = _array(self.value), _array(other.value)
+        return one.shape != two.shape or not np.array_equal(one, two, equal_nan=True)
+
+    def put(self, value: Any) -> bool:
+        """Put a value here; whether it can be."""
+        try:
+            self.setter(value)
+        except (TypeError, ValueError, RuntimeError):
+            return False
+        return True
+
+
+class _Attributes(dict[str, Any]):
+    """The plain attributes of an object, by their names; what is set is set in the object."""
+
+    def __init__(self, held: dict[str, Any]) -> None:
+        super().__init__({name: value for name, value in held.items() if _is_plain(value)})
+        self._held = held
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._held[name] = value
+
+
+def _entries(value: Any, put: Callable[[Any], Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The numbers and arrays in a plain value, each with its path and what sets it."""
+    if isinstance(value, dict):
+        for key, part in list(value.items()):
+            for path, found, setter in _entries(part, functools.partial(value.__setitem__, key)):
+                yield f"[{key!r}]{path}", found, setter
+    elif isinstance(value, list):
+        for key, part in enumerate(value[:_MOST_ENTRIES]):
+            for path, found, setter in _entries(part, functools.partial(value.__setitem__, key)):
+                yield f"[{key}]{path}", found, setter
+    elif isinstance(value, tuple):
+        for key, part in enumerate(value[:_MOST_ENTRIES]):
+            for path, found, _ in _entries(part, _cannot_be_set):
+                yield f"[{key}]{path}", found, _cannot_be_set
+    elif _is_array(value):
+        yield "", value, functools.partial(_set_array, value, put)
+    elif isinstance(value, int | float | np.generic) and not isinstance(value, bool):
+        yield "", value, put
+
+
+def _is_array(value: Any) -> bool:
+    if not (hasattr(value, "shape") and hasattr(value, "dtype")) or isinstance(value, np.generic):
+        return False
+    return bool(_array(value).dtype.kind in "fiu") and _array(value).size <= _LARGEST
+
+
+def _set_array(value: Any, put: Callable[[Any], Any], other: Any) -> None:
+    if hasattr(value, "detach"):
+        value.detach()[...] = other
+    elif isinstance(value, np.ndarray):
+        value[...] = other
+    else:
+        put(other)
+
+
+def _cannot_be_set(_: Any) -> None:
+    raise TypeError
+
+
+def _copied(value: Any) -> Any:
+    if hasattr(value, "detach"):
+        return value.detach().clone()
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+
+
+def _filled(array: Any, kept: Any, owner: Any = None) -> Any:
+    array[...] = kept
+    return array if owner is None else owner
+
+
+def _refilled(held: dict[Any, Any], kept: dict[Any, Any]) -> dict[Any, Any]:
+    held.clear()
+    held.update(kept)
+    return held
+
+
+def _relisted(held: Any, kept: list[Any]) -> Any:
+    if isinstance(held, list):
+        held[:] = kept
+    return held
 
 
 def _keep_module(thing: Any) -> Callable[[], None] | None:
@@ -231,4 +470,4 @@ def _torch() -> Any:
     return torch
 
 
-__all__ = ["TrainingState", "seed_everything"]
+__all__ = ["TrainingState", "random_numbers_kept", "seed_everything"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rdpkit import (
     DPSGD,
+    Composed,
     Event,
     FixedSizeSampledGaussian,
     Gaussian,
@@ -41,6 +43,11 @@ class Told:
         Where batches are cut.
     epochs : int or None
         Passes, where batches are made in epochs.
+    records : int or None
+        How many records there are, where the event says so.
+    parts : int
+        How many parts the event has, where it is a composition: steps with other noise, or
+        further releases from the same batches.
     """
 
     sampling: str
@@ -49,6 +56,8 @@ class Told:
     updates: int | None
     largest_batch: int | None = None
     epochs: int | None = None
+    records: int | None = None
+    parts: int = 1
 
 
 def told(event: Event) -> Told:
@@ -74,21 +83,50 @@ def told(event: Event) -> Told:
         return replace(found, largest_batch=inner.max_batch_size)
     if isinstance(inner, FixedSizeSampledGaussian):
         rate = inner.sample_size / inner.population_size
-        return _of(inner, FIXED, rate, count)
+        found = _of(inner, FIXED, rate, count)
+        return replace(found, records=inner.population_size)
     if isinstance(inner, ShuffledGaussian):
         rate = inner.batch_size / inner.dataset_size
         found = _of(inner, SHUFFLE, rate, count * inner.batches)
-        return replace(found, epochs=count)
+        return replace(found, epochs=count, records=inner.dataset_size)
     if isinstance(inner, RandomAllocationGaussian):
         found = _of(inner, ALLOCATED, 1.0 / inner.batches, count * inner.batches)
         return replace(found, epochs=count)
-    return Told(sampling=UNKNOWN, noise_multiplier=None, rate=None, updates=None)
+    if isinstance(inner, Composed):
+        return _of_parts(inner.events, count)
+    return _NOTHING
+
+
+_NOTHING = Told(sampling=UNKNOWN, noise_multiplier=None, rate=None, updates=None)
+
+
+def _of_parts(events: Sequence[Event], count: int) -> Told:
+    """A schedule, or several releases from each batch: what holds for all parts of it.
+
+    Which part comes when is not said, so the noise is the smallest and the rate the largest.
+    """
+    parts = [told(event) for event in events]
+    if len({part.sampling for part in parts}) != 1:
+        return _NOTHING
+    noise = [part.noise_multiplier for part in parts if part.noise_multiplier is not None]
+    rates = [part.rate for part in parts if part.rate is not None]
+    updates = [part.updates for part in parts if part.updates is not None]
+    if not len(noise) == len(rates) == len(updates) == len(parts):
+        return _NOTHING
+    return replace(
+        parts[0],
+        noise_multiplier=min(noise),
+        rate=max(rates),
+        updates=count * sum(updates),
+        epochs=None,
+        parts=len(parts),
+    )
 
 
 def _of_dpsgd(event: DPSGD) -> Told:
     """What :class:`rdpkit.DPSGD` says, with its number of updates."""
     inner = told(event.expand())
-    return replace(inner, updates=event.updates)
+    return replace(inner, updates=event.updates, records=event.dataset_size)
 
 
 def _of(inner: Any, sampling: str, rate: float, count: int) -> Told:

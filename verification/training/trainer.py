@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
@@ -67,6 +68,10 @@ class PrivateTraining:
     with_records : callable, optional
         ``with_records(extra)`` returns a new training whose records are these and, after them, the
         given ones (a list, each like the training's own), for canaries in the black box.
+    noisy_sum : callable, optional
+        ``noisy_sum(gradients)`` clips, adds and adds noise: the function that ``step`` calls with
+        the gradients of its records, one a row over all parameters. With it canaries are gradients,
+        as with Opacus.
     reseed : callable, optional
         ``reseed(seed)`` seeds random numbers that neither the global generators nor generators
         among the training's own attributes draw, such as keys of jax.
@@ -100,6 +105,7 @@ class PrivateTraining:
     train: Callable[[], Any] | None = None
     losses: Callable[[Batch], Any] | None = None
     with_records: Callable[[Any], PrivateTraining] | None = None
+    noisy_sum: Callable[[Any], Any] | None = None
     reseed: Callable[[int], Any] | None = None
     max_grad_norm: float | None = None
     objects: tuple[Any, ...] = ()
@@ -113,6 +119,7 @@ class PrivateTraining:
             "train",
             "losses",
             "with_records",
+            "noisy_sum",
             "reseed",
         ):
             value = getattr(self, name)
@@ -158,6 +165,16 @@ _FIELDS = tuple(field.name for field in dataclasses.fields(PrivateTraining))
 _REQUIRED = ("step", "loader", "event", "adjacency", "delta")
 
 
+class _AskedAgain:
+    """The batches of a property that is a generator: asked for anew in each epoch."""
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+
+    def __iter__(self) -> Iterator[Batch]:
+        return iter(self._owner.loader)
+
+
 def as_training(what: Any) -> PrivateTraining:
     """A training from whatever was made: the record itself, or any object with its attributes.
 
@@ -180,6 +197,8 @@ def as_training(what: Any) -> PrivateTraining:
         given = dict(what)
     else:
         given = {name: getattr(what, name) for name in _FIELDS if hasattr(what, name)}
+        if isinstance(given.get("loader"), Iterator):
+            given["loader"] = _AskedAgain(what)
         given["objects"] = (*given.get("objects", ()), what)
         given.setdefault("name", type(what).__name__)
     missing = [name for name in _REQUIRED if name not in given]
@@ -205,11 +224,20 @@ class TrainingMaker:
         How reports call it.
     repeats : bool
         False if ``make`` returns the same object each time, so that no fresh one can be had.
+    anew : callable, optional
+        Imports the module again, and returns what makes a training there.
     """
 
     make: Callable[[], Any]
     name: str
     repeats: bool = True
+    anew: Callable[[], Callable[[], Any]] | None = None
+
+    def started_anew(self) -> PrivateTraining:
+        """A training as a new process would make it, with what its module does at import."""
+        if self.anew is None:
+            return self.fresh()
+        return dataclasses.replace(self, make=self.anew()).fresh()
 
     def fresh(self) -> PrivateTraining:
         """A new training.
@@ -245,7 +273,7 @@ def training_maker(what: str | Callable[[], Any] | PrivateTraining) -> TrainingM
     """
     if isinstance(what, str):
         if ":" in what:
-            return TrainingMaker(make=_imported(what), name=what)
+            return TrainingMaker(make=_imported(what), name=what, anew=lambda: _again(what))
         # The zoo needs torch, and is made of what this module says.
         from rdpkit.verification.training.zoo import maker, names  # noqa: PLC0415
 
@@ -259,6 +287,25 @@ def training_maker(what: str | Callable[[], Any] | PrivateTraining) -> TrainingM
         found = as_training(what)
         return TrainingMaker(make=lambda: found, name=found.name, repeats=False)
     return TrainingMaker(make=what, name=getattr(what, "__name__", type(what).__name__))
+
+
+def _again(name: str) -> Callable[[], Any]:
+    """The callable of a module that is run once more; the first one where that cannot be."""
+    found = _imported(name)
+    module, _, path = name.partition(":")
+    file = getattr(sys.modules.get(module), "__file__", None)
+    spec = None if file is None else importlib.util.spec_from_file_location(module, file)
+    if spec is None or spec.loader is None:
+        return found
+    made = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(made)
+        for part in path.split("."):
+            made = getattr(made, part)
+    except Exception:
+        # It ran once; code that cannot be run twice has to be looked at by other means.
+        return found
+    return cast("Callable[[], Any]", made)
 
 
 def _imported(name: str) -> Callable[[], Any]:

@@ -25,7 +25,7 @@ _FLOAT32 = 2.0**-23
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """The noisy updates that one call of ``step`` made.
+    """The noisy updates that calls of ``step`` made.
 
     Parameters
     ----------
@@ -39,6 +39,8 @@ class Update:
         The model's floating-point buffers after the step.
     rounding : float
         About how long the rounding errors of ``vector`` are.
+    seen : bool
+        Whether it is what an optimiser was handed; otherwise it is the change of the parameters.
     """
 
     vector: Vector
@@ -46,6 +48,12 @@ class Update:
     count: int
     buffers: Vector
     rounding: float
+    seen: bool = True
+
+    @property
+    def moved(self) -> bool:
+        """Whether anything was updated."""
+        return self.seen or bool(np.any(self.vector))
 
 
 class UpdateRecorder:
@@ -95,27 +103,29 @@ class UpdateRecorder:
             self.found.append(seen)
 
 
-def observe(training: PrivateTraining, batch: Batch) -> Update:
-    """Make one call of ``step``, and return the updates that it made.
+def observe(training: PrivateTraining, *batches: Batch) -> Update:
+    """Call ``step`` with each batch, one after the other, and return the updates that it made.
 
     Raises
     ------
     ValueError
         If it raises, or changes no parameter.
     """
-    before = _parameters(training)
+    before = parameters_of(training)
     recorder = UpdateRecorder(training)
     try:
         with recorder.open():
-            training.step(batch)
+            for batch in batches:
+                training.step(batch)
     except Exception as error:
         raise ValueError(
             f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
         ) from error
     steps = _rounds(recorder.found)
     seen = steps
+    handed = bool(steps)
     if not steps:
-        after = _parameters(training)
+        after = parameters_of(training)
         steps = [{name: before[name] - after[name] for name in before}]
         # A small difference of large numbers has the rounding errors of these.
         seen = [before]
@@ -133,6 +143,7 @@ def observe(training: PrivateTraining, batch: Batch) -> Update:
         count=len(steps),
         buffers=_buffers(training),
         rounding=_FLOAT32 * math.sqrt(sum(float(v @ v) for v in seen[0].values())),
+        seen=handed,
     )
 
 
@@ -147,7 +158,7 @@ def _rounds(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rounds
 
 
-def _parameters(training: PrivateTraining) -> dict[str, Vector]:
+def parameters_of(training: PrivateTraining) -> dict[str, Vector]:
     """All parameters at present, those of the model or those that the training hands out."""
     if training.parameters is not None:
         return {
@@ -172,4 +183,4 @@ def _buffers(training: PrivateTraining) -> Vector:
     return np.concatenate(found) if found else np.zeros(0)
 
 
-__all__ = ["Update", "UpdateRecorder", "Vector", "observe"]
+__all__ = ["Update", "UpdateRecorder", "Vector", "observe", "parameters_of"]

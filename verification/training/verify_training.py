@@ -10,6 +10,8 @@ from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingVerification
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker, training_maker
 
+# About how many trainings all checks make, and the share of the time that this may take.
+_MADE, _SHARE_OF_TIME = 14, 0.5
 Check = Callable[[TrainingMaker, TrainingOptions], CheckResult]
 
 
@@ -18,6 +20,7 @@ def verify_training(
     *,
     options: TrainingOptions | None = None,
     progress: Callable[[str], None] | None = None,
+    said: Callable[[str], None] | None = None,
 ) -> TrainingVerification:
     """Check whether a training does what its accountant was told.
 
@@ -40,6 +43,8 @@ def verify_training(
         Which checks are made, their error rate, and the seed.
     progress : callable, optional
         Called with the name of each check before it begins.
+    said : callable, optional
+        Called at once with what the checks will cost, if making trainings takes too long.
 
     Raises
     ------
@@ -52,6 +57,12 @@ def verify_training(
     maker = training_maker(what)
     first = maker.fresh()
     event, claim = first.described()
+    cost = _cost(time.perf_counter() - began, chosen) if maker.repeats else ""
+    if cost:
+        # A function that trains to its end is called once; the checks put its training back.
+        maker = TrainingMaker(make=lambda: first, name=maker.name, repeats=False)
+        if said is not None:
+            said(cost)
     results = []
     for name, check in checks().items():
         if name not in chosen.checks:
@@ -67,6 +78,20 @@ def verify_training(
         checks=tuple(results),
         seed=chosen.seed,
         seconds=time.perf_counter() - began,
+        notes=(cost,) if cost else (),
+    )
+
+
+def _cost(seconds: float, options: TrainingOptions) -> str:
+    """What the checks would cost, in words, if that is more than they may; otherwise nothing."""
+    all_of_them = _MADE * seconds
+    if all_of_them <= _SHARE_OF_TIME * options.seconds:
+        return ""
+    return (
+        f"making one training took {seconds:.3g} s, and the checks make about {_MADE}: "
+        f"{all_of_them:.3g} s, where --seconds {options.seconds:g} were given. So all checks use "
+        "this one, and no seed that is fixed in the code can be found. Let the function return the "
+        "training before its loop begins"
     )
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import re
 
 import numpy as np
@@ -285,7 +286,7 @@ def test_of_equally_clear_pairs_one_within_the_norm_is_preferred():
 
 
 def test_nan_is_never_not_rejected():
-    with pytest.raises(MechanismError, match="such a release has no verdict"):
+    with pytest.raises(MechanismError, match="such a release has no"):
         run(lambda dataset, rng: dataset.features.sum(axis=0) * np.nan)
 
 
@@ -296,8 +297,58 @@ def test_a_rare_nan_is_found_in_the_test():
             found[rng.random(count) < 1e-3] = np.nan
             return found
 
-    with pytest.raises(MechanismError, match="returned nan"):
-        run(Rare(2.0), training=20)
+    # It is as frequent on both sides, so it tells nothing; and it is said.
+    found = run(Rare(2.0), training=20)
+    assert any("had another structure" in note for note in found.notes)
+
+
+class OnOneSide:
+    """Something that is no number for data sets of an even size alone."""
+
+    def __init__(self, release):
+        self.release = release
+
+    def __call__(self, dataset, rng):
+        usual = rng.laplace(0.0, 3.0)
+        return usual if len(dataset) % 2 else self.release(usual, rng)
+
+
+def fails(usual, rng):
+    raise ZeroDivisionError
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda usual, rng: math.nan,
+        lambda usual, rng: math.inf if rng.random() < 0.3 else usual,
+        lambda usual, rng: [usual, 0.0],
+        lambda usual, rng: {"a": usual},
+        fails,
+    ],
+    ids=["nan", "sometimes infinite", "shape", "key", "error"],
+)
+def test_what_is_no_number_on_one_side_is_found_soon(release):
+    claim = dp_claim(epsilon=1.0, delta=1e-5, adjacency="add_or_remove_one")
+    found = verify(
+        OnOneSide(release), claim=claim, options=VerificationOptions(seed=1, samples=4000)
+    )
+    assert found.rejected
+    assert found.runs <= 2000
+    assert [one.kind for one in found.mistakes] == [MistakeKind.KIND_OF_RELEASE]
+
+
+def test_errors_that_say_nothing_of_the_data_are_no_mistake():
+    def sometimes(dataset, rng):
+        if rng.random() < 0.1:
+            raise ZeroDivisionError
+        return rng.laplace(0.0, 3.0)
+
+    claim = dp_claim(epsilon=1.0, delta=1e-5, adjacency="add_or_remove_one")
+    found = verify(sometimes, claim=claim, options=VerificationOptions(seed=1, samples=2000))
+    assert not found.rejected
+    assert any("raised an error" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

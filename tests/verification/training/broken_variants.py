@@ -10,17 +10,20 @@ from rdpkit import DPSGD
 from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
 from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.zoo.parts import (
+    PoissonBatches,
     accounted,
     clipped_sums,
     gradients_of_records,
     loader_of,
     mean_of,
     noise_like,
+    norms,
     poisson_loader,
     records,
     torch_training,
 )
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
+from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, Parts, stepped
 from tests.verification.training.correct_trainings import Handmade, network, with_engine
 
 BROKEN = {}
@@ -330,3 +333,178 @@ def event_of_half_the_steps():
         "optimizer": made.optimizer,
         "train": train,
     }
+
+
+class BrokenLoop(Loop):
+    """A plain loop, whose gradients one mistake changes."""
+
+    held = None
+
+    def sums(self, batch, norm=1.0):
+        return clipped_sums(gradients_of_records(self.model, batch), norm)
+
+
+@broken("step", Kind.NOISE_FIXED_SEED)
+def seed_in_the_trainer():
+    torch.manual_seed(42)
+    return Loop()
+
+
+@broken("accountant", Kind.NOISE_FIXED_SEED)
+def seed_before_the_loop():
+    made = torch_training()
+
+    def train():
+        torch.manual_seed(42)
+        for batch in made.loader:
+            made.step(batch)
+
+    return stepped(made, lambda: None, train=train)
+
+
+@broken("step", Kind.STATE_HOLDS_DATA)
+def clean_momentum():
+    class Momentum(BrokenLoop):
+        def noisy(self, batch):
+            sums = self.sums(batch)
+            held = self.held or {name: torch.zeros_like(value) for name, value in sums.items()}
+            self.held = {name: 0.5 * held[name] + 0.5 * sums[name] for name in sums}
+            return mean_of(self.held, noise_like(sums, 0.5))
+
+    return Momentum()
+
+
+@broken("step", Kind.STATE_HOLDS_DATA)
+def clean_average_in_a_closure():
+    average = {}
+
+    def gradients(model, batch):
+        sums = clipped_sums(gradients_of_records(model, batch))
+        for name, value in sums.items():
+            average[name] = 0.9 * average.get(name, torch.zeros_like(value)) + value
+        return mean_of(average, noise_like(sums, 1.0))
+
+    return torch_training(gradients)
+
+
+@broken("step", Kind.STATE_HOLDS_DATA)
+def clean_second_moment():
+    class Moment(BrokenLoop):
+        def noisy(self, batch):
+            sums = self.sums(batch)
+            found = mean_of(sums, noise_like(sums, 1.0))
+            held = self.held or {name: torch.zeros_like(value) for name, value in sums.items()}
+            self.held = {name: 0.9 * held[name] + 0.1 * sums[name] ** 2 for name in sums}
+            return {name: found[name] / (self.held[name].sqrt() + 0.1) for name in sums}
+
+    return Moment()
+
+
+@broken("step", Kind.STATE_HOLDS_DATA)
+def norm_of_the_last_batch():
+    class Last(BrokenLoop):
+        def noisy(self, batch):
+            sums = self.sums(batch, self.clip)
+            found = mean_of(sums, noise_like(sums, self.clip))
+            if len(batch[1]):
+                self.clip = float(norms(gradients_of_records(self.model, batch)).median())
+            return found
+
+    return Last()
+
+
+@broken("step", Kind.NO_CLIPPING, Kind.UNCLIPPED_PARAMETERS)
+def clipping_stops():
+    class Stops(BrokenLoop):
+        def noisy(self, batch):
+            sums = self.sums(batch, 1.0 if self.steps < 6 else 1e6)
+            return mean_of(sums, noise_like(sums, 1.0))
+
+    return Stops()
+
+
+@broken("step", Kind.NO_NOISE)
+def noise_stops():
+    class Stops(BrokenLoop):
+        def noisy(self, batch):
+            sums = self.sums(batch)
+            return mean_of(sums, noise_like(sums, 1.0 if self.steps < 8 else 0.0))
+
+    return Stops()
+
+
+@broken("step", Kind.NOISE_TOO_SMALL)
+def noise_decays_and_is_not_told():
+    class Decays(BrokenLoop):
+        def step(self, batch):
+            super().step(batch)
+            self.sigma *= 0.8
+
+    return Decays()
+
+
+@broken("step", Kind.NOISE_NOT_GAUSSIAN)
+def students_noise():
+    def gradients(model, batch):
+        sums = clipped_sums(gradients_of_records(model, batch))
+        law = torch.distributions.StudentT(8.0)
+        return mean_of(sums, {n: 0.75**0.5 * law.sample(v.shape) for n, v in sums.items()})
+
+    return torch_training(gradients)
+
+
+@broken("step", Kind.BATCH_STATISTICS)
+def features_are_centred_by_the_batch():
+    def gradients(model, batch):
+        features = batch[0] - batch[0].mean(0) if len(batch[1]) else batch[0]
+        sums = clipped_sums(gradients_of_records(model, (features, batch[1])))
+        return mean_of(sums, noise_like(sums, 1.0))
+
+    return torch_training(gradients)
+
+
+@broken("step", Kind.CLIPPED_AFTER_NOISE)
+def noise_and_then_clipping():
+    class After(BrokenLoop):
+        def noisy(self, batch):
+            found = gradients_of_records(self.model, batch)
+            made = {n: v.sum(0) + torch.randn(v.shape[1:]) for n, v in found.items()}
+            length = torch.cat([value.flatten() for value in made.values()]).norm()
+            return {n: v * min(1.0, 1.0 / float(length)) / 64 for n, v in made.items()}
+
+    return After()
+
+
+@broken("step", Kind.NOISE_TOO_SMALL)
+def parts_with_a_quarter_of_the_noise():
+    class Quarter(Parts):
+        def step(self, batch):
+            found = clipped_sums(gradients_of_records(self.model, batch))
+            held = self.sums or {name: torch.zeros_like(value) for name, value in found.items()}
+            self.sums = {name: held[name] + value for name, value in found.items()}
+            self.waiting += 1
+            if self.waiting == 4:
+                Loop.update(self, mean_of(self.sums, noise_like(self.sums, 0.25)))
+                self.sums, self.waiting = None, 0
+
+    return Quarter()
+
+
+@broken("sampler", Kind.SAMPLING_RATE, Kind.UNEQUAL_RATES)
+def fewer_records_than_told():
+    class Fewer(PoissonBatches):
+        def __init__(self):
+            super().__init__(128, 1 / 2, 8)
+
+    return torch_training(loader=loader_of(Fewer(), records()))
+
+
+@broken("sampler", Kind.SHUFFLED, Kind.FIXED_SIZE)
+def shuffled_without_a_data_set():
+    class Shuffled(Loop):
+        @property
+        def loader(self):
+            for places in torch.randperm(512).split(64):
+                yield FEATURES[places], LABELS[places]
+
+    return Shuffled()

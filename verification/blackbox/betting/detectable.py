@@ -22,6 +22,7 @@ from rdpkit.verification.estimators.clopper_pearson import lower_bound
 from rdpkit.verification.estimators.sequential import GROWTH
 
 _POWER = 0.95
+_TENFOLD = 10.0
 _REPEATS = 400
 _SEED = 20_261_122
 # The power of the simulated test is at least the stated one with this confidence.
@@ -61,6 +62,19 @@ class DetectableViolation:
     rare_excess: float | None
     power: float
     runs: int
+
+    @property
+    def notices_tenfold(self) -> bool:
+        """Whether code with ten times the epsilon would have been noticed.
+
+        Its clearest event is that of randomised response at ten times the epsilon, which is on
+        one data set as likely as it is unlikely on the other; with an epsilon of 0, an event that
+        is on one data set ten times delta more likely than on the other.
+        """
+        likely = 1.0 / (1.0 + math.exp(-min(_TENFOLD * self.epsilon, 700.0)))
+        excess = likely - math.exp(min(self.epsilon, 350.0)) * (1.0 - likely) - self.delta
+        excess = max(excess, _TENFOLD * self.delta)
+        return self.excess is not None and self.excess <= excess
 
     def describe(self) -> str:
         """In words."""

@@ -22,6 +22,8 @@ from rdpkit.verification.estimators.base import Stop
 # Runs on each data set of a pair after each stage of the search, and how many pairs stay.
 _STAGES = ((64, 12), (256, 6), (1024, 4), (4096, 2))
 _LARGEST_PORTION = 16384
+# Pairs on which there are different kinds of releases, and the runs that show that this is so.
+_MOST_FIRST, _RUNS_FIRST = 2, 400
 # The capital is looked at this often while the runs on a pair double, and at no fewer new runs than
 # this on each data set.
 _LOOKS_A_DOUBLING, _FEWEST_TO_LOOK = 8, 256
@@ -163,7 +165,9 @@ def most_pairs(tests: list[PairTest]) -> int:
     return len(tests) + MOST_QUIET_PAIRS if len(tests) > 1 else 1
 
 
-def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[MechanismError]]:
+def search(
+    tests: list[PairTest], spending: Spending, *, first: int = 0
+) -> tuple[PairTest, list[MechanismError]]:
     """Spend the runs until the claim is rejected or cleared, or runs or time end.
 
     Parameters
@@ -172,6 +176,8 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
         One for each pair, the most promising ones first.
     spending : Spending
         Runs, time and capital.
+    first : int
+        On so many pairs, the first ones, bets are made before all others are looked at.
 
     Returns
     -------
@@ -185,7 +191,12 @@ def search(tests: list[PairTest], spending: Spending) -> tuple[PairTest, list[Me
     MechanismError
         If the code raises on the first runs on every pair, or later on a pair on which it ran.
     """
-    alive, errors = tests, []
+    alive = tests
+    errors: list[MechanismError] = []
+    for test in tests[: min(first, _MOST_FIRST)]:
+        spending.portion(test, _RUNS_FIRST, "searching", caution=OF_OTHERS)
+        if spending.stop is not None:
+            return test, errors
     for stage, (runs, kept) in enumerate(_STAGES if len(tests) > 1 else ()):
         for test in list(alive):
             try:

@@ -68,7 +68,8 @@ def black_box_run(
     if training.with_records is None or training.losses is None:
         return (
             "no gradient canaries: the optimiser is none of Opacus's that clips gradients of "
-            "records; no records as canaries: with_records() and losses() are needed"
+            "records, and there is no noisy_sum(); no records as canaries: with_records() and "
+            "losses() are needed"
         )
     rng = np.random.default_rng([options.seed, 4])
     found = _canaries(training, options.canaries, rng)

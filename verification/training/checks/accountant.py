@@ -7,6 +7,7 @@ the event, and with the claim.
 from __future__ import annotations
 
 import copy
+import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -24,9 +25,11 @@ from rdpkit.verification.training.checks.counting import (
     count_training,
     history_of,
 )
+from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
+from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
 from rdpkit.verification.training.state import TrainingState, seed_everything
 from rdpkit.verification.training.told import FULL, POISSON, TRUNCATED, Told, told
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
@@ -65,18 +68,23 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     training = maker.fresh()
     account = told(training.event)
     notes: list[str] = []
+    rates = ErrorBudget(options.rate_of_a_check)
+    level = rates.equally("records of an update")
     budget = _SHARE_OF_TIME * options.seconds
     state = TrainingState(training)
     seed_everything(options.seed)
-    most = min(_MOST_BATCHES, account.updates or _MOST_BATCHES)
-    steps = count_steps(training, most=most, until=time.perf_counter() + budget)
+    rhythm = rhythm_of(maker.fresh(), until=began + 0.3 * budget)
+    seed_everything(options.seed)
+    most = min(_MOST_BATCHES, rhythm.calls * (account.updates or _MOST_BATCHES))
+    steps = count_steps(training, most=most, calls=rhythm.calls, until=time.perf_counter() + budget)
     told_of_noise = list(_noise_mistakes(training, steps, account))
     state.restore()
     run = _run(maker, training, options, notes, budget)
     mistakes = [
         *_count_mistakes(training, account, steps, run),
-        *_batch_mistakes(training, account, steps, options.rate_of_a_check),
+        *_batch_mistakes(training, account, steps, level, rhythm),
         *told_of_noise,
+        *_seed_mistakes(maker, run, options),
         *_delta_mistakes(training, notes),
         *_claim_mistakes(training, notes),
         *_printed_mistakes(training, account, steps),
@@ -89,6 +97,7 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
         measured=tuple(_measured(training, account, steps, run)),
         bounds=tuple(_bounds(training, account, run)),
         notes=tuple(notes),
+        spent=rates.spent,
         seconds=time.perf_counter() - began,
     )
 
@@ -109,6 +118,7 @@ def _run(
     assert options.seed is not None
     seed_everything(options.seed)
     fresh = maker.fresh()
+    seed_everything(options.seed)
     state = TrainingState(fresh)
     found = count_training(fresh, until=time.perf_counter() + budget)
     state.restore()
@@ -117,6 +127,28 @@ def _run(
             f"train() was ended after {how_many(found.updates, 'update')}, when its time was over"
         )
     return found
+
+
+def _seed_mistakes(
+    maker: TrainingMaker, run: Counted | None, options: TrainingOptions
+) -> Iterator[TrainingMistake]:
+    """A seed that ``train`` sets: its first update is the same whatever was seeded before it."""
+    if run is None or not run.first or not maker.repeats:
+        return
+    assert options.seed is not None
+    # The same weights at the beginning, and other random numbers from there.
+    seed_everything(options.seed)
+    fresh = maker.fresh()
+    seed_everything(options.seed + 1)
+    again = count_training(fresh, until=math.inf, most=1)
+    if again.first == run.first:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.NOISE_FIXED_SEED,
+            message="The first update of train() is the same whatever the random seed was before "
+            "it: the generator is seeded with a constant before the loop.",
+            advice="Seed the generator of the noise from the operating system. Whoever knows the "
+            "code can otherwise subtract the noise.",
+        )
 
 
 def _miscounted(message: str, advice: str) -> TrainingMistake:
@@ -187,10 +219,11 @@ def _both(training: PrivateTraining, account: Told, updates: int) -> str:
 
 
 def _batch_mistakes(
-    training: PrivateTraining, account: Told, steps: Counted, level: float
+    training: PrivateTraining, account: Told, steps: Counted, level: float, rhythm: Rhythm
 ) -> Iterator[TrainingMistake]:
     """Updates that are made of more records than a batch that was accounted for."""
-    if account.rate is None or not 0 < steps.updates < steps.batches:
+    accumulates = rhythm.regular and rhythm.calls > 1
+    if account.rate is None or not accumulates or not 0 < steps.updates < steps.batches:
         return
     count = _records(training)
     if count is None or account.sampling == FULL:
@@ -213,6 +246,13 @@ def _batch_mistakes(
 
 
 def _records(training: PrivateTraining) -> int | None:
+    said = told(training.event).records
+    there = _length(training)
+    # Where several records belong to one user, the event speaks of users.
+    return min((count for count in (said, there) if count is not None), default=None)
+
+
+def _length(training: PrivateTraining) -> int | None:
     columns = training.records
     if isinstance(columns, tuple | dict):
         parts = list(columns.values()) if isinstance(columns, dict) else list(columns)
@@ -221,7 +261,7 @@ def _records(training: PrivateTraining) -> int | None:
     try:
         return len(columns)
     except TypeError:
-        return getattr(training.event, "dataset_size", None)
+        return None
 
 
 def _noise_mistakes(
@@ -232,9 +272,9 @@ def _noise_mistakes(
         return
     noise = min(entry[0] for entry in steps.history)
     rate = max(entry[1] for entry in steps.history)
-    own = getattr(training.optimizer, "noise_multiplier", None)
+    own = min(steps.multipliers, default=None)
     found = []
-    if isinstance(own, int | float) and noise > own * (1.0 + _TOLERANCE):
+    if own is not None and noise > own * (1.0 + _TOLERANCE):
         found.append(
             f"the optimiser adds noise with the multiplier {own:.4g}, and its history "
             f"says {noise:.4g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rdpkit.verification.training.batches import size
@@ -27,10 +27,16 @@ class UpdateCounter:
         Whose parameters are looked for.
     until : float
         When the training is ended, by the clock of ``time.perf_counter``.
+    most : int, optional
+        After how many updates it is ended.
     """
 
-    def __init__(self, training: PrivateTraining, *, until: float) -> None:
+    def __init__(self, training: PrivateTraining, *, until: float, most: int | None = None) -> None:
+        self.first = b""
+        self._most = most
         self.count = 0
+        self.multipliers: list[float] = []
+        self._optimizer = training.optimizer
         self.ended = True
         self._until = until
         self._moved: set[int] = set()
@@ -64,12 +70,24 @@ class UpdateCounter:
         }
         if not moved:
             return
-        if time.perf_counter() > self._until:
+        if time.perf_counter() > self._until or self.count == self._most:
             raise _EnoughError
+        if self.count == 0:
+            # What the first update is made from; a fixed seed makes it the same again.
+            self.first += b"".join(
+                parameter.grad.detach().cpu().double().numpy().tobytes()
+                for group in optimizer.param_groups
+                for parameter in group["params"]
+                if id(parameter) in moved
+            )
         # Optimisers of different parameters make one update together.
         if self.count == 0 or moved & self._moved:
             self.count += 1
             self._moved = set()
+            # As it is for this update; a schedule changes it afterwards.
+            own = getattr(self._optimizer, "noise_multiplier", None)
+            if isinstance(own, int | float):
+                self.multipliers.append(float(own))
         self._moved |= moved
 
 
@@ -89,6 +107,10 @@ class Counted:
         What the accountant was told meanwhile: noise multiplier, sampling rate, steps.
     whole : bool
         Whether the training came to its end.
+    multipliers : list of float
+        The optimiser's noise multiplier at each update, where it has one.
+    first : bytes
+        The gradients of the first update.
     """
 
     batches: int
@@ -96,6 +118,8 @@ class Counted:
     updates: int
     history: History
     whole: bool
+    multipliers: list[float] = field(default_factory=list)
+    first: bytes = b""
 
     @property
     def told(self) -> int:
@@ -114,8 +138,10 @@ def history_of(training: PrivateTraining) -> History | None:
         return None
 
 
-def count_steps(training: PrivateTraining, *, most: int, until: float) -> Counted:
+def count_steps(training: PrivateTraining, *, most: int, calls: int, until: float) -> Counted:
     """Hand batches to the step, up to a number of them or a time.
+
+    Where no optimiser of torch is seen, one update is counted for so many ``calls`` of the step.
 
     Raises
     ------
@@ -124,16 +150,18 @@ def count_steps(training: PrivateTraining, *, most: int, until: float) -> Counte
     """
     before = history_of(training) or []
     batches = records = waiting = updates = 0
+    multipliers: list[float] = []
     for batch in training.loader:
         counter = UpdateCounter(training, until=float("inf"))
         try:
             if training.model is None:
                 training.step(batch)
-                made = 1
+                made = 0
             else:
                 with counter.open():
                     training.step(batch)
                 made = counter.count
+                multipliers += counter.multipliers
         except Exception as error:
             raise ValueError(
                 f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
@@ -146,19 +174,20 @@ def count_steps(training: PrivateTraining, *, most: int, until: float) -> Counte
         if batches >= most or time.perf_counter() > until:
             break
     if updates == 0:
-        # No torch optimiser moves the parameters: the step does so itself, once for each batch.
-        updates, records = batches, waiting
+        # No torch optimiser moves the parameters: the step does so itself.
+        updates, records = batches // calls, waiting
     return Counted(
         batches=batches,
         records=records,
         updates=updates,
         history=_since(before, history_of(training) or []),
         whole=False,
+        multipliers=multipliers,
     )
 
 
-def count_training(training: PrivateTraining, *, until: float) -> Counted:
-    """Run the training itself, to its end or to a time.
+def count_training(training: PrivateTraining, *, until: float, most: int | None = None) -> Counted:
+    """Run the training itself, to its end, to a time or to a number of updates.
 
     Raises
     ------
@@ -167,7 +196,7 @@ def count_training(training: PrivateTraining, *, until: float) -> Counted:
     """
     assert training.train is not None
     before = history_of(training) or []
-    counter = UpdateCounter(training, until=until)
+    counter = UpdateCounter(training, until=until, most=most)
     try:
         with counter.open():
             training.train()
@@ -181,6 +210,8 @@ def count_training(training: PrivateTraining, *, until: float) -> Counted:
         updates=counter.count,
         history=_since(before, history_of(training) or []),
         whole=counter.ended,
+        multipliers=counter.multipliers,
+        first=counter.first,
     )
 
 

@@ -62,7 +62,8 @@ def bounds_of_draws(
         The confidence.
     """
     account = told(training.event)
-    if account.noise_multiplier is None or not account.updates or account.sampling == UNKNOWN:
+    known = account.parts == 1 and account.sampling != UNKNOWN
+    if account.noise_multiplier is None or not account.updates or not known:
         return
     really = _really(training, found, options.confidence)
     if really is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from rdpkit.verification.training.checks import inclusion_tests, size_tests
@@ -18,11 +19,25 @@ from rdpkit.verification.training.told import (
     ALLOCATED,
     POISSON,
     SHUFFLE,
+    TRUNCATED,
     Told,
 )
 
-TESTS = 13
-"""How many tests share the false-alarm rate."""
+TESTS = (
+    "rate",
+    "equal sizes",
+    "cut sizes",
+    "sizes that vary less",
+    "sizes that vary more",
+    "records apart",
+    "records alike",
+    "repeated batches",
+    "favoured records",
+    "neighbours",
+    "order in time",
+    "pairs of records",
+)
+"""The tests that share the error rate; they have the same level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +109,7 @@ class Seen:
 
     def least_rate(self, confidence: float) -> float:
         """A lower confidence limit of the rate, if inclusions are independent."""
-        if self.inclusions == 0:
+        if self.inclusions == 0 or not (self.draws.counted and self.draws.units):
             return 0.0
         return float(
             stats.beta.ppf(1.0 - confidence, self.inclusions, self.trials - self.inclusions + 1)
@@ -107,8 +122,11 @@ class Seen:
         return self.partial is not None or self.same[2] >= 0.9 * len(sizes)
 
 
-def look(draws: Draws, account: Told, *, rate: float, rng: np.random.Generator) -> Seen:
+def look(draws: Draws, account: Told, *, level: float, rng: np.random.Generator) -> Seen:
     """Make all tests.
+
+    Records may be drawn at different rates, and at other rates in each batch, as long as none is
+    above the told one; so the tests for independent draws are valid for that.
 
     Parameters
     ----------
@@ -116,54 +134,89 @@ def look(draws: Draws, account: Told, *, rate: float, rng: np.random.Generator) 
         What was drawn.
     account : Told
         What the accountant was told.
-    rate : float
-        The false-alarm rate of all tests together.
+    level : float
+        The error rate of each of them.
     rng : numpy.random.Generator
         For tests by simulation.
     """
-    level = rate / TESTS
     in_epochs = account.sampling in (SHUFFLE, ALLOCATED)
-    repeats = inclusion_tests.repeats(draws, level=level) if draws.known else None
+    told_rate = 1.0 if account.rate is None else account.rate
+    # Where records are drawn one by one, none of them more often than was told.
+    most = told_rate if account.sampling in (POISSON, TRUNCATED) else 1.0
+    repeats = inclusion_tests.repeats(draws, level=level, most=most) if draws.known else None
     fresh = without_repeats(draws, repeats)
     sizes = fresh.sizes
     inclusions = int(sizes.sum())
-    told_rate = 1.0 if account.rate is None else account.rate
-    sized = account.sampling == POISSON
+    sized = account.sampling == POISSON and draws.units
+    cells = _cells(sizes, told_rate) if sized else fresh.records
+    cells = min(cells, fresh.records) if fresh.counted else cells
     nothing: Any = (1.0, 0, 0)
     parts = _windows(fresh, told_rate)
     independent = not in_epochs
     one_each = [epoch[0] for epoch in fresh.epochs if epoch]
-    known = fresh.known
+    known = fresh.known and draws.units
+    ordered = known and fresh.ordered
+    counted = fresh.counted and draws.units
     return Seen(
         draws=fresh,
         level=level,
         inclusions=inclusions,
-        above=float(stats.binom.sf(inclusions - 1, fresh.records * len(sizes), told_rate)),
-        same=size_tests.same_size(sizes, fresh.records) if len(sizes) else nothing,
-        cap=size_tests.capped(sizes, fresh.records) if sized else nothing,
-        spread=(
-            size_tests.dispersion(sizes, fresh.records, level=level, rng=rng)
-            if sized
-            else (1.0, 1.0, 1.0)
+        above=(
+            float(stats.binom.sf(inclusions - 1, fresh.records * len(sizes), told_rate))
+            if counted
+            else 1.0
         ),
-        distinct=_least(parts, fresh.records, level, rng) if known and independent else None,
+        same=size_tests.same_size(sizes, cells) if len(sizes) else nothing,
+        cap=size_tests.capped(sizes, cells) if sized else nothing,
+        spread=_spread(fresh, cells, told_rate, level, rng) if sized else (1.0, 1.0, 1.0),
+        distinct=(
+            _least(parts, fresh.records, most, level, rng) if known and independent else None
+        ),
         repeats=repeats,
         favoured=inclusion_tests.favoured(fresh, by_batch=independent) if known else [],
         adjacent=(
-            inclusion_tests.adjacent(fresh.batches if independent else one_each, fresh.records)
-            if known
+            inclusion_tests.adjacent(
+                fresh.batches if independent else one_each, fresh.records, most=most
+            )
+            if ordered
             else (1.0, 0.0)
         ),
-        early=inclusion_tests.ordered_in_time(parts[0], fresh.records) if known else (1.0, 0.5),
+        early=(
+            inclusion_tests.ordered_in_time(parts[0], fresh.records, most=most)
+            if ordered
+            else (1.0, 0.5)
+        ),
         pair=(
-            inclusion_tests.together(fresh, by_batch=independent, rng=rng)
+            inclusion_tests.together(fresh, by_batch=independent, most=most, rng=rng)
             if known
             else (1.0, (0, 0), 0, 0.0)
         ),
-        twice=inclusion_tests.twice(draws) if known else (0, 1),
+        twice=inclusion_tests.twice(draws) if draws.known else (0, 1),
         once=known and _once(parts, draws.several),
         partial=_partial(draws),
     )
+
+
+def _cells(sizes: NDArray[np.int64], rate: float) -> int:
+    """The fewest records whose sizes vary as little as those of records with such sizes can.
+
+    With rates of at most q, sizes with the mean m have at least the variance m (1 - q), which is
+    that of m / q records at the rate q.
+    """
+    largest = int(sizes.max()) if len(sizes) else 1
+    mean = float(sizes.mean()) if len(sizes) else 1.0
+    return max(1, largest, math.ceil(mean / rate))
+
+
+def _spread(
+    draws: Draws, cells: int, rate: float, level: float, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """p-values of sizes that vary less, and more, than they may; their variance over that."""
+    less, more, ratio = size_tests.dispersion(draws.sizes, cells, level=level, rng=rng)
+    if not draws.counted:
+        return less, 1.0, ratio
+    large = size_tests.excess(draws.sizes, draws.records, rate, level=level, rng=rng)
+    return less, max(more, large), ratio
 
 
 def without_repeats(draws: Draws, repeats: Repeats | None) -> Draws:
@@ -190,11 +243,16 @@ def _windows(draws: Draws, rate: float) -> list[list[list[Positions]]]:
 
 
 def _least(
-    parts: Iterable[list[list[Positions]]], records: int, level: float, rng: np.random.Generator
+    parts: Iterable[list[list[Positions]]],
+    records: int,
+    most: float,
+    level: float,
+    rng: np.random.Generator,
 ) -> Distinct:
     """The most telling of several ways to cut epochs, with its p-value for all of them."""
     found = [
-        inclusion_tests.distinct(epochs, records, level=level / 2.0, rng=rng) for epochs in parts
+        inclusion_tests.distinct(epochs, records, most=most, level=level / 2.0, rng=rng)
+        for epochs in parts
     ]
     best = min(found, key=lambda one: one.apart)
     return Distinct(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import time
 from collections import Counter
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.records import (
     Key,
@@ -19,14 +21,20 @@ from rdpkit.verification.training.checks.records import (
     keys_of_records,
     parts_of,
 )
+from rdpkit.verification.training.rhythm import splits_batches
+from rdpkit.verification.training.told import Told, told
 from rdpkit.verification.training.trainer import PrivateTraining
 
 Positions = NDArray[np.int64]
+BATCH_SAMPLER = "the loader's batch sampler"
 _ENOUGH = 600
 _MOST = 4000
 _MOST_INCLUSIONS = 3_000_000
 _LEAST_EPOCHS = 4
 _MOST_EPOCHS = 60
+_MISSED_BY_CHANCE = 1e-4
+_STRANGE = 0.01
+_GROUPED = 0.98
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +59,14 @@ class Draws:
         How many drawn records are none of the training records.
     notes : tuple of str
         What could not be seen.
+    ordered : bool
+        Whether positions are the places of records in the data; otherwise they only tell records
+        apart.
+    units : bool
+        Whether a record is what the event protects. Where several belong to one user, or there
+        are more than the event speaks of, sizes and rates of records say nothing of it.
+    counted : bool
+        Whether it is known how many records there are; otherwise ``records`` says nothing.
     """
 
     epochs: tuple[tuple[Positions, ...], ...]
@@ -61,6 +77,9 @@ class Draws:
     several: frozenset[int] = frozenset()
     strange: int = 0
     notes: tuple[str, ...] = ()
+    ordered: bool = True
+    units: bool = True
+    counted: bool = True
 
     @property
     def batches(self) -> list[Positions]:
@@ -73,7 +92,14 @@ class Draws:
         return np.array([len(batch) for batch in self.batches], dtype=np.int64)
 
 
-def see_draws(training: PrivateTraining, *, until: float, batches: int = _ENOUGH) -> Draws | None:
+def see_draws(
+    training: PrivateTraining,
+    *,
+    until: float,
+    batches: int = _ENOUGH,
+    account: Told | None = None,
+    calls: int = 1,
+) -> Draws | None:
     """Draw batches as the training does, and see which records are in them.
 
     Parameters
@@ -84,22 +110,129 @@ def see_draws(training: PrivateTraining, *, until: float, batches: int = _ENOUGH
         When to stop, by the clock of ``time.perf_counter``.
     batches : int
         How many are enough.
+    account : Told, optional
+        What the accountant was told of the records.
+    calls : int
+        How many batches of the loader one update is made from.
 
     Returns
     -------
     Draws or None
         None if the loader yields nothing.
     """
-    told = _count(training.records)
+    account = told(training.event) if account is None else account
+    found = _drawn(training, account, until, calls * batches)
+    return None if found is None else units_of(_merged(found, calls), account)
+
+
+def _drawn(training: PrivateTraining, account: Told, until: float, batches: int) -> Draws | None:
+    there = _count(training.records)
     if training.indices is not None:
         epochs, whole = _epochs(training.indices, until, batches)
-        return _of_positions(epochs, told, "the positions that the training gives", whole=whole)
+        return _of_positions(epochs, there, "the positions that the training gives", whole=whole)
     sampler = _sampler(training.loader)
     if sampler is not None:
         epochs, whole = _epochs(lambda: sampler, until, batches)
         if all(_are_positions(batch) for epoch in epochs for batch in epoch):
-            return _of_positions(epochs, told, "the loader's batch sampler", whole=whole)
-    return _by_content(training, told, until, batches)
+            return _of_positions(epochs, there, BATCH_SAMPLER, whole=whole)
+    return _by_content(training, there, until, batches, account.records)
+
+
+def _merged(draws: Draws, calls: int) -> Draws:
+    """The draws with those batches put together that one update is made from."""
+    if calls == 1:
+        return draws
+    epochs = [list(epoch) for epoch in draws.epochs]
+    whole = draws.whole and all(len(epoch) % calls == 0 for epoch in epochs)
+    if not whole:
+        # Updates go on from one epoch into the next, so there is one long epoch.
+        epochs = [[batch for epoch in epochs for batch in epoch]]
+    made = tuple(
+        tuple(
+            np.concatenate(epoch[begin : begin + calls])
+            for begin in range(0, len(epoch) - calls + 1, calls)
+        )
+        for epoch in epochs
+    )
+    note = f"an update is made from {calls} batches of the loader, which were put together"
+    return dataclasses.replace(draws, epochs=made, whole=whole, notes=(*draws.notes, note))
+
+
+def units_of(draws: Draws, account: Told) -> Draws:
+    """The draws of what the event protects: records that are drawn at all, or groups of them.
+
+    Records that are never drawn, in so many batches that this is no chance, belong to another part
+    of the data. Records that are always drawn together are one, if there are as many such groups
+    as the event speaks of.
+    """
+    if not draws.known:
+        return draws
+    batches = len(draws.sizes)
+    drawn = np.unique(np.concatenate([*draws.batches, np.zeros(0, dtype=np.int64)]))
+    rate = float(draws.sizes.sum()) / max(1, batches * drawn.size)
+    # Batches that come again say nothing new of what is never drawn.
+    different = len({np.sort(batch).tobytes() for batch in draws.batches})
+    missed = draws.records * (1.0 - min(1.0, rate)) ** different
+    if 0 < drawn.size < draws.records and missed < _MISSED_BY_CHANCE:
+        never = draws.records - drawn.size
+        note = f"{how_many(never, 'record')} of {draws.records} were never drawn, and left out"
+        draws = _renumbered(draws, drawn, note)
+    if account.records is None or drawn.size <= account.records:
+        return draws
+    groups = _groups(draws)
+    if groups is not None and _GROUPED * account.records <= groups.max() + 1 <= account.records:
+        return _grouped(draws, groups)
+    note = (
+        f"the event speaks of {account.records} records, and {drawn.size} different ones were "
+        "drawn; if several belong to one user, give `indices` that yield the users of each batch. "
+        "Sizes and rates of records were not compared"
+    )
+    return dataclasses.replace(draws, units=False, notes=(*draws.notes, note))
+
+
+def _renumbered(draws: Draws, drawn: Positions, note: str) -> Draws:
+    epochs = tuple(
+        tuple(np.searchsorted(drawn, batch) for batch in epoch) for epoch in draws.epochs
+    )
+    several = np.flatnonzero(np.isin(drawn, sorted(draws.several)))
+    return dataclasses.replace(
+        draws,
+        epochs=epochs,
+        records=drawn.size,
+        several=frozenset(several.tolist()),
+        notes=(*draws.notes, note),
+    )
+
+
+def _groups(draws: Draws) -> Positions | None:
+    """For each record the number of its group, whose records are in the same batches.
+
+    None if a record is more than once in a batch.
+    """
+    batches: list[list[int]] = [[] for _ in range(draws.records)]
+    for number, batch in enumerate(draws.batches):
+        if len(np.unique(batch)) < len(batch):
+            return None
+        for place in batch:
+            batches[place].append(number)
+    numbers: dict[tuple[int, ...], int] = {}
+    return np.array([numbers.setdefault(tuple(one), len(numbers)) for one in batches])
+
+
+def _grouped(draws: Draws, groups: Positions) -> Draws:
+    epochs = tuple(tuple(np.unique(groups[batch]) for batch in epoch) for epoch in draws.epochs)
+    count = int(groups.max()) + 1
+    note = (
+        f"{draws.records} records are always drawn in {count} groups, as those of one user are, "
+        "and the groups were looked at in their place"
+    )
+    return dataclasses.replace(
+        draws,
+        epochs=epochs,
+        records=count,
+        several=frozenset(groups[sorted(draws.several)].tolist()),
+        notes=(*draws.notes, note),
+    )
 
 
 def _count(records: Any) -> int | None:
@@ -121,7 +254,7 @@ def _sampler(loader: Any) -> Iterable[Any] | None:
     if not isinstance(loader, DataLoader) or type(loader).__iter__ is not DataLoader.__iter__:
         return None
     # Opacus cuts a batch into parts that fit the memory; the optimiser puts them together again.
-    if hasattr(sampler, "max_batch_size") and hasattr(sampler, "optimizer"):
+    if splits_batches(loader):
         sampler = sampler.sampler
     found: Iterable[Any] = sampler
     return found
@@ -160,7 +293,7 @@ def _without_cut(epochs: list[list[Any]]) -> tuple[list[list[Any]], bool]:
 
 
 def _of_positions(
-    epochs: list[list[Any]], told: int | None, source: str, *, whole: bool
+    epochs: list[list[Any]], there: int | None, source: str, *, whole: bool
 ) -> Draws | None:
     made = tuple(
         tuple(np.asarray(batch, dtype=np.int64).reshape(-1) for batch in epoch) for epoch in epochs
@@ -170,7 +303,7 @@ def _of_positions(
     largest = max((int(batch.max()) for epoch in made for batch in epoch if len(batch)), default=-1)
     return Draws(
         epochs=made,
-        records=max(told or 0, largest + 1, 1),
+        records=max(there or 0, largest + 1, 1),
         known=True,
         source=source,
         whole=whole,
@@ -178,7 +311,7 @@ def _of_positions(
 
 
 def _by_content(
-    training: PrivateTraining, told: int | None, until: float, batches: int
+    training: PrivateTraining, there: int | None, until: float, batches: int, said: int | None
 ) -> Draws | None:
     """Draws of a loader that says nothing of positions: its records are compared by content."""
     begun = time.perf_counter()
@@ -198,11 +331,11 @@ def _by_content(
     content, whole = _epochs(read, until, batches)
     if not content:
         return None
-    return _numbered(content, keys, told, whole=whole)
+    return _numbered(content, keys, there or said, whole=whole)
 
 
 def _numbered(
-    content: list[list[list[Key]]], keys: list[Key] | None, told: int | None, *, whole: bool
+    content: list[list[list[Key]]], keys: list[Key] | None, there: int | None, *, whole: bool
 ) -> Draws:
     """Contents as positions: those of the training records, and new ones for all others."""
     numbers: dict[Key, int] = {}
@@ -225,13 +358,18 @@ def _numbered(
             rows.append(np.array([numbers[key] for key in batch], dtype=np.int64))
         made.append(tuple(rows))
     notes = []
-    # Records that never come again are changed on their way, or of no end.
-    fresh = drawn > 0 and strange > 0.5 * drawn if keys else len(numbers) > 0.9 * drawn
+    # Without the records themselves, contents tell records apart only if there are as many
+    # different ones as records: otherwise some may have the same content, or be changed each time.
+    if keys:
+        fresh = strange > _STRANGE * drawn
+        why = "changed on their way, as augmentation does"
+    else:
+        fresh = len(numbers) != there
+        why = "not told: give the loader a `dataset`, or the training `records`"
     if fresh:
         notes.append(
-            "the records of batches could not be recognised among the training records "
-            "(augmentation, or no fixed records), so only the sizes of batches were looked at; "
-            "give `indices` to have the draws themselves checked"
+            f"the records of batches could not be recognised (they are {why}), so only the sizes "
+            "of batches were looked at; give `indices` to have the draws themselves checked"
         )
     if several:
         notes.append(
@@ -240,14 +378,16 @@ def _numbered(
         )
     return Draws(
         epochs=tuple(made),
-        records=max(told or 0, 1 if fresh else len(numbers), 1),
+        records=max(there or 0, 1 if fresh else len(numbers), 1),
         known=not fresh,
         source="the content of the batches that the loader yields",
         whole=whole,
         several=several,
         strange=0 if fresh else strange,
         notes=tuple(notes),
+        ordered=bool(keys),
+        counted=there is not None or bool(keys),
     )
 
 
-__all__ = ["Draws", "Positions", "see_draws"]
+__all__ = ["BATCH_SAMPLER", "Draws", "Positions", "see_draws", "units_of"]

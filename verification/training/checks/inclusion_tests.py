@@ -7,6 +7,7 @@ as Poisson samples, samples of fixed size and parts of a shuffled order all are.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ _PAIRED = 1500
 _PAIRS = 30
 _MOST_SIMULATIONS = 40_000
 _SIMULATED = 128
+_SHARES = (0.5, 0.1, 0.01, 0.0)
 
 
 def tail(seen: float, draws: float, mean: float) -> float:
@@ -77,9 +79,18 @@ class Distinct:
 
 
 def distinct(
-    epochs: list[list[Positions]], records: int, *, level: float, rng: np.random.Generator
+    epochs: list[list[Positions]],
+    records: int,
+    *,
+    most: float,
+    level: float,
+    rng: np.random.Generator,
 ) -> Distinct:
-    """Whether records come again within an epoch as often as in independent batches."""
+    """Whether records come again within an epoch as often as in independent batches.
+
+    Where records may be drawn at different rates, they come again more often; too often is more
+    than at the largest rate, ``most``.
+    """
     found = _overlap(epochs, records)
     if found.overlap == 0:
         return found
@@ -101,10 +112,31 @@ def distinct(
             union = union + size - common
     return Distinct(
         apart=(1 + int((again <= seen.overlap).sum())) / (simulations + 1),
-        alike=(1 + int((again >= seen.overlap).sum())) / (simulations + 1),
+        alike=max(
+            (1 + int((again >= seen.overlap).sum())) / (simulations + 1),
+            _again_at(most, epochs, records, found.overlap),
+        ),
         overlap=seen.overlap,
         expected=seen.expected,
     )
+
+
+def _again_at(rate: float, epochs: list[list[Positions]], records: int, seen: int) -> float:
+    """At least the probability that records come again so often at a rate (Bernstein)."""
+    if rate >= 1.0:
+        return 0.0
+    mean = variance = 0.0
+    longest = max(map(len, epochs), default=0)
+    for length, times in Counter(map(len, epochs)).items():
+        again = np.maximum(np.arange(length + 1) - 1.0, 0.0)
+        law = stats.binom.pmf(np.arange(length + 1), length, rate)
+        first = float(again @ law)
+        mean += times * records * first
+        variance += times * records * (float(again**2 @ law) - first**2)
+    over = seen - mean
+    if over <= 0.0:
+        return 1.0
+    return math.exp(-(over**2) / (2.0 * (variance + longest * over / 3.0)))
 
 
 def _overlap(epochs: list[list[Positions]], records: int) -> Distinct:
@@ -159,8 +191,11 @@ class Repeats:
         return bool(self.pairs) and 2 * self.identical >= len(self.pairs)
 
 
-def repeats(draws: Draws, *, level: float) -> Repeats:
-    """Batches that share more than half of their records, and more than random ones would."""
+def repeats(draws: Draws, *, level: float, most: float = 1.0) -> Repeats:
+    """Batches that share more than half of their records, and more than random ones would.
+
+    With rates up to ``most``, a record of one batch is in another with at most that probability.
+    """
     each = _COMPARED // min(COMPARED_EPOCHS, len(draws.epochs))
     places = [
         (number, place)
@@ -177,6 +212,7 @@ def repeats(draws: Draws, *, level: float) -> Repeats:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(sizes[:, None] > 0, common / np.maximum(sizes[:, None], 1.0), 0.0)
         mean = np.broadcast_to(sizes[None, :] / draws.records, share.shape)
+        mean = np.maximum(mean, most) if most < 1.0 else mean
         left = np.where(share > 0, share * np.log(share / mean), 0.0)
         right = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - mean)), 0.0)
         logs = np.where(share > mean, -sizes[:, None] * (left + right), 0.0)
@@ -219,12 +255,15 @@ class Favoured:
         How many batches that has.
     unequal : float
         At least the probability of so many, given the sizes, if all records are alike.
+    sets : int
+        How many sets were chosen.
     """
 
     records: int
     inclusions: int
     batches: int
     unequal: float
+    sets: int
 
     @property
     def rate(self) -> float:
@@ -234,6 +273,14 @@ class Favoured:
     def above(self, rate: float) -> float:
         """The probability of so many inclusions, or more, at a given rate."""
         return float(stats.binom.sf(self.inclusions - 1, self.records * self.batches, rate))
+
+    def p(self, rate: float) -> float:
+        """A p-value for all sets together, of records that are alike or have at most this rate.
+
+        At a rate of 1 nothing is said of it.
+        """
+        above = 0.0 if rate >= 1.0 else self.above(rate)
+        return min(1.0, self.sets * max(self.unequal, above))
 
 
 def favoured(draws: Draws, *, by_batch: bool) -> list[Favoured]:
@@ -247,7 +294,7 @@ def favoured(draws: Draws, *, by_batch: bool) -> list[Favoured]:
     later = _counts(second, draws.records)
     draws_there = sum(len(batch) for batch in second)
     found = []
-    for share in (0.5, 0.1, 0.01, 0.0):
+    for share in _SHARES:
         many = max(1, int(share * draws.records))
         chosen = order[:many]
         included = int(later[chosen].sum())
@@ -257,27 +304,48 @@ def favoured(draws: Draws, *, by_batch: bool) -> list[Favoured]:
                 inclusions=included,
                 batches=len(second),
                 unequal=tail(included, draws_there, many / draws.records),
+                sets=len(_SHARES),
             )
         )
     return found
 
 
-def adjacent(batches: list[Positions], records: int) -> tuple[float, float]:
-    """Whether neighbours in the data come together: a p-value, and the share of such records."""
+def adjacent(batches: list[Positions], records: int, *, most: float) -> tuple[float, float]:
+    """Whether neighbours in the data come together: a p-value, and the share of such records.
+
+    The p-value is valid for uniform batches and, where ``most`` is below 1, also for records that
+    join independently with different rates up to that. Every second pair is then independent.
+    """
     joined = total = 0
     mean = 0.0
+    halves_joined = [0, 0]
     for batch in batches:
         places = np.unique(batch)
-        joined += int((np.diff(places) == 1).sum())
+        first = places[:-1][np.diff(places) == 1]
+        joined += len(first)
+        halves_joined[1] += int((first % 2).sum())
+        halves_joined[0] += len(first) - int((first % 2).sum())
         total += len(places)
         mean += len(places) * max(0, len(places) - 1) / records
     if total == 0:
         return 1.0, 0.0
-    return tail(joined, total, mean / total), joined / total
+    p = tail(joined, total, mean / total)
+    if most < 1.0:
+        counts = (records // 2, (records - 1) // 2)
+        at_rate = min(
+            float(stats.binom.sf(seen - 1, count * len(batches), most**2))
+            for seen, count in zip(halves_joined, counts, strict=True)
+        )
+        p = max(p, min(1.0, 2.0 * at_rate))
+    return p, joined / total
 
 
-def ordered_in_time(epochs: list[list[Positions]], records: int) -> tuple[float, float]:
+def ordered_in_time(
+    epochs: list[list[Positions]], records: int, *, most: float
+) -> tuple[float, float]:
     """Whether records of the first half of the data come in the first half of an epoch.
+
+    As in :func:`adjacent`, records may have different rates up to ``most``.
 
     Returns
     -------
@@ -286,23 +354,33 @@ def ordered_in_time(epochs: list[list[Positions]], records: int) -> tuple[float,
     float
         Which share of the first halves' records they are.
     """
-    early = total = 0
+    early = total = batches = 0
     half = records // 2
     for epoch in epochs:
         for batch in epoch[: len(epoch) // 2]:
             early += int((batch < half).sum())
             total += len(batch)
+            batches += 1
     if total == 0 or half == 0:
         return 1.0, 0.5
     mean = half / records
-    both = min(tail(early, total, mean), tail(total - early, total, 1.0 - mean))
+    sides = [
+        (tail(early, total, mean), early, half),
+        (tail(total - early, total, 1.0 - mean), total - early, records - half),
+    ]
+    both = min(
+        max(p, float(stats.binom.sf(seen - 1, count * batches, most)) if most < 1.0 else 0.0)
+        for p, seen, count in sides
+    )
     return min(1.0, 2.0 * both), early / total
 
 
 def together(
-    draws: Draws, *, by_batch: bool, rng: np.random.Generator
+    draws: Draws, *, by_batch: bool, most: float, rng: np.random.Generator
 ) -> tuple[float, tuple[int, int], int, float]:
     """Whether some two records are in the same batches.
+
+    As in :func:`adjacent`, records may have different rates up to ``most``.
 
     Returns
     -------
@@ -332,7 +410,10 @@ def together(
     for place in flat:
         one, other = divmod(int(place), len(some))
         both = int(after[:, one].multiply(after[:, other]).sum())
-        p = min(1.0, _PAIRS * tail(both, len(second), mean / len(second)))
+        p = tail(both, len(second), mean / len(second))
+        if most < 1.0:
+            p = max(p, float(stats.binom.sf(both - 1, len(second), most**2)))
+        p = min(1.0, _PAIRS * p)
         if p < best[0]:
             best = (p, (int(some[one]), int(some[other])), both, mean)
     return best

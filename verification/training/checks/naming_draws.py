@@ -41,7 +41,16 @@ def mistakes_of_draws(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
     account : Told
         What the accountant was told.
     """
-    if account.sampling in (FULL, UNKNOWN):
+    if account.sampling == UNKNOWN:
+        return
+    if account.sampling == FULL:
+        yield from _twice(seen)
+        return
+    if not seen.draws.units:
+        # What the event protects is not known, but equal batches are no Poisson samples of it.
+        yield from _repeats(seen, in_order=False)
+        if account.sampling == POISSON:
+            yield from _of_poisson(seen, account, False)
         yield from _twice(seen)
         return
     in_order = in_order_of_data(seen)
@@ -173,8 +182,9 @@ def _of_poisson(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingM
         more = "less" if seen.spread[0] < seen.level else "more"
         yield TrainingMistake(
             kind=TrainingMistakeKind.NOT_POISSON,
-            message=f"The sizes of batches vary {more} than those of Poisson samples: their "
-            f"variance is {seen.spread[2]:.3g} times the binomial one. {_told(account)}.",
+            message=f"The sizes of batches vary {more} than those of Poisson samples at the told "
+            f"rate: their variance is {seen.spread[2]:.3g} times the binomial one. "
+            f"{_told(account)}.",
             advice=_POISSON,
         )
     elif apart:
@@ -297,9 +307,7 @@ def _rates(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
     uneven = [
         one
         for one in seen.favoured
-        if one.unequal < seen.level / 4.0
-        and one.rate > rate
-        and (in_epochs or one.above(rate) < seen.level / 4.0)
+        if one.rate > rate and one.p(1.0 if in_epochs else rate) < seen.level
     ]
     if more:
         yield TrainingMistake(

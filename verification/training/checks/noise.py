@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,10 @@ from rdpkit.verification.training.updates import Vector
 
 _KEPT = 2**22
 _FOR_THE_LAW = 200_000
-_COARSE = 0.02
+_FEWEST = 16
+# Beside this, steps of floating-point numbers make a law look less smooth than it is.
+_COARSE = 0.004
+_STEPS_OF_A_FLOAT = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,10 @@ class NoiseMeasured:
         Some draws of noise.
     pairs : int
         How many differences were made.
+    rounding : float
+        About how long the rounding errors of a draw are.
+    handed : bool
+        Whether the noise was seen in what an optimiser was handed.
     """
 
     std: dict[str, float]
@@ -45,6 +53,8 @@ class NoiseMeasured:
     places: dict[str, slice]
     draws: Vector
     pairs: int
+    rounding: float = 0.0
+    handed: bool = True
 
     @property
     def nowhere(self) -> bool:
@@ -67,6 +77,14 @@ class NoiseMeasured:
         each = failure / max(1, len(self.std))
         return {
             name: value * math.sqrt(self.degrees[name] / stats.chi2.ppf(each, self.degrees[name]))
+            for name, value in self.std.items()
+        }
+
+    def lower(self, failure: float) -> dict[str, float]:
+        """Lower confidence limits of all standard deviations, which hold together."""
+        each = failure / max(1, len(self.std))
+        return {
+            name: value * math.sqrt(self.degrees[name] / stats.chi2.isf(each, self.degrees[name]))
             for name, value in self.std.items()
         }
 
@@ -99,12 +117,16 @@ def measure_noise(
     kept: list[Vector] = []
     places: dict[str, slice] = {}
     made = 0
+    rounding = 0.0
+    handed = True
     for pair in range(pairs):
         if pair >= 2 and time.perf_counter() > until:
             break
         first = trials.update(batch, seed + 2 * pair)
         second = trials.update(batch, seed + 2 * pair + 1)
         places = first.places
+        rounding = max(rounding, first.rounding)
+        handed = handed and first.seen
         noise = (first.vector - second.vector) / math.sqrt(2.0)
         for name, place in places.items():
             squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
@@ -118,6 +140,8 @@ def measure_noise(
         places=places,
         draws=np.array(kept),
         pairs=made,
+        rounding=rounding,
+        handed=handed,
     )
 
 
@@ -141,7 +165,10 @@ def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
         values = values[:: values.size // _FOR_THE_LAW + 1]
     found = stats.kstest(values, "norm")
     # An estimated standard deviation only brings the values nearer to the Gaussian.
-    if found.pvalue < failure and found.statistic > _COARSE:
+    each = noise.rounding / math.sqrt(noise.draws.shape[1])
+    smallest = min(noise.std[name] for name in noise.std if noise.std[name] > 0.0)
+    coarse = max(_COARSE, _STEPS_OF_A_FLOAT * each / smallest)
+    if found.pvalue < failure and found.statistic > coarse:
         return float(found.statistic)
     return None
 
@@ -200,38 +227,42 @@ def _between_parameters(noise: NoiseMeasured, values: Vector, failure: float) ->
     return None
 
 
-def repeated(vectors: list[Vector], noise: NoiseMeasured, failure: float) -> tuple[int, int] | None:
+def repeated(
+    vectors: list[Vector], noises: Sequence[NoiseMeasured], failure: float
+) -> tuple[int, int] | None:
     """Two updates of a training whose noise is the same, if there are any.
 
     Guarantee
     ---------
-    If noises are independent and Gaussian with at least nine tenths of the measured standard
-    deviation, a pair is returned with probability at most ``failure``: the squared distance of two
-    updates is then at least a chi-squared variable, whatever the gradients are.
+    If noises are independent and Gaussian, with whatever standard deviation each update has, a pair
+    is returned with probability at most ``failure``: the squared distance of two updates is then at
+    least a chi-squared variable, whatever the gradients are, times the sum of both variances, which
+    are above their lower confidence limits.
 
     Parameters
     ----------
     vectors : list of numpy.ndarray
         Updates, in the order of the steps.
-    noise : NoiseMeasured
-        The noise of one update.
+    noises : sequence of NoiseMeasured
+        The noise of each of these updates, measured with other seeds.
     failure : float
         In (0, 1).
     """
-    parts = [
-        (place, noise.std[name])
-        for name, place in noise.places.items()
-        if noise.std[name] > 0.0 and place.stop - place.start >= 16
-    ]
+    places = noises[0].places
+    parts = [name for name, place in places.items() if place.stop - place.start >= _FEWEST]
     pairs = len(vectors) * (len(vectors) - 1) // 2
-    for late in range(len(vectors)):
-        for early in range(late):
-            difference = vectors[late] - vectors[early]
-            for place, std in parts:
-                part = difference[place] / (0.9 * std * math.sqrt(2.0))
-                least = stats.chi2.ppf(failure / (pairs * len(parts)), part.size)
-                if float(part @ part) < min(least, 0.5 * part.size):
-                    return early, late
+    if not parts or not pairs:
+        return None
+    # Half for the limits of the standard deviations, half for the distances.
+    limits = [noise.lower(0.5 * failure / len(noises)) for noise in noises]
+    for late, early in ((j, i) for j in range(len(vectors)) for i in range(j)):
+        difference = vectors[late] - vectors[early]
+        for name in parts:
+            variance = limits[late][name] ** 2 + limits[early][name] ** 2
+            part = difference[places[name]]
+            least = stats.chi2.ppf(0.5 * failure / (pairs * len(parts)), part.size)
+            if float(part @ part) < variance * min(least, 0.5 * part.size):
+                return early, late
     return None
 
 

@@ -14,6 +14,7 @@ from rdpkit.verification.estimators.one_run.independent import RankTest
 from rdpkit.verification.estimators.one_run.tradeoff import one_run_tradeoff_audit
 from rdpkit.verification.training.canaries.black_box import BlackBoxRun, black_box_run
 from rdpkit.verification.training.canaries.leaks import EventLeaks
+from rdpkit.verification.training.canaries.noisy_sum import noisy_sum_run
 from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
 from rdpkit.verification.training.canaries.white_box import WhiteBoxRun, white_box_run
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
@@ -69,12 +70,16 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     training = maker.fresh()
     account = told(training.event)
     until = began + _SHARE_OF_TIME * options.seconds
-    if account.sampling == UNKNOWN or account.updates is None:
+    if account.sampling == UNKNOWN or account.updates is None or account.parts > 1:
         return _skipped(
-            options, began, "the event does not say how records are sampled; see the other checks"
+            options, began, "the event does not say how each update is made; see the other checks"
         )
     if takes_gradient_canaries(training):
         white = white_box_run(maker, account, options, until=until)
+        if white is not None:
+            return _of_white_box(white, training, account, options, began)
+    if training.noisy_sum is not None:
+        white = noisy_sum_run(maker, account, options, until=until)
         if white is not None:
             return _of_white_box(white, training, account, options, began)
     black = black_box_run(maker, account, options, until=until)
@@ -215,8 +220,8 @@ def _by_tradeoff(
         epsilon=found.epsilon,
         delta=training.delta,
         confidence=options.confidence,
-        given=f"given that {made} leak as two Gaussians at some distance do, and nothing about "
-        "scores",
+        given=f"for {made}, and nothing is assumed about scores",
+        family="the training leaks as two Gaussians at some distance do",
         mu=found.leak,
     )
 

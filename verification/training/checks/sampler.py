@@ -12,23 +12,38 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rdpkit import DPSGD
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.checks import inclusion_tests
 from rdpkit.verification.training.checks.draw_bounds import Found, bounds_of_draws
 from rdpkit.verification.training.checks.drawn import TESTS, Seen, look
-from rdpkit.verification.training.checks.draws import Draws, Positions, see_draws
+from rdpkit.verification.training.checks.draws import (
+    BATCH_SAMPLER,
+    Draws,
+    Positions,
+    see_draws,
+)
 from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
 from rdpkit.verification.training.checks.naming_draws import mistakes_of_draws
+from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
+from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
 from rdpkit.verification.training.state import TrainingState, seed_everything
 from rdpkit.verification.training.told import FULL, POISSON, UNKNOWN, Told, told
-from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.trainer import TrainingMaker
 
 _SHARE_OF_TIME = 0.06
 _BATCHES_OF_A_START = 60
+ANOTHER_START = "batches of another start"
+_NOT_COMPARED = (
+    "neither the rate nor which records are drawn could be compared with what was told, and the "
+    "notes say why"
+)
+_IRREGULAR = (
+    "updates come after different numbers of calls of step(batch), so what the batch of an update "
+    "is was not known, and nothing was compared"
+)
 
 
 def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
@@ -63,21 +78,31 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     state = TrainingState(training)
     seed_everything(options.seed)
     budget = _SHARE_OF_TIME * options.seconds
-    draws = see_draws(training, until=time.perf_counter() + budget)
+    rhythm = _rhythm(maker, options, time.perf_counter() + budget)
+    draws = see_draws(
+        training, until=time.perf_counter() + budget, account=account, calls=rhythm.calls
+    )
     state.restore()
     contents = look_at_contents(training, until=time.perf_counter() + 0.5 * budget)
     state.restore()
     if draws is None or not len(draws.sizes):
         return _without_draws(contents, options, began)
-    draws = _population(draws, training)
+    if not rhythm.regular and draws.source != BATCH_SAMPLER:
+        draws = dataclasses.replace(
+            draws, known=False, units=False, notes=(*draws.notes, _IRREGULAR)
+        )
     rng = np.random.default_rng(options.seed)
-    seen = look(draws, account, rate=options.rate_of_a_check, rng=rng)
+    rates = ErrorBudget(options.rate_of_a_check)
+    level = rates.equally(*TESTS, ANOTHER_START)
+    seen = look(draws, account, level=level, rng=rng)
     notes = [*draws.notes, *contents.notes, *_notes(seen, account)]
     mistakes = [*mistakes_of_draws(seen, account), *contents.mistakes]
     known_start = False
     if account.sampling not in (FULL, UNKNOWN) and draws.known:
         if maker.repeats:
-            fixed = _same_start(maker, draws, seen, options, time.perf_counter() + budget)
+            fixed = _same_start(
+                maker, draws, seen, options, time.perf_counter() + budget, calls=rhythm.calls
+            )
             if fixed is not None and not _named(mistakes, TrainingMistakeKind.REPEATED_BATCHES):
                 mistakes.append(fixed)
             known_start = fixed is not None
@@ -94,8 +119,29 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
             )
         ),
         notes=tuple(notes),
+        inconclusive="" if _compared(draws, account) else _NOT_COMPARED,
+        spent=rates.spent,
         seconds=time.perf_counter() - began,
     )
+
+
+def _compared(draws: Draws, account: Told) -> bool:
+    """Whether the rate, or which records are drawn, was compared with what was told."""
+    if account.sampling == UNKNOWN:
+        return False
+    return account.sampling == FULL or (draws.units and (draws.counted or draws.known))
+
+
+def _rhythm(maker: TrainingMaker, options: TrainingOptions, until: float) -> Rhythm:
+    """How many batches an update is made from; one, where the steps cannot say."""
+    assert options.seed is not None
+    seed_everything(options.seed)
+    try:
+        return rhythm_of(maker.fresh(), until=until)
+    except ValueError:
+        return Rhythm()
+    finally:
+        seed_everything(options.seed)
 
 
 def _without_draws(contents: Contents, options: TrainingOptions, began: float) -> CheckResult:
@@ -117,33 +163,28 @@ def _named(mistakes: list[TrainingMistake], *kinds: TrainingMistakeKind) -> bool
     return any(mistake.kind in kinds for mistake in mistakes)
 
 
-def _population(draws: Draws, training: PrivateTraining) -> Draws:
-    """The number of records from the event, if the training does not say."""
-    if training.records is not None or not isinstance(training.event, DPSGD):
-        return draws
-    return dataclasses.replace(draws, records=max(draws.records, training.event.dataset_size))
-
-
 def _same_start(
     maker: TrainingMaker,
     draws: Draws,
     seen: Seen,
     options: TrainingOptions,
     until: float,
+    *,
+    calls: int,
 ) -> TrainingMistake | None:
     """Whether another training, with other global seeds, draws the same batches."""
     assert options.seed is not None
     seed_everything(options.seed + 1)
     second = maker.fresh()
     seed_everything(options.seed + 1)
-    other = see_draws(second, until=until, batches=_BATCHES_OF_A_START)
-    if other is None or not other.known:
+    other = see_draws(second, until=until, batches=_BATCHES_OF_A_START, calls=calls)
+    if other is None or not other.known or other.records != draws.records:
         return None
     in_epochs = seen.once
     p, same, compared = inclusion_tests.again_at_each_start(
         _independent(draws, in_epochs), _independent(other, in_epochs), draws.records
     )
-    if p >= options.rate_of_a_check / TESTS or same < 0.5 * compared:
+    if p >= seen.level or same < 0.5 * compared:
         return None
     return TrainingMistake(
         kind=TrainingMistakeKind.REPEATED_BATCHES,
@@ -166,7 +207,8 @@ def _notes(seen: Seen, account: Told) -> Iterator[str]:
         yield "the event says nothing of how batches are drawn, so that was not compared"
     if draws.strange:
         yield f"{draws.strange} drawn records are none of the training records"
-    if account.rate is not None and account.sampling == POISSON and seen.rate < account.rate:
+    known = draws.counted and draws.units and account.sampling == POISSON
+    if known and account.rate is not None and seen.rate < account.rate:
         upper = 1.05 * seen.rate
         if upper < account.rate:
             yield (
@@ -186,7 +228,7 @@ def _measured(draws: Draws, seen: Seen, account: Told) -> Iterator[tuple[str, st
         f"{len(sizes)} in {how_many(len(draws.epochs), 'epoch')}, seen by {draws.source}",
     )
     yield "sizes", f"{int(sizes.min())} to {int(sizes.max())}, {float(sizes.mean()):.4g} on average"
-    if account.rate is not None:
+    if account.rate is not None and draws.counted and draws.units:
         yield "sampling rate", f"{seen.rate:.4g} (estimate); told {account.rate:.4g}"
 
 

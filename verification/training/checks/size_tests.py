@@ -92,6 +92,26 @@ def capped(sizes: Integers, records: int) -> tuple[float, int, int]:
     return math.exp(min(0.0, float(special.logsumexp(logs)) - given)), largest, times
 
 
+def excess(
+    sizes: Integers, records: int, rate: float, *, level: float, rng: np.random.Generator
+) -> float:
+    """A p-value of large batches, where every record joins each batch with at most some rate.
+
+    What sizes exceed the mean at that rate by, squared, is stochastically largest at the rate
+    itself, also if rates are smaller in some batches or for some records.
+    """
+    some = sizes[:_SIMULATED]
+    if len(some) < 2 or not 0.0 < rate < 1.0:
+        return 1.0
+    simulations = min(_MOST_SIMULATIONS, math.ceil(2.0 / level))
+    drawn = np.zeros(simulations)
+    for _ in range(len(some)):
+        batch = rng.binomial(records, rate, simulations)
+        drawn += np.maximum(batch - records * rate, 0.0) ** 2
+    seen = float((np.maximum(some - records * rate, 0.0) ** 2).sum())
+    return (1 + int((drawn >= seen).sum())) / (simulations + 1)
+
+
 def dispersion(
     sizes: Integers, records: int, *, level: float, rng: np.random.Generator
 ) -> tuple[float, float, float]:
@@ -102,7 +122,7 @@ def dispersion(
     float
         p-value of varying less.
     float
-        p-value of varying more.
+        p-value of varying more, if all records have one rate.
     float
         Their variance over that of a binomial distribution.
     """
@@ -126,4 +146,4 @@ def dispersion(
     return below, above, variance / (records * rate * (1.0 - rate))
 
 
-__all__ = ["capped", "dispersion", "log_choose", "same_size"]
+__all__ = ["capped", "dispersion", "excess", "log_choose", "same_size"]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +19,8 @@ import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.effects import LARGE, SMALL, Effects
+from rdpkit.verification.training.checks.carried import carried_mistakes
+from rdpkit.verification.training.checks.effects import LARGE, SMALL, Effect, Effects
 from rdpkit.verification.training.checks.naming import (
     StepEvidence,
     clipping_mistakes,
@@ -32,17 +34,40 @@ from rdpkit.verification.training.checks.noise import (
     shared_noise,
 )
 from rdpkit.verification.training.checks.trials import Trials
+from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
-from rdpkit.verification.training.state import seed_everything
-from rdpkit.verification.training.told import POISSON, TRUNCATED, UNKNOWN, told
-from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
-from rdpkit.verification.training.updates import Vector, observe
+from rdpkit.verification.training.rhythm import Rhythm, rhythm_of, splits_batches
+from rdpkit.verification.training.state import (
+    TrainingState,
+    random_numbers_kept,
+    seed_everything,
+)
+from rdpkit.verification.training.told import POISSON, TRUNCATED, UNKNOWN, Told, told
+from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
+from rdpkit.verification.training.updates import Vector
 
 _RECORDS = 24
 _PAIRS = 150
 _TRIED = 6
+_PAIRS_LATER, _TRIED_LATER = 24, 2
+_PAIRS_BESIDE = 2
+# Parts of the training after which steps are looked at again.
+_MOMENTS = (0.3, 0.6, 1.0)
+_LENGTHS = 8
+_FEWEST_ENTRIES = 8
+_EQUAL = 1e-3
+_SAME_NOISE = 0.1
+TESTS = (
+    "scale of the noise",
+    "noise of the first update",
+    "law of the noise",
+    "noise of parameters",
+    "noise of consecutive updates",
+    "noise of another start",
+)
+LATER = "noise of a later update,"
 _CONSECUTIVE = 12
 _SHARE_OF_TIME = 0.3
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
@@ -52,6 +77,11 @@ _SCALE = TrainingMistakeKind.BATCH_DEPENDENT_SCALE
 _NOT_CANCELLED = (
     "the same seed does not give the same noise with another batch (randomness from the operating "
     "system, or drawn for each record), so what one record changes was not looked at"
+)
+_SCALED = (
+    "updates are scaled by their own size after noise was added, as Adam does, and no optimiser of "
+    "torch was seen that is handed the noisy gradient; so what one record changes beside the noise "
+    "was not looked at. Check the step with plain gradient descent in its place"
 )
 _DIVIDED = "divided by the number of records in the batch"
 
@@ -79,62 +109,261 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     """
     began = time.perf_counter()
     assert options.seed is not None
-    seed = options.seed
     until = began + _SHARE_OF_TIME * options.seconds
-    seed_everything(seed)
+    seed_everything(options.seed)
+    rhythm = rhythm_of(maker.fresh(), until=began + 0.2 * (until - began))
+    seed_everything(options.seed)
     training = maker.fresh()
-    account = told(training.event)
-    rate = options.rate_of_a_check / 6.0
-    notes: list[str] = _dropout_off(training)
-    trials = Trials(training, records=_RECORDS)
-    width = _only_width(trials)
-    joins = width is None and account.sampling in (POISSON, TRUNCATED, UNKNOWN)
-    if width is not None:
-        notes.append(f"the step takes no small batches, so all trials have {width} records")
-        trials = Trials(training, records=2 * width + _TRIED)
-    least = SMALL if joins else min(width or LARGE, trials.available // 2)
-    small = trials.batch(*range(least))
-    noise = measure_noise(
-        trials, small, pairs=_PAIRS, seed=seed, until=began + 0.4 * (until - began)
-    )
-    if noise.nowhere:
-        return _without_noise(trials, options, began, notes, width=width or 1)
-    effects = Effects(trials, seed=seed, joins=joins, width=width)
-    cancels = trials.same_again(small, seed) and trials.draws_alike(
-        small, trials.batch(*effects.bases[1], *effects.records[: int(joins)]), seed
-    )
-    found = list(effects.all(records=_TRIED, until=until)) if cancels else []
-    if not cancels:
-        notes.append(_NOT_CANCELLED)
-    scales = list(
-        _scale_mistakes(trials, noise, joins=joins, seed=seed, rate=rate, effects=effects)
-    )
-    evidence = StepEvidence(
-        effects=found,
-        noise=noise,
-        account=account,
-        training=training,
-        limits=noise.upper(rate),
-        tolerance=_TOLERANCE,
-        probe=effects,
-        divided=any(_DIVIDED in mistake.message for mistake in scales),
-    )
-    mistakes = [
-        *scales,
-        *dependence_mistakes(evidence),
-        *clipping_mistakes(evidence),
-        *_law_mistakes(noise, rate),
-        *_repetition_mistakes(maker, noise, rate, seed, notes, width=width or 2),
-    ]
+    budget = ErrorBudget(options.rate_of_a_check)
+    level = budget.equally(*TESTS, *(f"{LATER} {place + 1}" for place in range(len(_MOMENTS))))
+    notes = [*_dropout_off(training), *_rhythm_notes(rhythm)]
+    moment = _moment(training, rhythm, options, notes, until=until)
+    if moment.noise.nowhere:
+        found = _without_noise(moment.trials, options, began, notes, width=moment.width or 1)
+        return dataclasses.replace(found, spent=budget.spent)
+    scaled = _scaled_after_noise(moment)
+    scales = list(_scale_mistakes(moment, seed=options.seed, rate=level, scaled=scaled))
+    evidence = _evidence(moment, level, divided=scales)
+    mistakes = [*_carried(moment, options.seed), *scales]
+    if not scaled:
+        mistakes += [
+            *dependence_mistakes(evidence),
+            *clipping_mistakes(evidence),
+            *_law_mistakes(moment.noise, level),
+        ]
+        mistakes += _repetition_mistakes(maker, moment, level, options.seed, notes)
+    if not mistakes and not scaled:
+        mistakes += _later_mistakes(maker, moment, level, options, notes, until=until)
     return CheckResult(
         name="step",
         false_alarm_rate=options.rate_of_a_check,
         mistakes=_one_of_a_kind(mistakes),
-        measured=tuple(_measured(evidence, trials)),
-        bounds=tuple(_bounds(evidence, options)),
+        measured=tuple(_measured(evidence, moment.trials)),
+        bounds=tuple(_bounds(evidence, options)) if account_is_of_a_step(moment) else (),
         notes=tuple(notes),
+        inconclusive=_unseen(moment, scaled=scaled),
+        spent=budget.spent,
         seconds=time.perf_counter() - began,
     )
+
+
+def _unseen(moment: _Moment, *, scaled: bool) -> str:
+    """Why what a record changes beside the noise could not be seen, in words."""
+    if scaled:
+        return _SCALED
+    return "" if moment.found else _NOT_CANCELLED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    """What is seen of the steps from one state of the training."""
+
+    trials: Trials
+    width: int | None
+    joins: bool
+    small: Batch
+    noise: NoiseMeasured
+    effects: Effects
+    found: list[Effect]
+    account: Told
+
+    @property
+    def farthest(self) -> float:
+        """How far a record moved an update at most."""
+        return max((float(np.linalg.norm(one.change)) for one in self.found), default=0.0)
+
+    @property
+    def handed(self) -> bool:
+        """Whether an optimiser was seen that is handed the noisy gradient."""
+        return self.noise.handed
+
+
+def _moment(
+    training: PrivateTraining,
+    rhythm: Rhythm,
+    options: TrainingOptions,
+    notes: list[str],
+    *,
+    until: float,
+    pairs: int = _PAIRS,
+    records: int = _TRIED,
+    there: Batch | None = None,
+) -> _Moment:
+    """Measure the noise, and what records change, from the present state."""
+    assert options.seed is not None
+    seed, now = options.seed, time.perf_counter()
+    account = told(training.event)
+    trials = Trials(training, records=_RECORDS, rhythm=rhythm, found=there)
+    width = _only_width(trials)
+    joins = width is None and account.sampling in (POISSON, TRUNCATED, UNKNOWN)
+    if width is not None and there is None:
+        notes.append(f"the step takes no small batches, so all trials have {width} records")
+        trials = Trials(training, records=2 * width + _TRIED, rhythm=rhythm)
+    least = SMALL if joins else min(width or LARGE, trials.available // 2)
+    small = trials.batch(*range(least))
+    noise = measure_noise(trials, small, pairs=pairs, seed=seed, until=now + 0.4 * (until - now))
+    effects = Effects(trials, seed=seed, joins=joins, width=width)
+    found: list[Effect] = []
+    if not noise.nowhere:
+        cancels = trials.same_again(small, seed) and trials.draws_alike(
+            small, trials.batch(*effects.bases[1], *effects.records[: int(joins)]), seed
+        )
+        if cancels:
+            found = list(effects.all(records=records, until=until))
+    return _Moment(
+        trials=trials,
+        width=width,
+        joins=joins,
+        small=small,
+        noise=noise,
+        effects=effects,
+        found=found,
+        account=account,
+    )
+
+
+def _evidence(
+    moment: _Moment, level: float, divided: Sequence[TrainingMistake] = ()
+) -> StepEvidence:
+    return StepEvidence(
+        effects=moment.found,
+        noise=moment.noise,
+        account=moment.account,
+        training=moment.trials.training,
+        limits=moment.noise.upper(level),
+        tolerance=_TOLERANCE,
+        probe=moment.effects,
+        divided=any(_DIVIDED in mistake.message for mistake in divided),
+    )
+
+
+def account_is_of_a_step(moment: _Moment) -> bool:
+    """Whether what was told is the same for all steps."""
+    return moment.account.parts == 1
+
+
+def _rhythm_notes(rhythm: Rhythm) -> list[str]:
+    if not rhythm.regular:
+        return [
+            "updates come after different numbers of calls of step(batch), so only updates that "
+            "the first call makes were looked at"
+        ]
+    if rhythm.calls == 1:
+        return []
+    return [f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"]
+
+
+def _scaled_after_noise(moment: _Moment) -> bool:
+    """Whether updates have one length whatever the noise is, or entries of one size, as Adam's."""
+    updates = [moment.trials.update(moment.small, seed).vector for seed in range(_LENGTHS)]
+    lengths = np.array([np.linalg.norm(update) for update in updates])
+    if updates[0].size >= _FEWEST_ENTRIES and float(np.ptp(lengths)) < _EQUAL * lengths.max():
+        return True
+    entries = np.abs(np.concatenate(updates))
+    typical = float(np.median(entries))
+    near = np.abs(entries - typical) < _EQUAL * typical
+    return not moment.handed and bool(near.mean() > 0.5)
+
+
+def _carried(moment: _Moment, seed: int) -> Iterator[TrainingMistake]:
+    """What a step keeps of its batch, where each record is told to be in one update at a time."""
+    if moment.account.sampling == UNKNOWN or not moment.found:
+        return
+    count = len(moment.effects.bases[0])
+    places = moment.effects.bases[1] + moment.effects.records
+    other = moment.trials.batch(*[place for place in places if place >= count][:count])
+    one = moment.trials.batch(*moment.effects.bases[0])
+    if size(one) == size(other):
+        yield from carried_mistakes(moment.trials, one, other, seed=seed)
+
+
+def _later_mistakes(
+    maker: TrainingMaker,
+    first: _Moment,
+    level: float,
+    options: TrainingOptions,
+    notes: list[str],
+    *,
+    until: float,
+) -> Iterator[TrainingMistake]:
+    """The same at later moments of a training that goes on."""
+    assert options.seed is not None
+    updates = first.account.updates or 1
+    if updates < 2 or not first.found:
+        return
+    if splits_batches(maker.fresh().loader):
+        notes.append("steps were looked at in the first update alone: the loader splits batches")
+        return
+    seed_everything(options.seed + 1)
+    training = maker.fresh()
+    _dropout_off(training)
+    TrainingState(training).reseed(options.seed + 1)
+    began = TrainingState(training)
+    before, rhythm = first.trials.rhythm.before, first.trials.rhythm
+    made = _advance(training, before, rhythm.calls, until=until)
+    rhythm = dataclasses.replace(rhythm, before=0)
+    for share in _MOMENTS:
+        wanted = before + min(updates - 1, max(1, round(share * updates))) * rhythm.calls
+        more = _advance(training, wanted - made, rhythm.calls, until=until)
+        made += more
+        if not more:
+            break
+        later = _moment(
+            training,
+            rhythm,
+            options,
+            [],
+            until=until,
+            pairs=_PAIRS_LATER,
+            records=_TRIED_LATER,
+            there=first.trials.records,
+        )
+        for mistake in _mistakes_of_moment(first, later, level):
+            words = f"After {how_many((made - before) // rhythm.calls, 'update')}: "
+            yield dataclasses.replace(mistake, message=words + mistake.message)
+            began.restore()
+            return
+        later.trials.state.restore()
+    began.restore()
+    reached = (made - before) // rhythm.calls
+    if reached < updates - 1:
+        notes.append(f"steps were looked at up to update {reached} of {updates}, and not later")
+
+
+def _mistakes_of_moment(first: _Moment, moment: _Moment, level: float) -> Iterator[TrainingMistake]:
+    """What is wrong later, and was not at the beginning."""
+    if moment.noise.nowhere:
+        yield _no_noise()
+        return
+    evidence = _evidence(moment, level)
+    found = list(clipping_mistakes(evidence))
+    further = moment.farthest / max(first.farthest, 1e-300)
+    same_noise = abs(moment.noise.typical / first.noise.typical - 1.0) < _SAME_NOISE
+    if found and same_noise and further > 1.0 + _SAME_NOISE:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.NO_CLIPPING,
+            message=f"A record moves the update {further:.3g} times as far as at the beginning, "
+            "and the noise is the same: clipping has ended, or its norm has grown.",
+            advice="Clip the gradient of each record in every step, and let the noise grow with "
+            "the clipping norm.",
+        )
+        return
+    yield from found
+    yield from dependence_mistakes(evidence)
+
+
+def _advance(training: PrivateTraining, calls: int, each: int, *, until: float) -> int:
+    """Go on with the training, by whole updates; returns how many calls of the step were made."""
+    made = idle = 0
+    while made < calls and idle < 2:
+        idle += 1
+        for batch in training.loader:
+            if made >= calls or (made % each == 0 and time.perf_counter() > until):
+                return made
+            training.step(batch)
+            made += 1
+            idle = 0
+    return made
 
 
 def _one_of_a_kind(mistakes: list[TrainingMistake]) -> tuple[TrainingMistake, ...]:
@@ -186,21 +415,14 @@ def _without_noise(
     moved = max(float(np.linalg.norm(vector - vectors[0])) for vector in vectors[1:])
     entries = vectors[0] / max(float(np.abs(vectors[0]).max()), 1e-300)
     trials.state.restore()
-    first, second = (observe(trials.training, batches[0]).vector for _ in range(2))
+    first, second = (trials.observed(batches[0]).vector for _ in range(2))
     mistakes = []
     if length > 3.0 * moved and float((np.abs(entries) > 1e-6).mean()) > 0.9:
         if float(np.linalg.norm(first - second)) < 0.5 * length:
             mistakes.append(_repeated("All steps"))
         mistakes.append(_fixed("the update is the same whatever the random seed is"))
     else:
-        mistakes.append(
-            TrainingMistake(
-                kind=TrainingMistakeKind.NO_NOISE,
-                message="The update is the same whatever the random seed is: no noise is added.",
-                advice="Add Gaussian noise to the sum of clipped gradients, before the "
-                "optimiser's step.",
-            )
-        )
+        mistakes.append(_no_noise())
     return CheckResult(
         name="step",
         false_alarm_rate=options.rate_of_a_check,
@@ -208,6 +430,14 @@ def _without_noise(
         measured=(("trials", str(trials.made)),),
         notes=tuple(notes),
         seconds=time.perf_counter() - began,
+    )
+
+
+def _no_noise() -> TrainingMistake:
+    return TrainingMistake(
+        kind=TrainingMistakeKind.NO_NOISE,
+        message="The update is the same whatever the random seed is: no noise is added.",
+        advice="Add Gaussian noise to the sum of clipped gradients, before the optimiser's step.",
     )
 
 
@@ -229,15 +459,10 @@ def _fixed(seen: str) -> TrainingMistake:
 
 
 def _scale_mistakes(
-    trials: Trials,
-    noise: NoiseMeasured,
-    *,
-    joins: bool,
-    seed: int,
-    rate: float,
-    effects: Effects,
+    moment: _Moment, *, seed: int, rate: float, scaled: bool
 ) -> Iterator[TrainingMistake]:
     """Noise whose standard deviation depends on the batch."""
+    trials, noise, effects, joins = moment.trials, moment.noise, moment.effects, moment.joins
     others = [("a batch of {} records", trials.batch(*effects.bases[1]))] if joins else []
     large = effects.record(effects.records[0], 100.0)
     if large is not None:
@@ -253,6 +478,9 @@ def _scale_mistakes(
         )
         limit = max(0.05, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
         if abs(math.log(max(ratio, 1e-300))) > limit:
+            if scaled:
+                yield _clipped_after_noise(ratio)
+                return
             sizes = len(effects.bases[0]) / len(effects.bases[1])
             divided = joins and abs(ratio / sizes - 1.0) < 0.1
             cause = _DIVIDED if divided else "not constant"
@@ -265,6 +493,16 @@ def _scale_mistakes(
                 "of the batch at hand; let clipping norm and noise depend on no record.",
             )
             return
+
+
+def _clipped_after_noise(ratio: float) -> TrainingMistake:
+    return TrainingMistake(
+        kind=TrainingMistakeKind.CLIPPED_AFTER_NOISE,
+        message="All updates have the same length, and beside a record of 100 times the features "
+        f"the noise has {ratio:.3g} times the standard deviation: noise is added first, and the "
+        "sum is clipped, so that a large gradient drowns the noise.",
+        advice="Clip the gradient of each record, then add them, then add noise.",
+    )
 
 
 def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake]:
@@ -287,34 +525,48 @@ def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake
 
 
 def _repetition_mistakes(
-    maker: TrainingMaker,
-    noise: NoiseMeasured,
-    rate: float,
-    seed: int,
-    notes: list[str],
-    *,
-    width: int,
+    maker: TrainingMaker, moment: _Moment, rate: float, seed: int, notes: list[str]
 ) -> Iterator[TrainingMistake]:
     """Noise that comes again in another step, or when training is started again."""
-    runs: list[list[Vector]] = []
+    runs: list[list[tuple[Vector, NoiseMeasured]]] = []
     for start in range(2 if maker.repeats else 1):
-        training = maker.fresh()
-        _dropout_off(training)
-        trials = Trials(training, records=max(4, width))
-        trials.state.restore()
+        # Seeded before the training is made, so that a seed of its own is not hidden.
         seed_everything(seed + 1000 * (start + 1))
+        training = maker.started_anew()
+        _dropout_off(training)
         if training.reseed is not None:
             training.reseed(seed + 1000 * (start + 1))
-        batch = trials.batch(*range(width))
-        count = _CONSECUTIVE if start == 0 else 1
-        runs.append([observe(training, batch).vector for _ in range(count)])
-    pair = repeated(runs[0], noise, rate)
+        width = moment.width or 2
+        trials = Trials(training, records=max(4, width), rhythm=moment.trials.rhythm)
+        runs.append(_consecutive(trials, width, _CONSECUTIVE if start == 0 else 1, seed))
+    pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], rate)
     if pair is not None:
         yield _repeated(f"Steps {pair[0] + 1} and {pair[1] + 1} of one run")
     if not maker.repeats:
         notes.append("no second training could be made, so a fixed seed was not looked for")
-    elif repeated([runs[0][0], runs[1][0]], noise, rate) is not None:
+        return
+    starts = [runs[0][0], runs[1][0]]
+    if repeated([one for one, _ in starts], [noise for _, noise in starts], rate) is not None:
         yield _fixed("the noise of the first step is the same whenever training is started")
+
+
+def _consecutive(
+    trials: Trials, width: int, count: int, seed: int
+) -> list[tuple[Vector, NoiseMeasured]]:
+    """Updates one after the other, and the noise of each, which is measured beside the run."""
+    found = []
+    began = TrainingState(trials.training)
+    batch = trials.batch(*range(width))
+    for number in range(count):
+        with random_numbers_kept():
+            trials.state = TrainingState(trials.training)
+            noise = measure_noise(
+                trials, batch, pairs=_PAIRS_BESIDE, seed=seed + 7 * number, until=math.inf
+            )
+            trials.state.restore()
+        found.append((trials.observed(batch).vector, noise))
+    began.restore()
+    return found
 
 
 def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,8 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.verification.training.batches import joined, records_of, rows, scaled, size
-from rdpkit.verification.training.state import TrainingState
+from rdpkit.verification.training.rhythm import Rhythm
+from rdpkit.verification.training.state import TrainingState, random_numbers_kept
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 from rdpkit.verification.training.updates import Update, observe
 
@@ -22,6 +23,11 @@ class Trials:
         Which is put back before every trial.
     records : int
         How many records to take from the loader.
+    rhythm : Rhythm, optional
+        How many calls of the step make an update. The first one has the batch of the trial, and
+        the others the same few records each time.
+    found : batch, optional
+        Records that were taken from the loader before.
 
     Raises
     ------
@@ -29,13 +35,27 @@ class Trials:
         If the loader yields too few records, or no update can be made.
     """
 
-    def __init__(self, training: PrivateTraining, *, records: int) -> None:
+    def __init__(
+        self,
+        training: PrivateTraining,
+        *,
+        records: int,
+        rhythm: Rhythm | None = None,
+        found: Batch | None = None,
+    ) -> None:
         self.training = training
-        found = records_of(training.loader, records)
+        self.rhythm = rhythm or Rhythm()
+        if found is None:
+            before = TrainingState(training)
+            with random_numbers_kept():
+                found = records_of(training.loader, records)
+            before.restore()
         there = 0 if found is None else size(found)
         if there < _FEWEST:
             raise _validate.fail("loader", f"to yield at least {_FEWEST} records", there)
         self.records: Batch = found
+        for _ in range(self.rhythm.before):
+            training.step(self.batch(0, 1))
         self.state = TrainingState(training)
         self.made = 0
 
@@ -57,7 +77,12 @@ class Trials:
         self.state.restore()
         self.state.reseed(seed)
         self.made += 1
-        return observe(self.training, batch)
+        return self.observed(batch)
+
+    def observed(self, batch: Batch) -> Update:
+        """The next update, from the present state and with the present random numbers."""
+        others = [self.batch(0, 1)] * (self.rhythm.calls - 1)
+        return observe(self.training, batch, *others)
 
     def same_again(self, batch: Batch, seed: int) -> bool:
         """Whether the same batch and seed give the same update: then noise can be cancelled."""

@@ -4,6 +4,8 @@ A training that is correct is rejected with a probability of at most 0.01 by all
 seeds are fixed, so that a test that passes once passes always on one machine.
 """
 
+import math
+
 import pytest
 
 pytest.importorskip("opacus")
@@ -11,7 +13,8 @@ pytest.importorskip("opacus")
 from rdpkit.verification.training import zoo
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.trainer import training_maker
-from rdpkit.verification.training.verify_training import checks
+from rdpkit.verification.training.verify_training import checks, verify_training
+from tests.verification.training import correct_loops
 from tests.verification.training.broken_variants import BROKEN
 from tests.verification.training.correct_trainings import CORRECT
 
@@ -62,6 +65,24 @@ def test_a_repaired_training_is_not_rejected(name, check):
 )
 def test_a_correct_training_is_not_rejected(name, check):
     assert kinds(training_maker(CORRECT[name]), check) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", CORRECT)
+def test_whole_verdicts_of_correct_trainings(name, seed):
+    options = TrainingOptions(seed=seed, seconds=15.0, checks=tuple(CHECKED))
+    found = verify_training(CORRECT[name], options=options)
+    assert not found.mistakes, found
+    for check in found.checks:
+        assert math.fsum(check.spent.values()) <= check.false_alarm_rate * (1.0 + 1e-9)
+
+
+def test_the_table_of_correct_trainings_is_long():
+    own = [name for name in vars(correct_loops) if name.replace("_", "-") in CORRECT]
+    assert len(own) >= 35
+    assert len(CORRECT) >= 60
 
 
 @pytest.mark.thorough

@@ -1,0 +1,576 @@
+"""Correct trainings with schedules, warm-up, accumulation, several loaders, and loops by hand."""
+
+import dataclasses
+import itertools
+import warnings
+
+import numpy as np
+import torch
+from opacus.schedulers import ExponentialGradClip, ExponentialNoise, StepNoise
+from opacus.utils.batch_memory_manager import BatchMemoryManager
+from torch import nn
+from torch.utils.data import ConcatDataset, DataLoader, SubsetRandomSampler, TensorDataset
+
+from rdpkit import DPSGD, Composed, Gaussian, PoissonSampledGaussian, Repeated
+from rdpkit.verification.training.functional import functional_training
+from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.zoo.parts import (
+    PoissonBatches,
+    accounted,
+    clipped_sums,
+    gradients_of_records,
+    loader_of,
+    mean_of,
+    noise_like,
+    norms,
+    perceptron,
+    poisson_loader,
+    records,
+    torch_training,
+)
+from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
+from tests.verification.training.correct_trainings import correct, with_engine
+
+FEATURES, LABELS = records().tensors
+
+
+def sampled(*, noise=1.0, rate=1 / 8, count=16):
+    """An event without a number of records, as an accountant's history is."""
+    step = PoissonSampledGaussian(
+        noise_std=noise, record_norm=1.0, record_diameter=2.0, sampling_probability=rate
+    )
+    return Repeated(event=step, count=count)
+
+
+def stepped(made, after, **changed):
+    """The same training, with a function that is called after each step."""
+
+    def step(batch):
+        made.step(batch)
+        after()
+
+    fields = {
+        name: getattr(made, name)
+        for name in ("loader", "event", "delta", "model", "optimizer", "accountant", "adjacency")
+    }
+    return PrivateTraining(**{"step": step, **fields, **changed})
+
+
+def opacus_schedule(schedule, least):
+    made = with_engine(event=accounted(noise_multiplier=least))
+    return stepped(made, schedule(made.optimizer).step)
+
+
+@correct
+def opacus_exponential_noise():
+    return opacus_schedule(lambda it: ExponentialNoise(it, gamma=0.95), 0.95**16)
+
+
+@correct
+def opacus_step_noise():
+    return opacus_schedule(lambda it: StepNoise(it, step_size=4, gamma=0.8), 0.8**4)
+
+
+@correct
+def opacus_growing_noise():
+    return opacus_schedule(lambda it: ExponentialNoise(it, gamma=1.1), 1.0)
+
+
+@correct
+def opacus_clip_schedule():
+    return opacus_schedule(lambda it: ExponentialGradClip(it, gamma=0.9), 1.0)
+
+
+@correct
+def opacus_memory_manager():
+    made = with_engine()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        manager = BatchMemoryManager(
+            data_loader=made.loader, max_physical_batch_size=16, optimizer=made.optimizer
+        )
+        loader = manager.__enter__()
+    return dataclasses.replace(made, loader=loader)
+
+
+class Loop:
+    """A plain loop with nothing but a step; each attribute is what one training changes."""
+
+    event = accounted()
+    adjacency, delta = "add_or_remove_one", 1e-5
+    sigma, clip, rate = 1.0, 1.0, 0.1
+
+    def __init__(self):
+        self.model = perceptron()
+        self.steps = 0
+
+    @property
+    def loader(self):
+        for _ in range(8):
+            joins = torch.rand(512) < 1 / 8
+            yield FEATURES[joins], LABELS[joins]
+
+    def noisy(self, batch):
+        sums = clipped_sums(gradients_of_records(self.model, batch), self.clip)
+        return mean_of(sums, noise_like(sums, self.sigma * self.clip))
+
+    def step(self, batch):
+        self.update(self.noisy(batch))
+
+    def update(self, gradients):
+        self.steps += 1
+        with torch.no_grad():
+            for name, parameter in self.model.named_parameters():
+                parameter.sub_(self.rate * gradients[name])
+
+
+def loop(**changed):
+    return type("Changed", (Loop,), changed)()
+
+
+@correct
+def loop_with_nothing_but_a_step():
+    return Loop()
+
+
+@correct
+def loop_accounted_by_rate():
+    return loop(event=sampled())
+
+
+@correct
+def loop_noise_decays():
+    class Decays(Loop):
+        event = accounted(noise_multiplier=0.9**16)
+
+        def step(self, batch):
+            super().step(batch)
+            self.sigma *= 0.9
+
+    return Decays()
+
+
+@correct
+def loop_noise_in_two_stages():
+    class Stages(Loop):
+        event = Composed(events=(sampled(noise=1.0, count=8), sampled(noise=2.0, count=8)))
+
+        def step(self, batch):
+            self.sigma = 1.0 if self.steps < 8 else 2.0
+            super().step(batch)
+
+    return Stages()
+
+
+@correct
+def loop_clip_decays():
+    class Decays(Loop):
+        def step(self, batch):
+            super().step(batch)
+            self.clip *= 0.8
+
+    return Decays()
+
+
+@correct
+def loop_learning_rate_decays():
+    class Decays(Loop):
+        def step(self, batch):
+            self.rate = 0.5 / (1 + 3 * self.steps)
+            super().step(batch)
+
+    return Decays()
+
+
+@correct
+def loop_warm_up_from_zero():
+    class WarmUp(Loop):
+        def step(self, batch):
+            self.rate = 0.1 * min(1.0, self.steps / 4)
+            super().step(batch)
+
+    return WarmUp()
+
+
+@correct
+def loop_cosine_in_a_closure():
+    made = Loop()
+    count = 0
+
+    def step(batch):
+        nonlocal count
+        made.rate = 0.05 * (1.0 + np.cos(np.pi * count / 20))
+        count += 1
+        made.step(batch)
+
+    return {
+        "step": step,
+        "loader": poisson_loader(),
+        "event": made.event,
+        "adjacency": made.adjacency,
+        "delta": 1e-5,
+        "model": made.model,
+    }
+
+
+class Parts(Loop):
+    """Each Poisson sample comes in four parts, and noise is added after the fourth."""
+
+    def __init__(self):
+        super().__init__()
+        self.sums, self.waiting = None, 0
+
+    @property
+    def loader(self):
+        for features, labels in Loop.loader.fget(self):
+            yield from zip(features.tensor_split(4), labels.tensor_split(4), strict=True)
+
+    def step(self, batch):
+        found = clipped_sums(gradients_of_records(self.model, batch))
+        held = self.sums or {name: torch.zeros_like(value) for name, value in found.items()}
+        self.sums = {name: held[name] + value for name, value in found.items()}
+        self.waiting += 1
+        if self.waiting == 4:
+            self.update(mean_of(self.sums, noise_like(self.sums, 1.0)))
+            self.sums, self.waiting = None, 0
+
+
+@correct
+def loop_accumulates_parts():
+    return Parts()
+
+
+@correct
+def loop_accumulates_a_shuffled_loader():
+    class Shuffled(Parts):
+        event = accounted(sampling="shuffle")
+        loader = DataLoader(records(), batch_size=16, shuffle=True)
+
+    return Shuffled()
+
+
+@correct
+def loop_micro_batches():
+    def gradients(model, batch):
+        parts = [
+            clipped_sums(gradients_of_records(model, (batch[0][rows], batch[1][rows])))
+            for rows in torch.arange(len(batch[1])).split(16)
+        ] or [clipped_sums(gradients_of_records(model, batch))]
+        sums = {name: sum(part[name] for part in parts) for name in parts[0]}
+        return mean_of(sums, noise_like(sums, 1.0))
+
+    return torch_training(gradients)
+
+
+@correct
+def loop_average_of_weights():
+    made = torch_training()
+    average = {name: value.detach().clone() for name, value in made.model.named_parameters()}
+
+    def follow():
+        for name, value in made.model.named_parameters():
+            average[name].mul_(0.9).add_(0.1 * value.detach())
+
+    return stepped(made, follow)
+
+
+@correct
+def loop_logs_losses():
+    made = torch_training()
+    losses, largest = [], {"norm": 0.0}
+
+    def step(batch):
+        found = norms(gradients_of_records(made.model, batch))
+        losses.append(float(nn.functional.cross_entropy(made.model(batch[0]), batch[1]).detach()))
+        largest["norm"] = max([largest["norm"], *found.tolist()])
+        made.step(batch)
+
+    return stepped(made, lambda: None, step=step)
+
+
+@correct
+def loop_adam_by_hand():
+    class Adam(Loop):
+        def __init__(self):
+            super().__init__()
+            self.first = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
+            self.second = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
+
+        def update(self, gradients):
+            t = self.steps + 1
+            for name, value in gradients.items():
+                self.first[name] = 0.9 * self.first[name] + 0.1 * value
+                self.second[name] = 0.999 * self.second[name] + 0.001 * value**2
+            super().update(
+                {
+                    n: (self.first[n] / (1 - 0.9**t))
+                    / ((self.second[n] / (1 - 0.999**t)).sqrt() + 1e-8)
+                    for n in gradients
+                }
+            )
+
+    return Adam()
+
+
+@correct
+def loop_momentum_by_hand():
+    class Momentum(Loop):
+        held = None
+
+        def update(self, gradients):
+            held = self.held or {n: torch.zeros_like(v) for n, v in gradients.items()}
+            self.held = {n: 0.9 * held[n] + v for n, v in gradients.items()}
+            super().update(self.held)
+
+    return Momentum()
+
+
+@correct
+def loop_clips_the_noisy_gradient():
+    class After(Loop):
+        def noisy(self, batch):
+            found = super().noisy(batch)
+            length = torch.cat([value.flatten() for value in found.values()]).norm()
+            return {name: value * min(1.0, 0.05 / float(length)) for name, value in found.items()}
+
+    return After()
+
+
+def clipped_by_layer(model, batch):
+    found = gradients_of_records(model, batch)
+    each = 1.0 / len(found) ** 0.5
+    sums = {name: clipped_sums({name: value}, each)[name] for name, value in found.items()}
+    return mean_of(sums, noise_like(sums, 1.0))
+
+
+@correct
+def loop_clips_by_layer():
+    return torch_training(clipped_by_layer)
+
+
+@correct
+def loop_adaptive_clipping():
+    class Adaptive(Loop):
+        """Half of the records should be below the norm; their number gets noise, and is paid."""
+
+        event = Composed(events=(sampled(), sampled(noise=10.0)))
+
+        def noisy(self, batch):
+            found = gradients_of_records(self.model, batch)
+            below = float((norms(found) <= self.clip).sum() - 0.5 * len(batch[1]))
+            sums = clipped_sums(found, self.clip)
+            made = mean_of(sums, noise_like(sums, self.sigma * self.clip))
+            share = (below + 0.5 * 10.0 * float(torch.randn(()))) / 64
+            self.clip *= float(np.exp(-0.2 * share))
+            return made
+
+    return Adaptive()
+
+
+@correct
+def loop_two_loaders_one_after_the_other():
+    left = poisson_loader(TensorDataset(FEATURES[:256], LABELS[:256]), size=32, count=256)
+    right = poisson_loader(TensorDataset(FEATURES[256:], LABELS[256:]), size=32, count=256)
+
+    class Both:
+        dataset = ConcatDataset([left.dataset, right.dataset])
+
+        def __iter__(self):
+            return itertools.chain(left, right)
+
+    return torch_training(loader=Both(), event=accounted(steps=32), with_records=None)
+
+
+@correct
+def loop_two_loaders_together():
+    class Both:
+        def __iter__(self):
+            left, right = poisson_loader(size=32, count=512), poisson_loader(size=32, count=512)
+            halves = (
+                (TensorDataset(FEATURES[:256], LABELS[:256]), left),
+                (
+                    TensorDataset(FEATURES[256:], LABELS[256:]),
+                    right,
+                ),
+            )
+            loaders = [poisson_loader(data, size=32, count=256) for data, _ in halves]
+            for one, other in zip(*loaders, strict=True):
+                yield [torch.cat(parts) for parts in zip(one, other, strict=True)]
+
+    return torch_training(loader=Both())
+
+
+@correct
+def loop_users_with_several_records():
+    class Users(Loop):
+        """Four records of each user, clipped together."""
+
+        event = DPSGD(noise_multiplier=1.0, dataset_size=128, batch_size=16, epochs=2)
+
+        @property
+        def loader(self):
+            for _ in range(8):
+                users = (torch.rand(128) < 1 / 8).nonzero().flatten()
+                rows = (4 * users[:, None] + torch.arange(4)).flatten()
+                yield FEATURES[rows].view(-1, 4, 20), LABELS[rows].view(-1, 4)
+
+        def noisy(self, batch):
+            rows = (batch[0].flatten(0, 1), batch[1].flatten())
+            found = gradients_of_records(self.model, rows)
+            means = {n: v.view(-1, 4, *v.shape[1:]).mean(1) for n, v in found.items()}
+            sums = clipped_sums(means)
+            return mean_of(sums, noise_like(sums, 1.0), 16)
+
+    return Users()
+
+
+@correct
+def loop_users_drawn_by_record():
+    class Users(Loop):
+        """All records of a user are drawn together; the positions are those of records."""
+
+        event = DPSGD(noise_multiplier=4.0, dataset_size=128, batch_size=16, epochs=2)
+        sigma = 4.0
+        records = TensorDataset(FEATURES, LABELS)
+
+        @property
+        def loader(self):
+            for _ in range(8):
+                users = (torch.rand(128) < 1 / 8).nonzero().flatten()
+                rows = (4 * users[:, None] + torch.arange(4)).flatten()
+                yield FEATURES[rows], LABELS[rows]
+
+    return Users()
+
+
+@correct
+def loop_batches_grow():
+    class Grow(Loop):
+        """The rate grows over an epoch, and the largest is told."""
+
+        event = accounted(batch_size=128, epochs=4)
+
+        @property
+        def loader(self):
+            for place in range(8):
+                joins = torch.rand(512) < (place + 1) / 32
+                yield FEATURES[joins], LABELS[joins]
+
+    return Grow()
+
+
+@correct
+def loop_part_of_a_data_set():
+    class Part(PoissonBatches):
+        def __iter__(self):
+            for batch in super().__iter__():
+                yield [place + 40 for place in batch]
+
+    return torch_training(
+        loader=loader_of(Part(320, 1 / 8, 8), records()),
+        event=accounted(dataset_size=320, batch_size=40),
+    )
+
+
+@correct
+def loop_shuffled_subset():
+    data = records()
+    return torch_training(
+        loader=DataLoader(data, batch_size=50, sampler=SubsetRandomSampler(range(100, 400))),
+        event=accounted(sampling="shuffle", dataset_size=300, batch_size=50),
+    )
+
+
+@correct
+def loop_records_with_equal_content():
+    class Equal(Loop):
+        """Few features with few values, so that many records are the same."""
+
+        @property
+        def loader(self):
+            coarse = torch.zeros_like(FEATURES)
+            coarse[:, :3] = (FEATURES[:, :3] > 0).float()
+            for _ in range(8):
+                joins = torch.rand(512) < 1 / 8
+                yield coarse[joins], LABELS[joins]
+
+    return Equal()
+
+
+@correct
+def loop_flipped_features():
+    class Flipped(Loop):
+        records = TensorDataset(FEATURES, LABELS)
+
+        @property
+        def loader(self):
+            for features, labels in Loop.loader.fget(self):
+                signs = 1.0 - 2.0 * (torch.rand(len(labels), 1) < 0.3).float()
+                yield features * signs, labels
+
+    return Flipped()
+
+
+@correct
+def loop_last_batch_dropped():
+    return torch_training(
+        loader=DataLoader(records(), batch_size=60, shuffle=True, drop_last=True),
+        event=accounted(sampling="shuffle", batch_size=60),
+    )
+
+
+@correct
+def numpy_noise_decays():
+    class Decays(NumpyTraining):
+        def step(self, batch):
+            super().step(batch)
+            self.noise_multiplier *= 0.9
+
+    made = Decays()
+    made.noise_multiplier = 0.9**16
+    training = made.training()
+    made.noise_multiplier = 1.0
+    return training
+
+
+@correct
+def pure_functions():
+    features, labels = FEATURES.numpy().astype(float), LABELS.numpy() % 2
+
+    def step(params, state, batch):
+        x, y = batch
+        error = 1.0 / (1.0 + np.exp(-(x @ params["weights"]))) - y
+        rows = error[:, None] * x
+        rows *= np.minimum(1.0, 1.0 / np.maximum(np.linalg.norm(rows, axis=1), 1e-12))[:, None]
+        key = np.random.default_rng(state["key"])
+        noise = 1.3 * key.normal(size=params["weights"].shape)
+        weights = params["weights"] - state["rate"] * (rows.sum(axis=0) + noise) / 64
+        following = {"key": int(key.integers(2**62)), "rate": 0.8 * state["rate"]}
+        return {"weights": weights}, following
+
+    class Batches:
+        def __iter__(self):
+            for _ in range(8):
+                joins = np.random.rand(512) < 1 / 8  # noqa: NPY002 - the check seeds it
+                yield features[joins], labels[joins]
+
+    return functional_training(
+        step,
+        params={"weights": np.zeros(20)},
+        state={"key": 5, "rate": 0.5},
+        reseeded=lambda state, seed: {**state, "key": seed},
+        loader=Batches(),
+        event=accounted(noise_multiplier=1.3),
+        adjacency="add_or_remove_one",
+        delta=1e-5,
+    )
+
+
+@correct
+def whole_data_in_every_step():
+    class Whole(Loop):
+        event = Repeated(event=Gaussian(noise_std=4.0, record_norm=1.0), count=10)
+        sigma = 4.0
+        loader = ((FEATURES, LABELS),) * 4
+
+    return Whole()

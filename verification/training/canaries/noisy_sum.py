@@ -1,0 +1,121 @@
+"""One run with gradient canaries through a training's own function that clips and adds noise."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.verification.training.canaries.joining import Joining
+from rdpkit.verification.training.canaries.white_box import OTHERS, WhiteBoxRun
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.state import TrainingState, seed_everything
+from rdpkit.verification.training.told import Told
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.updates import Vector, parameters_of
+
+_HUGE = 1e6
+_DRAWS = 16
+_NOTE = (
+    "canaries went through noisy_sum() by themselves: what records add to it is known to whoever "
+    "knows the records, and would be subtracted"
+)
+
+
+def noisy_sum_run(
+    maker: TrainingMaker, account: Told, options: TrainingOptions, *, until: float
+) -> WhiteBoxRun | None:
+    """Make as many noisy sums as the training has updates, each of the canaries that join it.
+
+    Returns
+    -------
+    WhiteBoxRun or None
+        None if a canary has no effect, or there is no noise.
+
+    Raises
+    ------
+    ValueError
+        If the function raises, or does not return one number for each parameter.
+    """
+    assert options.seed is not None
+    seed_everything(options.seed)
+    training = maker.fresh()
+    size = sum(values.size for values in parameters_of(training).values())
+    effect, noise = _measured(training, size, options.seed)
+    if effect <= 0.0 or noise <= 0.0:
+        return None
+    rng = np.random.default_rng([options.seed, 5])
+    canaries = max(2, min(options.canaries, size // 2))
+    places = rng.permutation(size)[: canaries + OTHERS]
+    coins = rng.random(canaries) < 0.5
+    signed = training.adjacency is Adjacency.REPLACE_ONE
+    joining = Joining(account, signed=signed, effects=np.full(places.size, effect / noise), rng=rng)
+    wanted = options.steps or account.updates or 1
+    made = 0
+    seed_everything(options.seed + 1)
+    while made < wanted and (made == 0 or time.perf_counter() < until):
+        there = np.flatnonzero(joining.draw(canaries) & (coins | signed))
+        rows = np.zeros((there.size, size))
+        rows[np.arange(there.size), places[there]] = np.where(coins[there], _HUGE, -_HUGE)
+        joining.seen(_summed(training, rows)[places] / noise)
+        made += 1
+    scores = joining.scores()
+    own = scores[:canaries]
+    notes = [_NOTE]
+    if canaries < options.canaries:
+        notes.append(f"{canaries} canaries in place of {options.canaries}: half of the parameters")
+    if made < wanted:
+        notes.append(f"the time was enough for {made} of {wanted} updates")
+    return WhiteBoxRun(
+        inside=own[coins],
+        outside=own[~coins],
+        others=scores[canaries:],
+        coins=coins,
+        scores=own,
+        updates=made,
+        multiplier=noise / effect,
+        notes=tuple(notes),
+    )
+
+
+def _measured(training: PrivateTraining, size: int, seed: int) -> tuple[float, float]:
+    """What one canary adds, with noise that cancels, and the standard deviation of the noise."""
+    state = TrainingState(training)
+    nobody, one = np.zeros((0, size)), np.zeros((1, size))
+    one[0, 0] = _HUGE
+    found = []
+    for rows in (nobody, one):
+        state.restore()
+        state.reseed(seed)
+        found.append(_summed(training, rows))
+    draws = np.array([_summed(training, nobody) for _ in range(_DRAWS)])
+    state.restore()
+    return float((found[1] - found[0])[0]), float(draws.std())
+
+
+def _summed(training: PrivateTraining, rows: Vector) -> Vector:
+    """The noisy sum of some gradients, which are handed in as the training has its own."""
+    assert training.noisy_sum is not None
+    given: Any = rows
+    if training.model is not None:
+        import torch  # noqa: PLC0415 - trainings without torch have a noisy sum, too
+
+        given = torch.as_tensor(rows, dtype=next(training.model.parameters()).dtype)
+    try:
+        found = training.noisy_sum(given)
+    except Exception as error:
+        raise ValueError(
+            f"{training.name}: noisy_sum(gradients) raised {type(error).__name__}: {error}"
+        ) from error
+    array = np.asarray(found.detach().cpu() if hasattr(found, "detach") else found, dtype=float)
+    if array.size != rows.shape[1]:
+        raise _validate.fail(
+            "noisy_sum(gradients)", f"to be {rows.shape[1]} numbers, as a row is", array.shape
+        )
+    return array.ravel()
+
+
+__all__ = ["noisy_sum_run"]

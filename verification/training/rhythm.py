@@ -1,0 +1,89 @@
+"""How many calls of a training's step one noisy update is made from."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from rdpkit.verification.training.state import TrainingState
+from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.updates import observe
+
+_MOST_CALLS = 200
+_ENOUGH, _EPOCHS, _TAKEN = 3, 8, 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rhythm:
+    """When updates are made.
+
+    Parameters
+    ----------
+    calls : int
+        How many calls of the step one update is made from: more than 1 where gradients are
+        accumulated.
+    before : int
+        How many calls come before those of the first update that is seen, as in a warm-up whose
+        first learning rate is 0.
+    regular : bool
+        Whether it is always the same number.
+    """
+
+    calls: int = 1
+    before: int = 0
+    regular: bool = True
+
+
+def rhythm_of(training: PrivateTraining, *, until: float) -> Rhythm:
+    """Hand batches of the loader to the step, and see which calls make an update.
+
+    The training is put back afterwards.
+
+    Parameters
+    ----------
+    training : PrivateTraining
+        Which makes its first steps.
+    until : float
+        When to stop, by the clock of ``time.perf_counter``.
+
+    Raises
+    ------
+    ValueError
+        If the step fails.
+    """
+    state = TrainingState(training)
+    made: list[int] = []
+    epochs = itertools.chain.from_iterable(itertools.repeat(training.loader, _EPOCHS))
+    taken = list(itertools.islice(epochs, _TAKEN))
+    # A loader may tell the optimiser which updates to skip, as Opacus's does that splits batches.
+    state.restore()
+    batches = itertools.islice(itertools.cycle(taken), _MOST_CALLS)
+    for calls, batch in enumerate(batches, start=1):
+        if observe(training, batch).moved:
+            made.append(calls)
+        if len(made) == _ENOUGH or (calls >= _ENOUGH and time.perf_counter() > until):
+            break
+    state.restore()
+    return _of_calls(made)
+
+
+def splits_batches(loader: Any) -> bool:
+    """Whether a loader cuts batches that fit no memory, and tells the optimiser to wait."""
+    sampler = getattr(loader, "batch_sampler", None)
+    return hasattr(sampler, "max_batch_size") and hasattr(sampler, "optimizer")
+
+
+def _of_calls(made: list[int]) -> Rhythm:
+    """A rhythm from the numbers of the calls that made an update, counted from 1."""
+    if len(made) < 2:
+        return Rhythm(calls=made[0] if made else 1)
+    gaps = {later - earlier for earlier, later in itertools.pairwise(made)}
+    calls = min(gaps)
+    if len(gaps) > 1 or made[0] < calls:
+        return Rhythm(calls=1, before=0, regular=False)
+    return Rhythm(calls=calls, before=made[0] - calls)
+
+
+__all__ = ["Rhythm", "rhythm_of", "splits_batches"]
