@@ -300,7 +300,7 @@ def lower_bound(
         )
     try:
         return loss_distributions.lower(event, target)
-    except (OverflowError, ZeroDivisionError) as error:
+    except (OverflowError, ZeroDivisionError, FloatingPointError) as error:
         raise _too_extreme(event) from error
 
 
@@ -520,7 +520,7 @@ def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> 
         return replace(found, epsilon=target.epsilon)
     try:
         found = _computed(event, target, bound, options)
-    except (OverflowError, ZeroDivisionError) as error:
+    except (OverflowError, ZeroDivisionError, FloatingPointError) as error:
         raise _too_extreme(event) from error
     if math.isfinite(found.epsilon) or found.kind is not Kind.UPPER:
         return found

@@ -124,7 +124,9 @@ class Guarantee:
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
             if math.isnan(value) or value < 0.0:
-                raise ArithmeticError(f"A guarantee with {name} = {value!r} was about to be made.")
+                raise FloatingPointError(
+                    f"A guarantee with {name} = {value!r} was about to be made."
+                )
 
     @property
     def enclosure(self) -> Enclosure | None:

@@ -109,6 +109,9 @@ class LossBound:
     exact: bool = False
 
 
+# The infinite masses of so many releases are added up in fractions, where balls do not decide.
+_FEW_EXACT = 1000
+
 _NOTHING = LossBound(value=0.0, other_end=0.0, exact=True)
 
 
@@ -282,7 +285,7 @@ def _limit(releases: DominatingReleases, target: Target) -> float:
 
     It bounds epsilon only where losses that are infinite are no more probable than delta.
     """
-    if target.delta is None or not infinite_mass(releases) <= target.delta:
+    if target.delta is None or not _infinite_at_most(releases, target.delta):
         return math.inf
     return largest_loss(releases)
 
@@ -403,14 +406,15 @@ def epsilon_above(
     NoLossDistributionError
         If a grid would take more work than the limits in force, or more than doubles resolve.
     """
-    releases, only = merged(releases)
+    given = releases
+    releases, only = merged(given)
     if not releases:
         return _NOTHING
     if isinstance(only, Step) and only.is_gaussian and delta > 0.0:
         value = closed.epsilon(only, delta, above=True)
         return LossBound(value=value, other_end=_just_below(value), exact=True)
     pure, infinite = largest_loss(releases), infinite_mass(releases)
-    if delta == 0.0 or not infinite <= delta:
+    if delta == 0.0 or not _infinite_at_most(given, delta):
         finite = pure if delta == 0.0 and infinite == 0 else math.inf
         below = _below_largest(releases, finite)
         return LossBound(value=finite, other_end=below, exact=below > 0.0)
@@ -589,7 +593,7 @@ def _from_below(
         for sharper in _sharper(layout, again):
             found, rough = ask(Below(sharper))
             value = max(value, found)
-            if rough - value <= wide * rough:
+            if rough - value <= wide * rough and value >= least:
                 break
     return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
 
@@ -668,6 +672,20 @@ def infinite_mass(releases: Releases) -> arb:
         for step, count in releases:
             log_finite += count * (-kind_of(step).infinite(step)).log1p()
         return -log_finite.expm1()
+
+
+def _infinite_at_most(releases: Releases, delta: float) -> bool:
+    """Whether infinite losses are certainly no more probable than delta, which they may equal."""
+    ball = infinite_mass(releases)
+    if ball <= delta or ball > delta or sum([count for _, count in releases]) > _FEW_EXACT:
+        return bool(ball <= delta)
+    finite = Fraction(1)
+    for step, count in releases:
+        of_step = kind_of(step).infinite(step)
+        if of_step.rad() != 0:
+            return False
+        finite *= (1 - Fraction(_exactly(of_step, float_above))) ** count
+    return 1 - finite <= Fraction(delta)
 
 
 def merged(releases: R) -> tuple[R, AnyStep | None]:

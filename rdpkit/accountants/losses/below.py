@@ -180,9 +180,12 @@ class Below:
                 left = arb((first - target).lower())
                 if left > 0 and second > 0:
                     return float_below((left / second).log())
-                # The outcomes beyond this place have a probability below delta, so the best
-                # threshold is lower: these values make the search go there.
-                return -1e300 * (place - self._tests.first + 0.01 * span) / (2.0 * span)
+                # The outcomes beyond this place have a probability below delta, so that the best
+                # threshold is lower; or, far below the best one, doubles do not resolve it. These
+                # values make the search go where neither holds.
+                rough = self._tests.test(place, certain=False)[0]
+                far = self._tests.last - place if rough > target else place - self._tests.first
+                return -1e300 * (far + 0.01 * span) / (2.0 * span)
 
             best = self._best(value, self._tests.guess)
             found = max(value(best), 0.0)
@@ -199,6 +202,8 @@ class Below:
                 known[k] = value(k)
             return known[k]
 
+        # What is asked for first is where bounds on aliases are made sharp.
+        at(place)
         width = self._tests.widest
         while width >= self._tests.least:
             for candidate in (place - width, place + width):

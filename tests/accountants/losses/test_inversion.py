@@ -11,6 +11,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rdpkit
 from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.grid import Grid, Tilted
 from rdpkit.accountants.losses.inversion import DELTA, TAIL, Inversion, Line, transformed
@@ -112,3 +113,18 @@ def test_thin_samples_have_close_bounds(q, z, count, delta):
     above = losses.epsilon_above(one, delta=delta).value
     below = losses.epsilon_below(one, delta=delta).value
     assert 0.0 < below <= above <= below * 1.0015
+
+
+@pytest.mark.parametrize(
+    ("q", "z", "count", "delta"),
+    [
+        (0.004547613631479091, 3.8169557786241564, 4, 1.6486076875654212e-20),
+        (0.013282345409683226, 3.535539041103424, 5, 6.436619347936841e-37),
+        (0.004267, 1.1, 234, 1e-5),
+    ],
+)
+def test_a_few_releases_at_a_tiny_delta_are_sharp_from_below(q, z, count, delta):
+    event = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
+    lower = rdpkit.lower_bound(event * count, delta=delta, adjacency="add_or_remove_one")[0]
+    upper = rdpkit.epsilon(event * count, delta=delta, adjacency="add_or_remove_one")
+    assert lower.epsilon <= upper.epsilon <= lower.epsilon * (1.0 + 1e-3)

@@ -199,3 +199,25 @@ def test_a_partition_may_be_chosen_after_earlier_outputs_unless_it_is_fixed():
     found = rdpkit.epsilon(gaussian() + twice, delta=1e-5, adjacency=ADD)
     assert "fixed_partition" in " ".join(found.notes)
     assert found.order is not None
+
+
+def test_delta_may_equal_what_is_infinite():
+    for event, delta, exact in (
+        (stated(0.1, 0.5) * 2, 0.75, 0.2),
+        (stated(0.1, 0.5) + stated(0.2, 0.25), 0.625, 0.3),
+    ):
+        found = rdpkit.epsilon(event, delta=delta, adjacency=ADD).epsilon
+        assert exact <= found <= exact * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("noise", [1e-300, 1e-160])
+@pytest.mark.parametrize("delta", [0.0, 1e-300, 1e-5])
+def test_noise_too_small_for_floats_is_an_error_in_words(noise, delta):
+    event = rdpkit.PoissonSampled(
+        event=rdpkit.Laplace(noise_scale=noise, record_norm=1.0), sampling_probability=0.1
+    )
+    for ask in (rdpkit.epsilon, rdpkit.lower_bound):
+        try:
+            ask(event, delta=delta, adjacency=ADD)
+        except ValueError as error:
+            assert "for floats" in str(error)
