@@ -400,3 +400,12 @@ def test_many_deltas_where_nothing_is_shared():
     assert rdpkit.delta(event, epsilon=[], adjacency=ADD) == ()
     with pytest.raises(ValueError, match=r"epsilon\[1\]"):
         rdpkit.delta(event, epsilon=[0.5, -1.0], adjacency=ADD)
+
+
+def test_what_else_is_asked_does_not_make_a_delta_loose():
+    event = rdpkit.PoissonSampledGaussian(
+        noise_std=0.5731078416352854, record_norm=1.0, sampling_probability=1.1142492019265012e-05
+    )
+    several = rdpkit.delta(event * 27, epsilon=[0.0, 1.0], adjacency=ADD)
+    alone = rdpkit.delta(event * 27, epsilon=0.0, adjacency=ADD)
+    assert several[0].delta <= alone.delta * (1.0 + 2e-3)

@@ -210,10 +210,12 @@ class RdpBound:
         inside = self.order_range(event, adjacency).contains(orders)
         result = np.full(orders.shape, np.inf)
         if inside.any():
-            result[inside] = self.rdp(event, orders[inside], adjacency, *_given(inner))
+            # What is no number is an error below, in words.
+            with np.errstate(invalid="ignore", over="ignore"):
+                result[inside] = self.rdp(event, orders[inside], adjacency, *_given(inner))
         if np.isnan(result).any() or (result < 0.0).any():
             bad = orders[np.isnan(result) | (result < 0.0)]
-            raise ArithmeticError(
+            raise FloatingPointError(
                 f"{self.id} could not be computed at order {float(bad[0])!r} for {event!r}."
             )
         return result

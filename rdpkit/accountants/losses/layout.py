@@ -136,7 +136,7 @@ class Layout:
         return found if _excess(found) is None else None
 
     def is_fine_for(self, epsilon: float) -> bool:
-        """Whether delta at another epsilon is about as accurate as with a layout of its own."""
+        """Whether a delta at another epsilon is about as accurate as with a layout of its own."""
         assert self.line is not None
         guides = tuple([(block.guide, block.count) for block in self.blocks])
         at = saddle(Sum(parts=guides), log_delta=None, epsilon=epsilon)
@@ -146,6 +146,9 @@ class Layout:
         for block in self.blocks:
             ends = np.asarray(block.edges * self.grid.step, dtype=np.float64)
             added += block.count * block.guide.spread(at.tilt, ends)
+        if at.tilt * at.deviation < 1.0:
+            # Among the usual sums noise is small where it adds little to their variance.
+            return added <= 4.0 * _SMALL_ERROR * at.deviation**2
         return added <= own + 2.0 * _SMALL_ERROR / (steepness * (steepness + 1.0))
 
     @property
