@@ -76,13 +76,13 @@ def test_guarantees_do_not_change():
 @given(epsilons, st.none() | st.floats(1, 1e300), st.none() | st.tuples(epsilons, epsilons))
 def test_every_guarantee_is_json(epsilon, order, ends):
     enclosure = None if ends is None else Enclosure(lower=min(ends), upper=max(ends))
-    found = make(epsilon, order=order, enclosure=enclosure, notes=("a",)).as_dict()
+    found = make(epsilon, order=order, computed=enclosure, notes=("a",)).as_dict()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["adjacency"] == "replace_one"
     assert found["kind"] == "upper"
     assert float(found["epsilon"]) == epsilon
     assert ("order" in found) is (order is not None)
-    assert ("enclosure" in found) is (enclosure is not None)
+    assert ("computed" in found) is (enclosure is not None)
 
 
 def test_infinities_are_words():
@@ -93,17 +93,17 @@ def test_infinities_are_words():
 
 def test_print_shows_one_line_that_is_rounded_to_the_safe_side():
     proven = Enclosure(lower=2.81, upper=2.81621)
-    upper = make(2.81621, enclosure=proven, lower=2.81519)
+    upper = make(2.81621, computed=proven, lower=2.81519)
     assert str(upper) == (
         "epsilon <= 2.8163 at delta = 1e-05 (replace-one; certified; lower 2.8151)"
     )
-    assert str(make(2.81621, kind=Kind.LOWER, enclosure=proven)) == (
+    assert str(make(2.81621, kind=Kind.LOWER, computed=proven)) == (
         "epsilon >= 2.8162 at delta = 1e-05 (replace-one; certified)"
     )
     assert str(make(1.1, kind=Kind.PUBLISHED)) == (
         "epsilon = 1.1 at delta = 1e-05 (replace-one; published as gaussian)"
     )
-    assert str(make(delta=1.23456789e-7, epsilon=1.0, asked="delta", enclosure=proven)) == (
+    assert str(make(delta=1.23456789e-7, epsilon=1.0, asked="delta", computed=proven)) == (
         "delta <= 1.2346e-07 at epsilon = 1 (replace-one; certified)"
     )
     assert "nothing smaller is known" in str(make(math.inf))
@@ -165,5 +165,5 @@ def test_a_comparison_may_have_no_bounds():
 @given(epsilons, st.booleans(), st.none() | epsilons)
 def test_what_was_asked_and_attained_survives_a_file(epsilon, about_delta, lower):
     asked = "delta" if about_delta else "epsilon"
-    found = make(epsilon, asked=asked, lower=lower, enclosure=Enclosure(lower=0.0, upper=1.0))
+    found = make(epsilon, asked=asked, lower=lower, computed=Enclosure(lower=0.0, upper=1.0))
     assert guarantee_from_table(found.as_dict()) == found

@@ -6,7 +6,9 @@ import pytest
 
 from benchmarks.walk import EVENTS, passed
 
-MOST = {"a Gaussian": (47, 13), "100 Poisson samples": (116, 18)}
+# Unless the answer is exact, loss distributions and Renyi divergences are both asked: a grid may be
+# far too coarse, and then divergences say more.
+MOST = {"a Gaussian": (57, 14), "100 Poisson samples": (255, 35)}
 
 
 @pytest.mark.parametrize("name", EVENTS)

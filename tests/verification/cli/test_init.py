@@ -128,7 +128,7 @@ def test_tensorflow_privacy_is_complete_where_all_is_stated(repository):
     complete = claims["tf-7"]
     assert complete.missing == ()
     assert complete.event.noise_multiplier == 1.1
-    assert str(complete.epsilon) == "2.383"
+    assert str(complete.epsilon) == "2.382"
     assert claims["tf-8"].event.dataset_size == 10000
 
 
