@@ -254,6 +254,13 @@ leaf = st.one_of(
     )
 )
 table = leaf.map(lambda pair: {"mechanism": pair[0], **pair[1]})
+# What states sizes of its data is refused in a sample.
+on_a_sample = st.one_of(
+    *(
+        SIMPLE[name].map(lambda given, name=name: {"mechanism": name, **given})
+        for name in ("gaussian", "laplace", "epsilon_delta")
+    )
+)
 NESTED = {
     "repeated": st.fixed_dictionaries(
         {"event": table, "count": count}, optional={"same_partition": st.booleans()}
@@ -265,11 +272,11 @@ NESTED = {
         }
     ),
     "poisson_sampled": st.fixed_dictionaries(
-        {"event": table, "sampling_probability": st.floats(0, 1)}
+        {"event": on_a_sample, "sampling_probability": st.floats(0, 1)}
     ),
     "fixed_size_sampled": st.fixed_dictionaries(
         {
-            "event": table,
+            "event": on_a_sample,
             "sample_size": st.integers(1, 1000),
             "population_size": st.integers(1000, 10**6),
         }
