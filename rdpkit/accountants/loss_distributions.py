@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from operator import itemgetter
-from typing import cast
+from typing import Any, cast
 
 from flint import arb, ctx
 
@@ -320,7 +320,7 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative[Attained
         ):
             break
         try:
-            found = _below(one.releases, target)
+            found = _below(one.releases, target, rough)
         except NoLossDistributionError as error:
             failed = error
             continue
@@ -358,17 +358,21 @@ def _above(releases: DominatingReleases, target: Target, accuracy: float = ACCUR
     return delta_above(releases, epsilon=target.epsilon, accuracy=accuracy)
 
 
-def _below(releases: AttainedReleases, target: Target) -> LossBound:
+def _below(releases: AttainedReleases, target: Target, rough: float) -> LossBound:
     if target.delta is not None:
-        return epsilon_below(releases, delta=target.delta)
+        return epsilon_below(releases, delta=target.delta, rough=rough)
     assert target.epsilon is not None
-    return delta_below(releases, epsilon=target.epsilon)
+    return delta_below(releases, epsilon=target.epsilon, rough=rough)
 
 
 def roughly(releases: AttainedReleases, target: Target) -> float:
     """A rough upper bound on what a pair attains, or -1 where there is none."""
+    return _rough(_above, releases, target=target, accuracy=_ROUGH)
+
+
+def _rough(ask: Callable[..., LossBound], releases: AttainedReleases, **options: Any) -> float:
     try:
-        return _above(of_a_pair(releases), target, _ROUGH).value
+        return ask(of_a_pair(releases), **options).value
     except NoLossDistributionError:
         return -1.0
 
@@ -529,7 +533,11 @@ def _delta_on_grids(releases: DominatingReleases, epsilon: float, accuracy: floa
 
 
 def epsilon_below(
-    releases: AttainedReleases, *, delta: float, accuracy: float = ACCURACY
+    releases: AttainedReleases,
+    *,
+    delta: float,
+    accuracy: float = ACCURACY,
+    rough: float | None = None,
 ) -> LossBound:
     """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound.
 
@@ -539,6 +547,8 @@ def epsilon_below(
         As for :func:`epsilon_above`; every step is a pair of distributions.
     delta : float
         In [0, 1).
+    rough : float, optional
+        What :func:`roughly` finds, if it was asked before. It only chooses the tilt.
     """
     releases, only = merged(releases)
     if not releases:
@@ -550,10 +560,9 @@ def epsilon_below(
     if only is not None:
         value = closed.epsilon(only, delta, above=False)
         return LossBound(value=value, other_end=_just_above(value))
-    around = _about(releases, delta, accuracy)
-    if around is not None:
-        # Sums on a coarse grid may be a little larger than losses can be.
-        around = min(around, largest_loss(releases))
+    if rough is None:
+        rough = _rough(epsilon_above, releases, delta=delta, accuracy=_COARSER * accuracy)
+    around = rough if 0.0 < rough < math.inf else None
     again = partial(arrange, releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
     least = _FAR * (around or 0.0)
     wide = _WIDE * accuracy
@@ -598,15 +607,6 @@ def _from_below(
     return LossBound(value=value, other_end=_just_above(value), step=layout.grid.step)
 
 
-def _about(releases: AttainedReleases, delta: float, accuracy: float) -> float | None:
-    """An estimate of epsilon from a coarse grid, from which the tilt of a finer one is chosen."""
-    try:
-        found = _epsilon_on_grids(of_a_pair(releases), delta, _COARSER * accuracy, math.inf).value
-    except NoLossDistributionError:
-        return None
-    return found if found > 0.0 else None
-
-
 def _sharper(layout: Layout, again: Callable[..., Layout]) -> Iterator[Layout]:
     """Layouts that take more work and have smaller errors, within the limits in force."""
     if layout.in_stages:
@@ -622,13 +622,17 @@ def _sharper(layout: Layout, again: Callable[..., Layout]) -> Iterator[Layout]:
 
 
 def delta_below(
-    releases: AttainedReleases, *, epsilon: float, accuracy: float = ACCURACY
+    releases: AttainedReleases,
+    *,
+    epsilon: float,
+    accuracy: float = ACCURACY,
+    rough: float | None = None,
 ) -> LossBound:
     """Delta that the pairs given by ``releases`` have at ``epsilon``: a lower bound.
 
     Parameters
     ----------
-    releases, accuracy
+    releases, accuracy, rough
         As for :func:`epsilon_below`.
     epsilon : float
         In nats, >= 0.
@@ -639,7 +643,9 @@ def delta_below(
     if only is not None:
         value = closed.delta(only, epsilon, above=False)
         return LossBound(value=value, other_end=_just_above(value))
-    expected = _delta_on_grids(of_a_pair(releases), epsilon, _COARSER * accuracy).value
+    expected = -1.0 if rough is None else rough
+    if expected < 0.0:
+        expected = _delta_on_grids(of_a_pair(releases), epsilon, _COARSER * accuracy).value
     if expected <= _LEAST_DELTA:
         return LossBound(value=0.0, other_end=expected)
     hint = expected if 0.0 < expected < 1.0 else None

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.numerics.special import erfcx, log_ndtr
+from rdpkit.numerics.special import log_ndtr, mills_ratio
 
 Array = NDArray[np.float64]
 
@@ -24,10 +24,12 @@ def log_delta(epsilon: Array, z: float) -> Array:
     """Log delta(eps) for eps >= 0."""
     t = epsilon * z - 0.5 / z
     s = 1.0 / z
-    root = math.sqrt(0.5)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        mills = math.sqrt(math.pi / 2.0) * (erfcx(t * root) - erfcx((t + s) * root))
-        tail = np.log(mills) - 0.5 * t * t - 0.5 * math.log(2.0 * math.pi)
+        tail = (
+            np.log(mills_ratio(t) - mills_ratio(t + s))
+            - 0.5 * t * t
+            - 0.5 * math.log(2.0 * math.pi)
+        )
         # Far left of the peak both probabilities are of order one and nothing cancels.
         first = log_ndtr(-t)
         left = first + np.log1p(-np.exp(epsilon + log_ndtr(-t - s) - first))

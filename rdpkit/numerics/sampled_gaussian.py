@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.numerics import sampled_gaussian_block as block
-from rdpkit.numerics.special import gammaln, logsumexp
+from rdpkit.numerics.special import log_factorials, logsumexp
 
 Array = NDArray[np.float64]
 
@@ -44,13 +44,6 @@ def rdp_from_log_excess(log_excess: Array, orders: Array) -> Array:
     return np.asarray(np.logaddexp(0.0, log_excess) / (orders - 1.0))
 
 
-def log_binomials(upper: Array, lower: Array) -> Array:
-    """Natural logarithm of C(upper, lower), elementwise; -inf where lower > upper."""
-    with np.errstate(invalid="ignore"):
-        value = gammaln(upper + 1.0) - gammaln(lower + 1.0) - gammaln(upper - lower + 1.0)
-    return np.asarray(np.where(lower > upper, -np.inf, value))
-
-
 @dataclass(frozen=True, slots=True)
 class _Triangle:
     """The logarithms of C(a, k), k = 2 .. a, for several orders a, one order after another."""
@@ -67,7 +60,7 @@ class _Triangle:
         starts = np.cumsum(lengths) - lengths
         upper = np.repeat(orders, lengths)
         column = np.arange(upper.size) - np.repeat(starts, lengths)
-        logs = gammaln(np.arange(int(orders.max()) + 1) + 1.0)
+        logs = log_factorials(int(orders.max()) + 1)
         left = upper - column - 2
         return cls(
             logs=logs[upper] - logs[column + 2] - logs[left],
@@ -142,7 +135,7 @@ def _log_sums_of_visible(orders: NDArray[np.int64], terms: Array, rest: float) -
     second number is the same for all orders.
     """
     most = int(orders.max())
-    logs = gammaln(np.arange(most + 1) + 1.0)
+    logs = log_factorials(most + 1)
     count = -(-(most - 1) // _CELL)
     padded = np.full(count * _CELL, -np.inf)
     padded[: most - 1] = terms[: most - 1]
@@ -347,4 +340,4 @@ def _on_the_line(orders: Array, z: float, q: float, step: float) -> Array:
 def _trapezoid(orders: Array, nodes: Array, z: float, q: float, step: float) -> Array:
     weights = -(nodes * nodes) / (2.0 * z * z) + math.log(step / (z * math.sqrt(2.0 * math.pi)))
     values = log_power_excess(log_likelihood_ratio(nodes, z, q), orders)
-    return np.asarray(logsumexp(values + weights[None, :], axis=1))
+    return logsumexp(values + weights[None, :], axis=1)

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.numerics.special import gammaln
+from rdpkit.numerics.special import log_factorials
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ _NEGLIGIBLE = -600.0
 @functools.cache
 def _factorials() -> Array:
     """The factorials of 2, 3, ..., computed when they are first needed."""
-    return np.asarray(np.exp(gammaln(_POWERS + 1.0)))
+    return np.exp(log_factorials(_LONG + 2)[2:])
 
 
 def compatible(orders: Array) -> NDArray[np.bool_]:

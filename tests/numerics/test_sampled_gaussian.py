@@ -82,14 +82,6 @@ def test_log_expm1(x):
     assert_allclose(numerics.log_expm1(np.array([x]))[0], expected, rtol=1e-15, atol=2e-16)
 
 
-def test_log_binomials():
-    upper, lower = np.array([10.0, 256.0, 3.0, 7.0]), np.array([3.0, 128.0, 5.0, 0.0])
-    found = numerics.log_binomials(upper, lower)
-    assert_allclose(found[:2], [math.log(120), math.log(math.comb(256, 128))], rtol=1e-14)
-    assert found[2] == -math.inf
-    assert found[3] == 0.0
-
-
 def test_tiny_excess_survives():
     """A - 1 = 1e-30: a logarithm of A itself would be 0."""
     value = numerics.rdp_from_log_excess(np.array([math.log(1e-30)]), np.array([3.0]))

@@ -48,7 +48,7 @@ from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda
 from rdpkit.numerics.balls import to_relative_accuracy
 from rdpkit.numerics.sampled_gaussian import log_expm1, log_row_sums, rdp_from_log_excess
-from rdpkit.numerics.special import gammaln
+from rdpkit.numerics.special import log_factorials
 
 EXPANSIONS = (3, 4, 5, 6, 8, 10, 12, 16)
 """The lengths m of the expansion that are tried; any of them gives a bound."""
@@ -104,7 +104,7 @@ def log_excess(orders: Array, z: float, sample_size: int, population_size: int) 
     log_q = math.log(sample_size / population_size)
     ceilings = np.ceil(orders)
     moments = log_moments(int(ceilings.max()) + _DEEPEST, z)
-    log_factorial = gammaln(np.arange(moments.size + 1.0) + 1.0)
+    log_factorial = log_factorials(moments.size + 1)
     tails = _Tails(ceilings, moments, log_factorial, log_q)
 
     rate = np.array([0.5 / z / z])
@@ -220,7 +220,7 @@ def _log_remainders(
     others = np.moveaxis(rising[:, np.maximum(m[:, 0] - j[0], 0)], 0, 1)
     terms = _LOG_BINOMIALS[:, None, :] + falling + others
     terms = terms - (a + (m - 1.0) - j) * log_complement + integral
-    constant = _LENGTHS * log_q - gammaln(_LENGTHS + 1.0)
+    constant = _LENGTHS * log_q - log_factorials(int(_LENGTHS.max()) + 1)[_LENGTHS]
     sums = log_row_sums(terms.reshape(-1, _DEEPEST + 1)).reshape(terms.shape[:2])
     return np.asarray(constant[:, None] + sums)
 

@@ -35,7 +35,7 @@ from flint import arb, ctx, fmpz
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, InnerDivergences, Kind, RdpBound, every_order
 from rdpkit.events import PoissonSampled
-from rdpkit.numerics import special
+from rdpkit.numerics.special import log_factorials, logsumexp
 
 # Sums have as many terms as the order; above this order sampling is taken not to help.
 _LARGEST = 4096
@@ -63,16 +63,17 @@ def _log_mean(order: int, log_excess: Array, q: float) -> float:
     """The logarithm of the sum at an integer order; log_excess begins with k = 2."""
     if order == 1:
         return 0.0
-    k = np.arange(2.0, order + 1.0)
+    if q == 1.0:
+        return float(np.logaddexp(0.0, log_excess[order - 2]))
+    k = np.arange(2, order + 1)
+    logs = log_factorials(order + 1)
     log_terms = (
-        special.gammaln(order + 1.0)
-        - special.gammaln(k + 1.0)
-        - special.gammaln(order - k + 1.0)
-        + special.xlog1py(order - k, -q)
-        + special.xlogy(k, q)
+        (logs[order] - logs[k] - logs[order - k])
+        + (order - k) * math.log1p(-q)
+        + k * math.log(q)
         + log_excess[: order - 1]
     )
-    return float(np.logaddexp(0.0, special.logsumexp(log_terms)))
+    return float(np.logaddexp(0.0, logsumexp(log_terms)))
 
 
 def _rdp(event: Any, orders: Array, adjacency: Adjacency, inner: InnerDivergences) -> Array:

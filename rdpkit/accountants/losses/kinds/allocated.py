@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
@@ -45,11 +44,14 @@ def _sums(
     ratios = found.ratios.tolist()
     own, other = [], []
     for value, mass in zip(ratios, found.masses.tolist(), strict=True):
-        exact = Fraction(mass) * 2**_BITS
-        own.append(math.ceil(exact))
-        ratio = Fraction(value) / batches
+        top, bottom = mass.as_integer_ratio()
+        own.append(-((-top << _BITS) // bottom))
+        top, bottom = value.as_integer_ratio()
+        bottom *= batches
+        if first:
+            top, bottom = bottom, top
         # The other member's probability counts against the divergence, so it is rounded down.
-        other.append(math.floor(own[-1] * (1 / ratio if first else ratio)) if value else 0)
+        other.append(own[-1] * top // bottom if value else 0)
     if first:
         sums = [[*list(accumulate(reversed(masses)))[::-1], 0] for masses in (own, other)]
     else:

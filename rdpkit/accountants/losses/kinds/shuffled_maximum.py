@@ -33,7 +33,7 @@ from rdpkit.events.pairs import ShuffledMaximum
 from rdpkit.numerics.special import log_ndtr
 
 _POINTS, _LARGEST_SHIFT = 4000, 50.0
-_HALVINGS, _OFF = 40, 1e-7
+_ROUNDS, _PARTS, _OFF = 2, 33, 1e-7
 
 
 def _distribution(x: arb) -> arb:
@@ -61,21 +61,34 @@ def _line(step: ShuffledMaximum, reach: float) -> tuple[Array, Array, Array]:
     far = math.sqrt(2.0 * reach) + 2.0
     low = -far if k < 10 else -2.0
     places = np.linspace(low, 2.0 * a + far, _POINTS)
+    logs = _log_densities(places, step, step.presence)
+    base = -0.5 * places**2 + (k - 2) * log_ndtr(places)
+    return places, _losses(logs), base + logs[0]
+
+
+def _log_densities(places: Array, step: ShuffledMaximum, presence: float) -> list[Array]:
+    """The logarithms of both members' densities, up to a common factor."""
+    a, k = 1.0 / step.noise_multiplier, step.batches
+    below = log_ndtr(places)
     logs = []
     for m in (2.0, float(step.second)):
-        own = m * a * places - 0.5 * (m * a) ** 2 + log_ndtr(places)
+        own = m * a * places - 0.5 * (m * a) ** 2 + below
         others = math.log(max(k - 1, 1e-300)) + log_ndtr(places - m * a)
-        present = np.logaddexp(own, others) + math.log(step.presence)
-        absent = math.log(max(k * (1.0 - step.presence), 1e-300)) + log_ndtr(places)
+        present = np.logaddexp(own, others) + math.log(presence)
+        absent = math.log(max(k * (1.0 - presence), 1e-300)) + below
         logs.append(np.logaddexp(present, absent))
-    base = -0.5 * places**2 + (k - 2) * log_ndtr(places)
-    return places, np.maximum.accumulate(logs[0] - logs[1]), base + logs[0]
+    return logs
+
+
+def _losses(logs: list[Array]) -> Array:
+    return np.maximum.accumulate(logs[0] - logs[1])
 
 
 def _curve(step: ShuffledMaximum, leaks_more: bool) -> Curve:
     a = 1 / moved(step.noise_multiplier, not leaks_more)
     presence = moved_probability(step.presence, leaks_more)
     places, losses, _ = _line(step, 800.0)
+    alone = _losses(_log_densities(places, step, 1.0))
 
     def below(loss: arb) -> arb:
         c = arb(float(np.interp(float(loss.mid()), losses, places)))
@@ -85,7 +98,7 @@ def _curve(step: ShuffledMaximum, leaks_more: bool) -> Curve:
 
     def above(loss: arb) -> arb:
         # Probabilities at two places with the best threshold between them.
-        low, high = _around(float(loss.mid()), places, step)
+        low, high = _around(float(loss.mid()), places, alone, step)
         if not _log_ratio(arb(low), a, step) < loss:
             low = -math.inf
         if not _log_ratio(arb(high), a, step) > loss:
@@ -96,36 +109,24 @@ def _curve(step: ShuffledMaximum, leaks_more: bool) -> Curve:
         second = arb(0)
         if math.isfinite(high):
             second = _beyond(arb(high), a, step, arb(1))[1]
-        alone = (first - loss.exp() * second).min(arb(1))
-        return presence * alone + (1 - presence) * (-loss.expm1()).max(arb(0))
+        present = (first - loss.exp() * second).min(arb(1))
+        return presence * present + (1 - presence) * (-loss.expm1()).max(arb(0))
 
     found = above if leaks_more else below
     return found if step.kind == "removed" else reversed_curve(found)
 
 
-def _around(loss: float, places: Array, step: ShuffledMaximum) -> tuple[float, float]:
+def _around(
+    loss: float, places: Array, losses: Array, step: ShuffledMaximum
+) -> tuple[float, float]:
     """Two places with the point between them at which the ratio is e^loss, for presence 1."""
-    a, k = 1.0 / step.noise_multiplier, step.batches
-
-    def ratio(c: float) -> float:
-        others = math.log(k - 1) if k > 1 else -math.inf
-        own = float(log_ndtr(c))
-        logs = [
-            float(
-                np.logaddexp(
-                    m * a * c - 0.5 * (m * a) ** 2 + own, others + float(log_ndtr(c - m * a))
-                )
-            )
-            for m in (2, step.second)
-        ]
-        return logs[0] - logs[1]
-
-    low, high = float(places[0]), float(places[-1])
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if ratio(middle) < loss else (low, middle)
-    off = _OFF * (1.0 + abs(low))
-    return low - off, high + off
+    for _ in range(_ROUNDS):
+        at = int(np.clip(np.searchsorted(losses, loss), 1, losses.size - 1))
+        places = np.linspace(places[at - 1], places[at], _PARTS)
+        losses = _losses(_log_densities(places, step, 1.0))
+    middle = float(np.interp(loss, losses, places))
+    off = _OFF * (1.0 + abs(middle))
+    return middle - off, middle + off
 
 
 def _log_ratio(c: arb, a: arb, step: ShuffledMaximum) -> arb:
