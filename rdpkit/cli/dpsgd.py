@@ -247,7 +247,6 @@ def _text(
         f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
         f"{rounded_up(report.tpr.upper)} at a false positive rate of 0.01",
     )
-    lines += _entry("plain RDP", _plain(report))
     lines.append("")
     for text in assumed:
         lines += _entry("assumed", text)
@@ -299,15 +298,6 @@ def _settings(event: DPSGD, found: str) -> list[str]:
             f"{dashed(found)} = {getattr(event, found)!r}, the end of what meets the target",
         )
     return lines
-
-
-def _plain(report: TrainingReport) -> str:
-    shown = f"would say epsilon {_shown(report.plain_rdp)}"
-    noise = report.plain_rdp_noise
-    if noise is not None:
-        more = 100.0 * (noise / report.event.noise_multiplier - 1.0)
-        shown += f", or need noise multiplier {rounded_up(noise)} ({more:.1f} % more)"
-    return shown
 
 
 def _shown(guarantee: Guarantee) -> str:

@@ -1,7 +1,7 @@
 """What a DP-SGD run is worth, on one screen: every number that people ask for, each with its kind.
 
-The numbers come from :func:`rdpkit.epsilon`, :func:`rdpkit.delta`, :func:`rdpkit.lower_bound` and
-:func:`rdpkit.calibrate`. Nothing is computed here.
+The numbers come from :func:`rdpkit.epsilon`, :func:`rdpkit.delta` and
+:func:`rdpkit.lower_bound`. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, cast
 
 from rdpkit import _validate, analysis
 from rdpkit.adjacency import Adjacency, needed
-from rdpkit.calibration import CalibrationError, calibrate
 from rdpkit.events import DPSGD, Event, PoissonSampledGaussian, Repeated
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.training.dpsgd import SAMPLINGS, Sampling
@@ -26,7 +25,6 @@ from rdpkit.tradeoffs import GaussianDP, tradeoff
 from rdpkit.tradeoffs.gaussian import gdp_of_curve
 
 _LARGEST_USUAL_DELTA = 5
-_PLAIN = "mironov2017"
 _FPR = 0.01
 # Truncated Poisson batches of a comparison hold so many deviations more than the mean.
 _DEVIATIONS = 6.0
@@ -51,10 +49,6 @@ class TrainingReport:
         The largest true positive rate of any attack with a false positive rate of 1 %; the same.
     gdp : GaussianDP
         mu of Gaussian differential privacy, with its regret.
-    plain_rdp : Guarantee
-        Epsilon as it is computed most often: Renyi divergences with the conversion of Mironov 2017.
-    plain_rdp_noise : float or None
-        The noise multiplier that this needs for the epsilon of ``upper``; None where it finds none.
     lines : mapping of str to str
         Code for other libraries that trains with these settings, by the library's name.
     """
@@ -65,8 +59,6 @@ class TrainingReport:
     advantage: Enclosure
     tpr: Enclosure
     gdp: GaussianDP
-    plain_rdp: Guarantee
-    plain_rdp_noise: float | None
     lines: Mapping[str, str]
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,8 +78,6 @@ class TrainingReport:
                 "regret": self.gdp.regret.upper,
                 "smallest_delta": self.gdp.smallest_delta,
             },
-            "plain_rdp": self.plain_rdp.as_dict(),
-            "plain_rdp_noise_multiplier": self.plain_rdp_noise,
             "lines": dict(self.lines),
         }
 
@@ -152,8 +142,8 @@ def training_report(event: DPSGD, *, delta: float, adjacency: Adjacency | str) -
     >>> import rdpkit
     >>> event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, epochs=60)
     >>> report = rdpkit.training_report(event, delta=1e-5, adjacency="add_or_remove_one")
-    >>> f"{report.lower.epsilon:.3f} {report.upper.epsilon:.3f} {report.plain_rdp.epsilon:.3f}"
-    '2.382 2.382 3.008'
+    >>> f"{report.lower.epsilon:.3f} {report.upper.epsilon:.3f}"
+    '2.382 2.382'
     """
     _validate.one_of_a_kind("event", event, DPSGD)
     number = _validate.open_probability("delta", delta)
@@ -167,14 +157,6 @@ def training_report(event: DPSGD, *, delta: float, adjacency: Adjacency | str) -
         advantage=curve.advantage,
         tpr=curve.tpr(_FPR),
         gdp=gdp_of_curve(event, curve),
-        plain_rdp=analysis.epsilon(
-            event,
-            delta=number,
-            adjacency=relation,
-            bound=analysis.BEST_RDP,
-            conversion=_PLAIN,
-        ),
-        plain_rdp_noise=_plain_noise(event, upper, relation),
         lines=_lines(event, number, relation),
     )
 
@@ -287,26 +269,6 @@ def compare_sampling(
         verdict = soundness_of(claim, upper=upper, lower=lower).value
         found.append(SamplingBounds(event=one, upper=upper, lower=lower, poisson=verdict))
     return tuple(found)
-
-
-def _plain_noise(event: DPSGD, upper: Guarantee, adjacency: Adjacency) -> float | None:
-    """The noise multiplier at which plain Renyi accounting gives the same epsilon."""
-    if not 0.0 < upper.epsilon < math.inf:
-        return None
-    try:
-        found = calibrate(
-            event,
-            target_epsilon=upper.epsilon,
-            delta=upper.delta,
-            adjacency=adjacency,
-            parameter="noise_multiplier",
-            bound=analysis.BEST_RDP,
-            conversion=_PLAIN,
-        )
-    except CalibrationError:
-        return None
-    assert isinstance(found.value, float)
-    return found.value
 
 
 def _lines(event: DPSGD, delta: float, adjacency: Adjacency) -> dict[str, str]:
