@@ -409,18 +409,27 @@ def statistic(noise_multiplier: float, batches: int) -> Statistic:
         ]
     window = _window(nodes, _masses(other, above=True), batches)
     sums = []
-    for side in (0, 1):
-        ends = []
-        for above in (False, True):
-            second = _masses(other, above=above)
-            parts = [(second, batches)]
-            if side == 0:
-                parts = [(_masses(one, above=above), 1), (second, batches - 1)]
-            total = _added(parts, nodes, window, format_)
-            masses = total.above if above else total.below
-            # The probability that the sum is beyond each place, nothing above the cut.
-            ends.append(_beyond(masses, total.outside, above=above))
-        sums.append(ends)
+    for parts in ([(one, 1), (other, batches - 1)], [(other, batches)]):
+        low, high = (
+            [(_masses(tails_of, above=above), count) for tails_of, count in parts]
+            for above in (False, True)
+        )
+        total = _added(high, nodes, window, format_)
+        # Every product of masses from below is at least this part of that of masses from above.
+        lost = sum(
+            count * float(np.max(1.0 - less / np.maximum(more, 1e-300)))
+            for (less, count), (more, _) in zip(low, high, strict=True)
+        ) * (1.0 + _SLACK)
+        kept = total.below * (1.0 - lost)
+        if lost > _SLACK:
+            kept = _added(low, nodes, window, format_).below
+        # The probability that the sum is beyond each place, nothing above the cut.
+        sums.append(
+            [
+                _beyond(kept, total.outside, above=False),
+                _beyond(total.above, total.outside, above=True),
+            ]
+        )
     keep = _kept_places(window, nodes, sums[1][1])
     values = np.concatenate([keep * nodes.step + window.first * nodes.step, big_edges[1:]])
     ends_of = [
