@@ -42,7 +42,6 @@ def completed(*words):
         (["evaluate", "comparison-d"], ["comparison-digits"]),
         (["synthesize", "comparison-d"], ["comparison-digits"]),
         (["verify", "dp-s"], ["dp-sinkhorn"]),
-        (["plot", "ndpdc"], ["ndpdc-figure1"]),
         (["claims", "s"], ["schema"]),
         (["claims", "new", "ldp"], ["ldpdc"]),
         (["completion", "b"], ["bash"]),
@@ -52,9 +51,7 @@ def test_a_word_that_has_begun_is_completed(words, expected):
     assert completed(*words) == expected
 
 
-@pytest.mark.parametrize(
-    "words", [["nothing", ""], ["epsilon", "nothing", ""], ["plot", "nothing", ""]]
-)
+@pytest.mark.parametrize("words", [["nothing", ""], ["epsilon", "nothing", ""]])
 def test_a_mistake_before_it_is_no_error(words):
     assert isinstance(completed(*words), list)
 

@@ -395,11 +395,10 @@ def test_a_mechanism_of_the_zoo_that_gets_away_is_a_failed_check(monkeypatch):
     assert result.exit_code == 1
 
 
-@pytest.mark.parametrize("command", [["verify"], ["plot"], ["plot", "dpcda-figure3"]])
-def test_help_loads_no_library_for_numbers(command):
+def test_help_loads_no_library_for_numbers():
     code = (
         "import sys; from rdpkit.cli import main\n"
-        f"try: main({[*command, '--help']!r})\n"
+        "try: main(['verify', '--help'])\n"
         "except SystemExit: pass\n"
         "heavy = {'numpy', 'scipy', 'sklearn', 'joblib', 'matplotlib', 'torch'}\n"
         "print(*sorted(heavy & set(sys.modules)), file=sys.stderr)"

@@ -7,12 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from rdpkit import DPCDA, Adjacency, _validate
-from rdpkit.accountants import loss_distributions
-from rdpkit.calibration import CalibrationError, bracket, calibrate
-from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.guarantee import Target
-from rdpkit.verification.outputs.figures.model import (
+from paper_figures.model import (
     MOST_CURVES,
     Curve,
     Figure,
@@ -24,6 +19,11 @@ from rdpkit.verification.outputs.figures.model import (
     checked_releases,
     computed,
 )
+from rdpkit import DPCDA, Adjacency, _validate
+from rdpkit.accountants import loss_distributions
+from rdpkit.calibration import CalibrationError, bracket, calibrate
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.guarantee import Target
 
 ADJACENCY = "replace_one"
 CLASS_SIZES = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
@@ -47,7 +47,7 @@ def figure(
 ) -> Figure:
     """The least noise for a budget, and the noise-to-signal ratio, against the order of mixture.
 
-    The parameters are described in :mod:`rdpkit.verification.outputs.figures.catalogue`;
+    The parameters are described in :mod:`paper_figures.catalogue`;
     ``track`` shows progress.
 
     Raises

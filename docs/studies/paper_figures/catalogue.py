@@ -1,6 +1,6 @@
 """The figures that can be drawn: their names and parameters, without the code that computes them.
 
-Nothing heavy is imported here, so that ``rdpkit plot --help`` answers at once.
+Nothing heavy is imported here, so that ``figures.py --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from rdpkit.verification.outputs.figures.model import Figure, Track
+    from paper_figures.model import Figure, Track
 
 Kind = Literal["integer", "number", "integers", "numbers", "range"]
 
@@ -81,7 +81,7 @@ class FigureEntry:
         ValueError
             If a parameter is outside of its range.
         """
-        module = import_module(f"rdpkit.verification.outputs.figures.{self.module}")
+        module = import_module(f"paper_figures.{self.module}")
         values = {parameter.name: parameter.default for parameter in self.parameters} | given
         figure: Figure = module.figure(**values, track=track or iter)
         return figure

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 
+import figures
 import pytest
+from click.testing import CliRunner
+from paper_figures import dpcda_mixture
+from paper_figures.catalogue import FIGURES
 
 import rdpkit
 from rdpkit.formats.text import as_json
-from rdpkit.verification.outputs.figures import dpcda_mixture
-from rdpkit.verification.outputs.figures.catalogue import FIGURES
-from tests.cli.commands import run
 
 FIGURE = FIGURES["dpcda-order-of-mixture"]
 QUICK = {"epsilons": (10.0,), "orders_of_mixture": (4, 128, 4096), "releases": 10000}
+
+
+def run(*arguments):
+    return CliRunner().invoke(figures.plot, arguments)
 
 
 @pytest.fixture
@@ -127,12 +132,12 @@ def test_bad_parameters_are_one_error_before_any_work(changes, message):
 def test_the_command_draws_it(quick, tmp_path):
     target, data = tmp_path / "figure.svg", tmp_path / "figure.csv"
     done = run(
-        *("plot", FIGURE.id, "--epsilons", "10", "--orders-of-mixture", "4,128"),
-        *("--output", target, "--data", data),
+        *(FIGURE.id, "--epsilons", "10", "--orders-of-mixture", "4,128"),
+        *("--output", str(target), "--data", str(data)),
     )
     assert done.exit_code == 0, done.output
     assert target.read_bytes().startswith(b"<?xml")
     assert data.read_text().startswith("panel,epsilon,class sizes,T,delta,c,adjacency,x,")
-    wrong = run("plot", FIGURE.id, "--epsilons", "1,x")
+    wrong = run(FIGURE.id, "--epsilons", "1,x")
     assert wrong.exit_code == 2
     assert "'1,x' is not a list of numbers" in wrong.stderr

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import rdpkit
-from rdpkit import _validate
-from rdpkit.verification.outputs.figures.model import (
+from paper_figures.model import (
     BUDGET,
     Curve,
     Figure,
@@ -25,6 +24,7 @@ from rdpkit.verification.outputs.figures.model import (
     computed,
     rounded,
 )
+from rdpkit import _validate
 
 CLASSES = 10
 CLASS_SIZE = 6000
@@ -57,7 +57,7 @@ def figure(
 ) -> Figure:
     """Figure 3 of DP-CDA, with the bounds that hold beside the published one.
 
-    The parameters are described in :mod:`rdpkit.verification.outputs.figures.catalogue`;
+    The parameters are described in :mod:`paper_figures.catalogue`;
     ``track`` shows progress.
 
     Raises

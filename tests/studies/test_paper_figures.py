@@ -10,13 +10,13 @@ import json
 import math
 
 import pytest
+from paper_figures import drawing
+from paper_figures.catalogue import FIGURES
+from paper_figures.dpcda import LOWER_UP_TO
+from paper_figures.model import Curve, Figure, Panel, Point
 
 import rdpkit
 from rdpkit.formats.text import as_json
-from rdpkit.verification.outputs.figures import drawing
-from rdpkit.verification.outputs.figures.catalogue import FIGURES
-from rdpkit.verification.outputs.figures.dpcda import LOWER_UP_TO
-from rdpkit.verification.outputs.figures.model import Curve, Figure, Panel, Point
 
 DPCDA, NDPDC = FIGURES["dpcda-figure3"], FIGURES["ndpdc-figure1"]
 SYNTHESIS = FIGURES["synthesis-figure3"]
