@@ -6,7 +6,6 @@ import hashlib
 import os
 import shlex
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.output import format_option, one_line_errors
-from rdpkit.cli.progress import work_shown
 from rdpkit.formats.text import as_json, printable
-from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import load_files, register_files, shipped_files
 from rdpkit.verification.cli.audit_options import audit_options, audited
 
 if TYPE_CHECKING:
-    from rdpkit.verification.outputs.explorer import AuditedFile, SliderGrid, SliderQuestion
+    from rdpkit.verification.outputs.explorer import AuditedFile
 
 
 @click.command()
@@ -44,13 +41,6 @@ if TYPE_CHECKING:
     help="Show the register: claims of the wider literature, which are shipped.",
 )
 @click.option("--title", default="Privacy claims, audited", show_default=True, help="The heading.")
-@click.option(
-    "--sliders/--no-sliders",
-    default=True,
-    show_default=True,
-    help="Whether claims have sliders over noise, batch and steps, whose numbers are computed now: "
-    "about a second a claim.",
-)
 @format_option
 @one_line_errors
 def explorer(
@@ -60,9 +50,6 @@ def explorer(
     papers: bool,
     register: bool,
     title: str,
-    sliders: bool,
-    jobs: int,
-    cache: Path | None,
     output_format: str,
     **others: Any,
 ) -> None:
@@ -94,12 +81,11 @@ def explorer(
         *_shipped(papers=papers or everything, register=register or everything),
     ]
     claims = load_files(source.path for source in sources)
-    findings = audited(claims, jobs=jobs, cache=cache, **others)
+    findings = audited(claims, **others)
     works = works_of(findings, sources)
     made = Explorer(
         title=title,
         works=works,
-        grids=_grids(findings, jobs, cache) if sliders else {},
         audit=Audit(version=versions()["rdpkit"], date=_date()),
         versions=versions(),
     )
@@ -129,30 +115,6 @@ def _date() -> str:
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     seconds = int(epoch) if epoch.isdecimal() else int(time.time())
     return f"{datetime.fromtimestamp(seconds, tz=UTC):%Y-%m-%d}"
-
-
-def _grids(
-    findings: Sequence[Finding], jobs: int, cache: Path | None
-) -> dict[SliderQuestion, SliderGrid | None]:
-    """The numbers of all sliders, with progress; what is damaged in their cache is a warning."""
-    from rdpkit.verification.outputs.explorer import (  # noqa: PLC0415 - as above
-        GridCache,
-        grids_about,
-        question_about,
-    )
-
-    # Findings have a file of their own; what is kept for sliders stands beside it.
-    kept = None if cache is None else GridCache(cache.with_name(f"{cache.name}.sliders"))
-    asked = [question_about(finding) for finding in findings]
-    questions = list(dict.fromkeys(question for question in asked if question is not None))
-    found: dict[SliderQuestion, SliderGrid | None] = {}
-    with work_shown() as work:
-        for question, grid in grids_about(questions, jobs=jobs, cache=kept):
-            found[question] = grid
-            work.show("sliders", len(found), len(questions), question.event.mechanism)
-    for problem in () if kept is None else kept.damaged:
-        click.echo(printable(f"Warning: {problem}: computed again."), err=True)
-    return found
 
 
 def _tell(

@@ -46,12 +46,6 @@ def test_it_writes_a_folder_and_says_what_is_in_it(run, claims, tmp_path, monkey
     assert {p.name: p.read_bytes() for p in out.rglob("*.*")} == before
 
 
-def test_without_sliders_nothing_is_computed_for_them(run, claims, tmp_path):
-    done = run(claims, "-o", tmp_path / "out", "--no-sliders", "--jobs", 1)
-    assert done.exit_code == 0
-    assert "Numbers for other settings" not in (tmp_path / "out" / "works" / "my.html").read_text()
-
-
 def test_what_is_not_an_explorer_is_left_alone_before_anything_is_computed(run, claims, tmp_path):
     done = run(claims, "-o", tmp_path)
     assert done.exit_code == 2
@@ -66,7 +60,7 @@ def test_what_is_not_an_explorer_is_left_alone_before_anything_is_computed(run, 
 
 @pytest.mark.slow
 def test_the_papers_have_a_page_each(run, tmp_path):
-    done = run("-o", tmp_path / "out", "--papers", "--no-sliders", "--jobs", 2)
+    done = run("-o", tmp_path / "out", "--papers", "--jobs", 2)
     assert done.exit_code == 0
     made = {p.stem for p in (tmp_path / "out" / "works").iterdir()}
     assert made == {path.stem for path in shipped_files()}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from rdpkit.formats.text import printable, rounded_up
+from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.remedies import remedies
-from rdpkit.verification.outputs.explorer.grid import SliderGrid, SliderQuestion
-from rdpkit.verification.outputs.explorer.sliders import ROLES, Slider
 from rdpkit.verification.outputs.explorer.verdicts import (
     MEANINGS,
     NEIGHBOURS,
@@ -37,11 +34,6 @@ from rdpkit.verification.outputs.view import (
 _NAMES = {"published": "published", "lower": "attained", "upper": "proven"}
 # Numbers further apart than this stand on a logarithmic axis.
 _FAR_APART = 20.0
-_MOVES = {
-    1: "more is more private",
-    -1: "less is more private",
-    0: "neither is always more private",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,31 +45,6 @@ class Row:
     text: str
     place: str
     bound: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliderView:
-    """A slider in words: its name, what moving it does, and the numbers along it."""
-
-    key: str
-    title: str
-    name: str
-    moves: str
-    last: int
-    own: int
-    points: tuple[tuple[str, str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridTable:
-    """The numbers along each slider of a grid, and the claims that they are about."""
-
-    grid: str
-    title: str
-    unit: str
-    claims: tuple[tuple[str, str], ...]
-    sliders: tuple[SliderView, ...]
-    certified: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +76,9 @@ class ClaimPage:
     assumptions: tuple[str, ...]
     notes: tuple[str, ...]
     command: str
-    claimed: float | None
-    grid: str
 
 
-def claim_page(finding: Finding, about: WorkFindings, *, grid: str, noise: bool) -> ClaimPage:
+def claim_page(finding: Finding, about: WorkFindings, *, noise: bool) -> ClaimPage:
     """One finding in words.
 
     Parameters
@@ -122,8 +87,6 @@ def claim_page(finding: Finding, about: WorkFindings, *, grid: str, noise: bool)
         What the audit found.
     about : WorkFindings
         The work that it belongs to.
-    grid : str
-        What the page calls the numbers of its sliders; empty if it has none.
     noise : bool
         Whether to compute how much noise would be enough.
     """
@@ -170,8 +133,6 @@ def claim_page(finding: Finding, about: WorkFindings, *, grid: str, noise: bool)
             if note not in shown and not note.startswith("scenario: ")
         ),
         command=command_for(about.file, claim.id),
-        claimed=None if claim.epsilon is None else float(claim.epsilon),
-        grid=grid,
     )
 
 
@@ -246,99 +207,4 @@ def _band(finding: Finding, place: _Place) -> tuple[str, str] | None:
     return place(low), place(finding.upper.epsilon)
 
 
-def grid_table(
-    name: str, question: SliderQuestion, grid: SliderGrid, findings: Sequence[Finding]
-) -> GridTable:
-    """The numbers of a grid for readers without scripts.
-
-    Parameters
-    ----------
-    name : str
-        What the page calls the grid.
-    question : SliderQuestion
-        What it is about.
-    grid : SliderGrid
-        The numbers.
-    findings : sequence of Finding
-        Those that share it.
-    """
-    number = name.removeprefix("g")
-    return GridTable(
-        grid=name,
-        title=f"Table {number}",
-        unit=_unit(question.delta, question.order),
-        claims=tuple((anchor(one.claim.id), printable(one.claim.id)) for one in findings),
-        sliders=tuple(_slider(slider, grid) for slider in grid.sliders.sliders),
-        certified=grid.certified,
-    )
-
-
-def _slider(slider: Slider, grid: SliderGrid) -> SliderView:
-    texts = slider.texts()
-    along = _along(slider, grid)
-    return SliderView(
-        key=slider.key,
-        title=ROLES[slider.role],
-        name=slider.name,
-        moves=_MOVES[slider.private],
-        last=len(texts) - 1,
-        own=slider.own,
-        points=tuple(
-            (text, value_text(value), place == slider.own)
-            for place, (text, value) in enumerate(zip(texts, along, strict=True))
-        ),
-    )
-
-
-def _along(slider: Slider, grid: SliderGrid) -> list[float | None]:
-    """The numbers along one slider, with the others at the claim's own values."""
-    stride = 1
-    for other in reversed(grid.sliders.sliders):
-        if other is slider:
-            break
-        stride *= len(other.values)
-    start = grid.sliders.own - slider.own * stride
-    return [grid.values[start + place * stride] for place in range(len(slider.values))]
-
-
-def value_text(value: float | None) -> str:
-    """A number of a grid as people read it; it was rounded up before."""
-    if value is None:
-        return "not possible"
-    return rounded_up(value, digits=4)
-
-
-def grid_data(grid: SliderGrid, question: SliderQuestion) -> dict[str, Any]:
-    """A grid as the page's script reads it; JSON has no infinity."""
-    return {
-        "unit": _unit(question.delta, question.order),
-        "sliders": [
-            {
-                "key": one.key,
-                "title": ROLES[one.role],
-                "name": one.name,
-                "texts": one.texts(),
-                "own": one.own,
-            }
-            for one in grid.sliders.sliders
-        ],
-        "values": ["inf" if one == math.inf else one for one in grid.values],
-    }
-
-
-def _unit(delta: float | None, order: float | None) -> str:
-    return (
-        f"Renyi divergence at order {order:g}" if delta is None else f"epsilon at delta {delta:g}"
-    )
-
-
-__all__ = [
-    "ClaimPage",
-    "GridTable",
-    "Row",
-    "SliderView",
-    "claim_page",
-    "command_for",
-    "grid_data",
-    "grid_table",
-]
+__all__ = ["ClaimPage", "Row", "claim_page", "command_for"]

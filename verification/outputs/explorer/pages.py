@@ -23,13 +23,7 @@ from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.outputs import sandwich
 from rdpkit.verification.outputs.explorer.citation import Audit, Citation
-from rdpkit.verification.outputs.explorer.claim_page import (
-    ClaimPage,
-    claim_page,
-    grid_data,
-    grid_table,
-)
-from rdpkit.verification.outputs.explorer.grid import SliderGrid, SliderQuestion, question_about
+from rdpkit.verification.outputs.explorer.claim_page import ClaimPage, claim_page
 from rdpkit.verification.outputs.explorer.verdicts import (
     MEANINGS,
     PlainVerdict,
@@ -61,8 +55,6 @@ class Explorer:
         The heading of the first page.
     works : sequence of WorkFindings
         In any order.
-    grids : mapping from SliderQuestion to SliderGrid or None
-        The numbers of sliders; a claim whose question is not there has none.
     audit : Audit
         What citations say.
     versions : mapping
@@ -71,7 +63,6 @@ class Explorer:
 
     title: str
     works: Sequence[WorkFindings]
-    grids: Mapping[SliderQuestion, SliderGrid | None]
     audit: Audit
     versions: Mapping[str, str]
 
@@ -196,8 +187,6 @@ def _entry(work: WorkFindings, finding: Finding) -> dict[str, Any]:
 
 def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
     work = about.work
-    claims, shared = _claims(about, explorer)
-    grids = {name: grid_data(grid, question) for name, question, grid, _ in shared}
     headline = sentences(about.findings)
     citation = Citation.of_work(about, explorer.audit, " ".join(headline).rstrip("."))
     theorems = dict.fromkeys(
@@ -218,35 +207,20 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
         "link": work.url if work.url and _WEB.fullmatch(work.url) else None,
         "headline": headline,
         "citation": citation,
-        "data": {"grids": grids, "cited": dataclasses.asdict(citation)},
+        "cited": dataclasses.asdict(citation),
         "numbers": [(kind, name, sandwich.MEANINGS[name]) for kind, name in sandwich.NAMES.items()],
-        "tables": [grid_table(*one) for one in shared],
-        "claims": claims,
+        "claims": _claims(about),
         "file": about.file,
         "theorems": [(name, THEOREMS[name]) for name in sorted(theorems)],
     }
 
 
-def _claims(
-    about: WorkFindings, explorer: Explorer
-) -> tuple[list[ClaimPage], list[tuple[str, SliderQuestion, SliderGrid, list[Finding]]]]:
-    """The claims of a page, worst first, and the grids that they share."""
+def _claims(about: WorkFindings) -> list[ClaimPage]:
+    """The claims of a page, worst first."""
     order = list(PlainVerdict)
     findings = sorted(about.findings, key=lambda one: order.index(PlainVerdict.of(one)))
     calibrated = calibrated_unasked(findings)
-    shared: dict[SliderQuestion, tuple[str, SliderQuestion, SliderGrid, list[Finding]]] = {}
-    made = []
-    for finding in findings:
-        question = question_about(finding)
-        grid = None if question is None else explorer.grids.get(question)
-        name = ""
-        if question is not None and grid is not None:
-            name = f"g{len(shared) + 1}"
-            name, _, _, sharing = shared.setdefault(question, (name, question, grid, []))
-            sharing.append(finding)
-        noise = finding.claim.id in calibrated
-        made.append(claim_page(finding, about, grid=name, noise=noise))
-    return made, list(shared.values())
+    return [claim_page(one, about, noise=one.claim.id in calibrated) for one in findings]
 
 
 def _listed(work: WorkFindings, finding: Finding) -> dict[str, Any]:

@@ -9,17 +9,14 @@ from rdpkit.verification.outputs.explorer import (
     Audit,
     AuditedFile,
     Explorer,
-    grids_about,
-    question_about,
     works_of,
 )
 from tests.verification.outputs.test_html import CLAIMS
 
 
-def explorer_of(text, *, sliders=True):
-    """The explorer of the claims of one file, with or without sliders."""
+def explorer_of(text):
+    """The explorer of the claims of one file."""
     findings = list(audit(loads(text, origin="claims.toml")))
-    questions = [question_about(one) for one in findings] if sliders else []
     return Explorer(
         title="Claims",
         works=works_of(
@@ -33,7 +30,6 @@ def explorer_of(text, *, sliders=True):
                 )
             ],
         ),
-        grids=dict(grids_about([one for one in questions if one is not None])),
         audit=Audit(version="1.2", date="2026-11-22"),
         versions=versions(),
     )

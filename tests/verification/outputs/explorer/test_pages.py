@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 
 import pytest
 
-from rdpkit import Adjacency
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Side
 from rdpkit.verification.auditing.versions import versions
@@ -21,9 +20,7 @@ from rdpkit.verification.outputs.explorer import (
     AuditedFile,
     Explorer,
     check_folder,
-    grids_about,
     pages,
-    question_about,
     works_of,
     write_folder,
 )
@@ -69,7 +66,6 @@ def explorer(findings, **changes):
     given = {
         "title": "Claims",
         "works": works_of(findings, [file(name) for name in {f.claim.origin: 0 for f in findings}]),
-        "grids": {},
         "audit": AUDIT,
         "versions": versions(),
     }
@@ -246,28 +242,6 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         check_folder(other)
     with pytest.raises(ValueError, match="to be a folder"):
         check_folder(other / "explorer.json")
-
-
-def test_numbers_of_sliders_are_on_the_page_without_scripts():
-    findings = list(audit([claim("g", epsilon="1.00", event=_gaussian(), adjacency=_ADD)]))
-    questions = [question_about(one) for one in findings]
-    made = explorer(findings, grids=dict(grids_about(questions)))
-    (page,) = (text for name, text in pages(made) if name.startswith("works/"))
-    (grid,) = made.grids.values()
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
-    assert data["grids"]["g1"]["values"] == list(grid.values)
-    assert data["grids"]["g1"]["unit"] == "epsilon at delta 1e-05"
-    for text, value in zip(grid.sliders.sliders[0].texts(), grid.values):
-        assert f"<dt>{text}</dt><dd>{value:g}" in page or f"<dt>{text}</dt><dd>{value}" in page
-
-
-_ADD = Adjacency.ADD_OR_REMOVE_ONE
-
-
-def _gaussian():
-    from rdpkit import Gaussian
-
-    return Gaussian(noise_std=5.0, record_norm=1.0)
 
 
 def test_the_example_has_every_verdict():
