@@ -8,12 +8,11 @@ from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.auditing.rules import FailOn, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
+from rdpkit.verification.outputs.verdict import claimed, number
 from rdpkit.verification.outputs.view import (
-    claimed,
     counted,
     headline,
     how_many_fail,
-    number,
     slack_words,
     what_to_change,
     would_need,

@@ -12,17 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.formats.printed_precision import agrees_rounded
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.outputs.view import refuted_by_bound
-
-HALVED = 2.0
-"""A claim with this slack or more could be said with half its number or less."""
-
-# A claim that is false by more than this factor is not merely rounded.
-_ROUNDED = 1.02
+from rdpkit.verification.outputs.verdict import HALVED, false_by_rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +68,6 @@ class VerdictCounts:
 def could_be_halved(finding: Finding) -> bool:
     """Whether a claim is proven and at least twice its best upper bound."""
     return finding.soundness is Soundness.SOUND and slack(finding) >= HALVED
-
-
-def false_by_rounding(finding: Finding) -> bool:
-    """Whether a claim is refuted, and would be proven with its last printed digit rounded up."""
-    upper, claimed = finding.upper, finding.claim.epsilon
-    if finding.soundness is not Soundness.REFUTED or upper is None or claimed is None:
-        return False
-    # A claim of 1 for 1.9 is not a matter of rounding.
-    near = upper.epsilon <= _ROUNDED * float(claimed)
-    return near and refuted_by_bound(finding) and agrees_rounded(upper.epsilon, claimed)
 
 
 def source_of(claim: Claim) -> str:
@@ -243,12 +226,10 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 __all__ = [
-    "HALVED",
     "VerdictCounts",
     "about_a_theorem",
     "by_source",
     "could_be_halved",
-    "false_by_rounding",
     "sentences",
     "source_of",
     "summary",

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.outputs.view import claimed, named_sides, number
+from rdpkit.verification.outputs.verdict import claimed, number
+from rdpkit.verification.outputs.view import named_sides
 
 NAMES = {
     "claimed": "claimed",

@@ -22,14 +22,12 @@ from rdpkit.verification.outputs.news import (
     worst_first,
 )
 from rdpkit.verification.outputs.sandwich import ASCII, MEANINGS, UNICODE, Glyphs, drawing
+from rdpkit.verification.outputs.verdict import claimed, number, refuted_by_bound
 from rdpkit.verification.outputs.view import (
-    claimed,
     counted,
     in_short,
     named_sides,
-    number,
     parameters,
-    refuted_by_bound,
     region_words,
     relation_in_words,
     sides,

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable
 
 from rdpkit import BOUNDS, Adjacency
 from rdpkit.accountants.loss_distributions import SOURCES
-from rdpkit.formats.text import printable, rounded_down, rounded_up
-from rdpkit.verification.auditing.findings import (
-    NOT_COMPUTED,
-    Finding,
-    Reproduction,
-    Side,
-    Soundness,
-)
+from rdpkit.formats.text import printable
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Side
 from rdpkit.verification.auditing.regions.sentences import how
 from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies, statable
 from rdpkit.verification.auditing.rules import Rule, slack
 from rdpkit.verification.claims.claim import Claim
-
-NOT_PRINTED = "not printed"
-"""The text for a number that the source of a claim does not print."""
+from rdpkit.verification.outputs.verdict import claimed, instead, number, reason, word
 
 THEOREMS = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SOURCES
 """Titles and sources of theorems, by the ids that findings name."""
-
-_LONGEST = 14
-# A claim that is larger than the truth by less than this factor was rounded.
-_WORTH_SAYING = 1.05
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,21 +97,6 @@ def theorem_ids(side: Side) -> list[str]:
     return [name for name in side.bound.split(" + ") if name in THEOREMS]
 
 
-def number(kind: str, value: float, *, digits: int = 6) -> str:
-    """A number for people: a lower bound is rounded down, and every other number up."""
-    return (rounded_down if kind == "lower" else rounded_up)(value, digits=digits)
-
-
-def claimed(claim: Claim) -> str:
-    """The claimed number as printed; a long one is shortened to seven digits."""
-    if claim.epsilon is None:
-        return NOT_PRINTED
-    if not claim.epsilon.is_finite():
-        return "inf"
-    text = str(claim.epsilon)
-    return text if len(text) <= _LONGEST else f"{claim.epsilon:.7g}"
-
-
 _RELATIONS = {
     Adjacency.ADD_OR_REMOVE_ONE: "for one record more or less",
     Adjacency.REPLACE_ONE: "for one record replaced by another",
@@ -177,89 +149,32 @@ def counted(findings: Iterable[Finding], axis: str) -> str:
 
 def headline(finding: Finding, rule: Rule) -> str:
     """One sentence: what is wrong, with the numbers that show it."""
-    claim = finding.claim
-    said = statement(claim)
+    said = statement(finding.claim)
     match rule:
-        case Rule.REFUTED:
-            if finding.lower is not None and refuted_by_bound(finding):
-                low = rounded_down(finding.lower.epsilon, digits=6)
-                return f"{said} is refuted: two neighbouring data sets attain at least {low}"
-            return f"{said} is refuted: {_last(finding)}"
-        case Rule.UNPROVEN:
-            if finding.upper is None:
-                return f"{said} is unproven: there is nothing to compute it from"
-            high = rounded_up(finding.upper.epsilon, digits=6)
-            return f"{said} is unproven: the best upper bound is {high}, by {finding.upper.bound}"
         case Rule.DIFFERS:
             assert finding.published is not None
-            gives = rounded_up(finding.published.epsilon, digits=6)
+            gives = number("published", finding.published.epsilon)
             return f"{said} differs: the formula {finding.published.bound} gives {gives}"
-        case Rule.UNDERSPECIFIED:
-            return f"{said} is underspecified: {_missing(finding)}"
         case Rule.SLACK:
-            assert finding.upper is not None
-            high = rounded_up(finding.upper.epsilon, digits=6)
-            return f"{said} is {slack(finding):.3g} times its best upper bound, {high}"
-
-
-def _missing(finding: Finding) -> str:
-    """What is not given, or why nothing could be computed."""
-    failed = [note for note in finding.notes if note.startswith(f"{NOT_COMPUTED}: ")]
-    known = (*finding.claim.missing, *failed)
-    return "; ".join(known) or "the library has no event for the mechanism"
-
-
-def refuted_by_bound(finding: Finding) -> bool:
-    """Whether a lower bound exceeds the claim, rather than that its code or release fails."""
-    lower, claimed_number = finding.lower, finding.claim.epsilon
-    return lower is not None and claimed_number is not None and lower.epsilon > claimed_number
-
-
-def _last(finding: Finding) -> str:
-    return finding.refutation[-1] if finding.refutation else "see its notes"
+            return f"{said} is {slack(finding):.3g} times its best upper bound: {reason(finding)}"
+    return f"{said} is {rule.value}: {reason(finding)}"
 
 
 def in_short(finding: Finding) -> list[str]:
-    """What was found, in sentences for who has never heard of any of the terms.
+    """What the claim says, whether that is true and why, and what is true instead.
 
     Parameters
     ----------
     finding : Finding
         What the audit found.
-
-    Returns
-    -------
-    list of str
-        What the claim says, whether that is true, and what is true.
     """
     claim = finding.claim
     if claim.epsilon is None:
         said = f"No {claim.quantity} is printed."
     else:
         said = f"The claim: at most {statement(claim, relation=relation_in_words(claim))}."
-    return [said, *_verdict_in_words(finding)]
-
-
-def _verdict_in_words(finding: Finding) -> list[str]:
-    claim = finding.claim
-    upper, truth = finding.upper, []
-    best = "" if upper is None else number("upper", upper.epsilon, digits=4)
-    if upper is not None and math.isfinite(upper.epsilon):
-        truth = [f"What is proven: at most {claim.quantity} {best}."]
-    match finding.soundness:
-        case Soundness.REFUTED:
-            if finding.lower is None or not refuted_by_bound(finding):
-                return [f"It is false: {_last(finding)}.", *truth]
-            low = number("lower", finding.lower.epsilon, digits=4)
-            return [f"It is false: two data sets that differ so leak at least {low}.", *truth]
-        case Soundness.SOUND:
-            if slack(finding) < _WORTH_SAYING:
-                return ["It is true."]
-            return ["It is true.", f"It could be said better: at most {claim.quantity} {best}."]
-        case Soundness.UNPROVEN if finding.upper is None:
-            return [f"It cannot be recomputed: {_missing(finding)}."]
-        case Soundness.UNPROVEN:
-            return ["It is open: nothing proves it, and nothing refutes it.", *truth]
+    found = [said, f"{word(finding)}: {reason(finding)}.", instead(finding)]
+    return [text for text in found if text]
 
 
 def advice(finding: Finding, *, noise: bool = True) -> str:
@@ -358,19 +273,15 @@ def report_of_code(claim: Claim, problems: Iterable[str], *, what: str = "code")
 
 
 __all__ = [
-    "NOT_PRINTED",
     "THEOREMS",
     "SideView",
     "advice",
-    "claimed",
     "counted",
     "headline",
     "how_many_fail",
     "in_short",
     "named_sides",
-    "number",
     "parameters",
-    "refuted_by_bound",
     "region_reasons",
     "region_words",
     "relation_in_words",

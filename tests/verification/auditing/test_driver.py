@@ -32,7 +32,7 @@ found = [n for n in sys.modules if n.startswith(rooms) or n in others]
 print(json.dumps(found), file=sys.stderr)
 """
 # Rooms of which a plain audit uses nothing, but for the names of the options of a test of code.
-UNUSED = {"blackbox", "estimators", "figures", "mechanisms", "html"}
+UNUSED = {"blackbox", "estimators", "mechanisms", "html"}
 OPTIONS = {"rdpkit.verification.blackbox", "rdpkit.verification.blackbox.options"}
 
 
@@ -53,6 +53,7 @@ def test_a_plain_audit_loads_nothing_that_it_does_not_use(tmp_path):
         "rdpkit.verification.outputs.news",
         "rdpkit.verification.outputs.sandwich",
         "rdpkit.verification.outputs.terminal",
+        "rdpkit.verification.outputs.verdict",
         "rdpkit.verification.outputs.view",
     }
     audits = {n.rpartition(".")[2] for n in loaded if n.startswith("rdpkit.verification.auditing.")}

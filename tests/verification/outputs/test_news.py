@@ -13,10 +13,10 @@ from rdpkit.verification.outputs.news import (
     VerdictCounts,
     by_source,
     could_be_halved,
-    false_by_rounding,
     sentences,
     worst_first,
 )
+from rdpkit.verification.outputs.verdict import false_by_rounding
 from tests.verification.finding_examples import (
     finding,
     one_of_each,

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
 from xml.etree import ElementTree as Xml
 
 import pytest
 from click.testing import CliRunner
 
 from rdpkit.verification.auditing.findings import Side, Soundness
-from rdpkit.verification.auditing.rules import DEFAULT, Rule, broken_rules
+from rdpkit.verification.auditing.rules import DEFAULT, FailOn, Rule, broken_rules
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.outputs import AuditResult
+from rdpkit.verification.outputs.explorer import Audit, AuditedFile, Explorer, pages, works_of
 from rdpkit.verification.outputs.html import Provenance, page
 from rdpkit.verification.outputs.junit import junit_xml
 from rdpkit.verification.outputs.markdown import summary
 from rdpkit.verification.outputs.sarif import sarif
 from rdpkit.verification.outputs.terminal import explanation
-from rdpkit.verification.outputs.view import NOT_PRINTED, advice, headline, report, statable
+from rdpkit.verification.outputs.verdict import LOOSE, NOT_PRINTED, reason
+from rdpkit.verification.outputs.view import advice, headline, report, statable
 from tests.verification.claim_files import text
 from tests.verification.finding_examples import (
     finding,
@@ -70,7 +74,7 @@ def test_what_is_claimed_falsely_of_code_or_a_release_is_told_by_its_refutation(
 def test_a_report_has_all_of_it():
     text = "\n".join(report(refuted(notes=("a note",)), [Rule.REFUTED, Rule.DIFFERS]))
     for part in (
-        "is refuted: two neighbouring data sets attain at least 0.99",
+        "is refuted: two neighbouring data sets leak at least 0.99",
         "differs: the formula gaussian gives 1.09900",
         "claimed    epsilon 0.5 at delta 1e-05 (replace_one)",
         "published  1.09900 by gaussian at order 12.5",
@@ -84,7 +88,9 @@ def test_a_report_has_all_of_it():
 
 
 def test_an_underspecified_claim_lists_what_is_missing():
-    assert headline(underspecified(), Rule.UNDERSPECIFIED).endswith("is underspecified: sigma")
+    assert headline(underspecified(), Rule.UNDERSPECIFIED).endswith(
+        "is underspecified: the source does not give sigma"
+    )
 
 
 def test_a_number_that_is_not_printed_has_one_name_in_every_output(tmp_path):
@@ -102,3 +108,29 @@ def test_a_number_that_is_not_printed_has_one_name_in_every_output(tmp_path):
     assert f"epsilon {NOT_PRINTED}" in "".join(Xml.fromstring(junit_xml(result)).itertext())
     assert f"epsilon {NOT_PRINTED}" in sarif(result)
     assert f"epsilon {NOT_PRINTED}" in report(findings[0], [Rule.UNDERSPECIFIED])[0]
+
+
+@pytest.mark.parametrize("one", one_of_each())
+def test_every_output_says_the_same_of_a_claim(one):
+    result = AuditResult(
+        [one], FailOn.parse(["refuted", "unproven", "underspecified", "slack>1.05"])
+    )
+    made = Provenance(title="t", made="now", files=(), versions={"rdpkit": "0"}, settings={})
+    where = AuditedFile(path=one.claim.origin, name="f", digest="0" * 64, audit="rdpkit audit f")
+    explored = Explorer(
+        title="t",
+        works=works_of([one], [where]),
+        audit=Audit(version="1", date="2026-01-01"),
+        versions={},
+    )
+    shown = {
+        "terminal": " ".join(explanation(one)),
+        "page": page([one], [None], made),
+        "explorer": dict(pages(explored))["works/" + works_of([one], [where])[0].slug + ".html"],
+    }
+    if broken_rules(one, slack_above=LOOSE):
+        # What is fine stands as a row of numbers there.
+        shown |= {"markdown": summary(result), "sarif": sarif(result), "junit": junit_xml(result)}
+    for name, said in shown.items():
+        plain = re.sub(r"\\(.)", r"\1", html.unescape(re.sub(r"<[^>]+>", "", said)))
+        assert reason(one) in plain, name

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.remedies import remedies
-from rdpkit.verification.outputs.explorer.verdicts import (
+from rdpkit.verification.outputs.explorer.works import AuditedFile, WorkFindings, anchor
+from rdpkit.verification.outputs.verdict import (
     MEANINGS,
-    NEIGHBOURS,
-    PlainVerdict,
+    ClaimVerdict,
+    claimed,
     instead,
+    number,
     reproduced,
     sentence,
 )
-from rdpkit.verification.outputs.explorer.works import AuditedFile, WorkFindings, anchor
 from rdpkit.verification.outputs.view import (
     SideView,
-    claimed,
     named_sides,
-    number,
     parameters,
     region_words,
+    relation_in_words,
     sides,
     statement,
 )
@@ -53,7 +53,7 @@ class ClaimPage:
 
     anchor: str
     id: str
-    verdict: PlainVerdict
+    verdict: ClaimVerdict
     meaning: str
     sentence: str
     instead: str
@@ -91,7 +91,7 @@ def claim_page(finding: Finding, about: WorkFindings, *, noise: bool) -> ClaimPa
         Whether to compute how much noise would be enough.
     """
     claim = finding.claim
-    verdict = PlainVerdict.of(finding)
+    verdict = ClaimVerdict.of(finding)
     place, scale = _axis(finding)
     rows = tuple(_rows(finding, place))
     shown = {f"not given by the source: {item}" for item in claim.missing}
@@ -106,10 +106,10 @@ def claim_page(finding: Finding, about: WorkFindings, *, noise: bool) -> ClaimPa
         remedies=tuple(
             printable(remedy.sentence)
             for remedy in remedies(finding, noise=noise)
-            if verdict is not PlainVerdict.TRUE
+            if verdict is not ClaimVerdict.TRUE
         ),
         statement=statement(claim),
-        neighbours=NEIGHBOURS[claim.adjacency],
+        neighbours=relation_in_words(finding.claim),
         source=printable(claim.source),
         reproduced=reproduced(finding),
         rows=rows,

@@ -24,16 +24,18 @@ from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.outputs import sandwich
 from rdpkit.verification.outputs.explorer.citation import Audit, Citation
 from rdpkit.verification.outputs.explorer.claim_page import ClaimPage, claim_page
-from rdpkit.verification.outputs.explorer.verdicts import (
-    MEANINGS,
-    PlainVerdict,
-    instead,
-    sentence,
-)
 from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
 from rdpkit.verification.outputs.html.page import embedded, hashes, shared_style
 from rdpkit.verification.outputs.news import sentences
-from rdpkit.verification.outputs.view import THEOREMS, claimed, named_sides, number, theorem_ids
+from rdpkit.verification.outputs.verdict import (
+    MEANINGS,
+    ClaimVerdict,
+    claimed,
+    instead,
+    number,
+    sentence,
+)
+from rdpkit.verification.outputs.view import THEOREMS, named_sides, theorem_ids
 
 FORMAT = "rdpkit-explorer-1"
 """What the list of an explorer's files says that it is."""
@@ -124,25 +126,25 @@ def _static(name: str) -> str:
     return embedded(name, text)
 
 
-def _verdicts(findings: Sequence[Finding]) -> Counter[PlainVerdict]:
-    return Counter(PlainVerdict.of(finding) for finding in findings)
+def _verdicts(findings: Sequence[Finding]) -> Counter[ClaimVerdict]:
+    return Counter(ClaimVerdict.of(finding) for finding in findings)
 
 
 def _index(explorer: Explorer) -> dict[str, Any]:
     findings = [finding for work in explorer.works for finding in work.findings]
     counts = _verdicts(findings)
     entries = [_entry(work, one) for work in explorer.works for one in work.findings]
-    order = list(PlainVerdict)
+    order = list(ClaimVerdict)
     entries.sort(key=lambda entry: order.index(entry["verdict"]))
     works = [_summary(work) for work in explorer.works]
     works.sort(key=lambda work: work["worst"])
     return {
         "title": printable(explorer.title),
         "headline": sentences(findings),
-        "false_ones": [one for one in entries if one["verdict"] is PlainVerdict.FALSE],
+        "false_ones": [one for one in entries if one["verdict"] is ClaimVerdict.FALSE],
         "kinds": sorted({entry["kind"] for entry in entries} - {""}),
         "years": sorted({entry["year"] for entry in entries} - {""}, reverse=True),
-        "verdicts": [(verdict, counts[verdict]) for verdict in PlainVerdict],
+        "verdicts": [(verdict, counts[verdict]) for verdict in ClaimVerdict],
         "meanings": MEANINGS,
         "works": works,
         "claims": entries,
@@ -162,8 +164,8 @@ def _summary(about: WorkFindings) -> dict[str, Any]:
         "year": "" if work.year is None else str(work.year),
         "kinds": ", ".join(kinds),
         "claims": len(about.findings),
-        "counts": [(verdict, counts[verdict]) for verdict in PlainVerdict],
-        "worst": min(place for place, one in enumerate(PlainVerdict) if counts[one]),
+        "counts": [(verdict, counts[verdict]) for verdict in ClaimVerdict],
+        "worst": min(place for place, one in enumerate(ClaimVerdict) if counts[one]),
     }
 
 
@@ -176,7 +178,7 @@ def _entry(work: WorkFindings, finding: Finding) -> dict[str, Any]:
         "id": printable(claim.id),
         "kind": claim.kind or "",
         "year": "" if work.work.year is None else str(work.work.year),
-        "verdict": PlainVerdict.of(finding),
+        "verdict": ClaimVerdict.of(finding),
         "claimed": claimed(claim),
         "proven": upper,
         "source": printable(claim.source),
@@ -217,8 +219,8 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
 
 def _claims(about: WorkFindings) -> list[ClaimPage]:
     """The claims of a page, worst first."""
-    order = list(PlainVerdict)
-    findings = sorted(about.findings, key=lambda one: order.index(PlainVerdict.of(one)))
+    order = list(ClaimVerdict)
+    findings = sorted(about.findings, key=lambda one: order.index(ClaimVerdict.of(one)))
     calibrated = calibrated_unasked(findings)
     return [claim_page(one, about, noise=one.claim.id in calibrated) for one in findings]
 
@@ -228,7 +230,7 @@ def _listed(work: WorkFindings, finding: Finding) -> dict[str, Any]:
     return {
         "id": finding.claim.id,
         "page": f"{_address(work)}#{anchor(finding.claim.id)}",
-        "verdict": PlainVerdict.of(finding).value,
+        "verdict": ClaimVerdict.of(finding).value,
         "soundness": finding.soundness.value,
         "reproduction": finding.reproduction.value,
     }

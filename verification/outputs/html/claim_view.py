@@ -5,7 +5,6 @@ Nothing here is HTML. The template escapes what it is given.
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -28,13 +27,11 @@ from rdpkit.verification.outputs.html.drawing import (
 )
 from rdpkit.verification.outputs.html.region_drawing import region_drawing
 from rdpkit.verification.outputs.html.training_view import training_view
-from rdpkit.verification.outputs.news import false_by_rounding
+from rdpkit.verification.outputs.verdict import claimed, instead, number, reproduced, sentence
 from rdpkit.verification.outputs.view import (
     THEOREMS,
     SideView,
-    claimed,
     named_sides,
-    number,
     parameters,
     region_reasons,
     sides,
@@ -44,8 +41,6 @@ from rdpkit.verification.outputs.view import (
 
 # Lower bounds come first, so that the numbers of a claim stand in the order of the axis.
 _KINDS = ("lower", "upper", "published")
-# What is as large as this is worth a word: the claim could be so many times smaller.
-_LOOSE = 1.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,43 +229,11 @@ def _numbers(finding: Finding) -> list[tuple[str, float, str]]:
 
 
 def _says(finding: Finding) -> str:
-    """The verdict in a sentence or two."""
-    text = _truth(finding)
-    if finding.reproduction is Reproduction.DIFFERS and finding.published is not None:
-        gives = number("published", finding.published.epsilon)
-        text += f" The formula that the source names gives {gives}, not {claimed(finding.claim)}."
-    return text
-
-
-def _truth(finding: Finding) -> str:
-    claim, upper, lower = finding.claim, finding.upper, finding.lower
-    said = claimed(claim)
-    proven = "" if upper is None else number("upper", upper.epsilon)
-    if finding.soundness is Soundness.REFUTED:
-        if lower is None or claim.epsilon is None or lower.epsilon <= float(claim.epsilon):
-            why = finding.refutation[-1] if finding.refutation else "see its notes"
-            return f"False: {why}."
-        how = "False by its last printed digit alone" if false_by_rounding(finding) else "False"
-        text = (
-            f"{how}: {said} is claimed, and two neighbouring data sets leak at least "
-            f"{number('lower', lower.epsilon)}."
-        )
-        bounded = upper is not None and math.isfinite(upper.epsilon)
-        return f"{text} A claim of {proven} would be true." if bounded else text
-    if finding.soundness is Soundness.SOUND:
-        slack = finding.slack or 0.0
-        if math.isinf(slack):
-            return f"True, and at most {proven} is proven; {said} is claimed."
-        if slack >= _LOOSE:
-            return f"True, and {proven} is proven: {slack:.3g} times less than claimed."
-        return f"True: at most {proven} is proven, and {said} is claimed."
-    if upper is None:
-        what = "; ".join(claim.missing) or "nothing can be computed"
-        return f"Open: the source does not give {what}." if claim.missing else f"Open: {what}."
-    if math.isinf(upper.epsilon):
-        return f"Open: no bound is proven, and {said} is claimed."
-    shown = "" if lower is None else f" At least {number('lower', lower.epsilon)} leaks."
-    return f"Open: {said} is claimed, and at most {proven} is proven.{shown}"
+    """The verdict, what would be true instead, and whether the source's own formula says so."""
+    found = [sentence(finding), instead(finding)]
+    if finding.reproduction is Reproduction.DIFFERS:
+        found.append(reproduced(finding))
+    return " ".join(text for text in found if text)
 
 
 def _about(claim: Claim) -> str:

@@ -25,8 +25,8 @@ from rdpkit.verification.outputs.explorer import (
     write_folder,
 )
 from rdpkit.verification.outputs.explorer.citation import Citation
-from rdpkit.verification.outputs.explorer.verdicts import PlainVerdict, instead, sentence
 from rdpkit.verification.outputs.explorer.works import anchor
+from rdpkit.verification.outputs.verdict import ClaimVerdict, instead, sentence
 from tests.verification.finding_examples import (
     HOSTILE,
     claim,
@@ -90,9 +90,7 @@ def test_every_claim_has_a_page_and_a_place_that_the_list_names(made):
 
 def test_the_verdict_is_said_in_words_with_its_numbers(made):
     text = html.unescape(re.sub(r"<[^>]+>", "", made["works/claims.html"]))
-    assert (
-        "False. The source says epsilon 0.1, and two neighbouring data sets leak at least" in text
-    )
+    assert "False. The source says epsilon 0.1; two neighbouring data sets leak at least" in text
     assert "What is true instead: epsilon 0." in text
     assert "at delta 1e-05 is true of the same release." in text
     assert "True, and too cautious. The source says epsilon 3.0; epsilon 0." in text
@@ -165,11 +163,11 @@ def test_names_never_change_and_never_meet():
 
 
 def test_sentences_of_every_verdict():
-    said = {PlainVerdict.of(one): sentence(one) for one in one_of_each()}
-    assert list(said) == [PlainVerdict.TRUE, PlainVerdict.FALSE, PlainVerdict.OPEN, "incomplete"]
-    assert said[PlainVerdict.OPEN] == (
-        "Open. The source says epsilon 0.995; proven is epsilon 1.000, and two neighbouring data "
-        "sets leak at least 0.9900."
+    said = {ClaimVerdict.of(one): sentence(one) for one in one_of_each()}
+    assert list(said) == [ClaimVerdict.TRUE, ClaimVerdict.FALSE, ClaimVerdict.OPEN, "incomplete"]
+    assert said[ClaimVerdict.OPEN] == (
+        "Open. The source says epsilon 0.995; epsilon 1.00000 is proven, and two neighbouring data "
+        "sets leak at least 0.990000."
     )
     sound, wrong, unproven, missing = one_of_each()
     assert instead(sound) == instead(missing) == ""
@@ -184,7 +182,7 @@ def test_what_is_attained_has_as_many_digits_as_show_that_the_claim_is_false():
         upper=Side(bound="pld-upper", epsilon=12.5953),
     )
     assert sentence(wrong) == (
-        "False by its last digit alone. The source says epsilon 12.595, and two neighbouring data "
+        "False by its last digit alone. The source says epsilon 12.595; two neighbouring data "
         "sets leak at least 12.5952."
     )
 
@@ -245,5 +243,5 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
 
 
 def test_the_example_has_every_verdict():
-    verdicts = {PlainVerdict.of(one) for one in audit(loads(CLAIMS))}
-    assert verdicts == set(PlainVerdict) - {PlainVerdict.OPEN}
+    verdicts = {ClaimVerdict.of(one) for one in audit(loads(CLAIMS))}
+    assert verdicts == set(ClaimVerdict) - {ClaimVerdict.OPEN}

@@ -1,0 +1,188 @@
+"""The verdict on a claim in words. Every output takes its sentences from here."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+from rdpkit.formats.printed_precision import agrees_rounded
+from rdpkit.formats.text import printable, rounded_down, rounded_up
+from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.remedies import statable
+from rdpkit.verification.claims.claim import Claim
+
+NOT_PRINTED = "not printed"
+"""The text for a number that the source of a claim does not print."""
+
+LOOSE = 1.05
+"""A true claim that is so many times what is proven is called too cautious."""
+
+HALVED = 2.0
+"""A true claim that is so many times what is proven could be halved."""
+
+_LONGEST = 14
+_DIGITS = 6
+# A claim that is false by more than this factor is not merely rounded.
+_ROUNDED = 1.02
+
+
+class ClaimVerdict(StrEnum):
+    """What became of a claim, worst first."""
+
+    FALSE = "false"
+    OPEN = "open"
+    INCOMPLETE = "incomplete"
+    TRUE = "true"
+
+    @classmethod
+    def of(cls, finding: Finding) -> ClaimVerdict:
+        """The verdict of a finding."""
+        if finding.soundness is Soundness.REFUTED:
+            return cls.FALSE
+        if finding.soundness is Soundness.SOUND:
+            return cls.TRUE
+        return cls.INCOMPLETE if finding.upper is None else cls.OPEN
+
+
+MEANINGS = {
+    ClaimVerdict.FALSE: "refuted: two data sets that differ in one record, or the code or the "
+    "files that the claim is about, show that it does not hold",
+    ClaimVerdict.OPEN: "unproven: neither a proof of the number nor a counterexample is known",
+    ClaimVerdict.INCOMPLETE: "cannot be recomputed: the source leaves something out",
+    ClaimVerdict.TRUE: "sound: a proven bound is at most the printed number",
+}
+"""What each verdict says, and what it is called elsewhere."""
+
+
+def number(kind: str, value: float, *, digits: int = _DIGITS) -> str:
+    """A number for people: a lower bound is rounded down, and every other number up."""
+    return (rounded_down if kind == "lower" else rounded_up)(value, digits=digits)
+
+
+def claimed(claim: Claim) -> str:
+    """The claimed number as printed; a long one is shortened to seven digits."""
+    if claim.epsilon is None:
+        return NOT_PRINTED
+    if not claim.epsilon.is_finite():
+        return "inf"
+    text = str(claim.epsilon)
+    return text if len(text) <= _LONGEST else f"{claim.epsilon:.7g}"
+
+
+def refuted_by_bound(finding: Finding) -> bool:
+    """Whether a lower bound exceeds the claim, rather than that its code or release fails."""
+    lower, said = finding.lower, finding.claim.epsilon
+    return lower is not None and said is not None and lower.epsilon > said
+
+
+def false_by_rounding(finding: Finding) -> bool:
+    """Whether a claim is refuted, and would be proven with its last printed digit rounded up."""
+    upper, said = finding.upper, finding.claim.epsilon
+    if finding.soundness is not Soundness.REFUTED or upper is None or said is None:
+        return False
+    # A claim of 1 for 1.9 is not a matter of rounding.
+    near = upper.epsilon <= _ROUNDED * float(said)
+    return near and refuted_by_bound(finding) and agrees_rounded(upper.epsilon, said)
+
+
+def word(finding: Finding) -> str:
+    """The verdict in a word or a few, which begin a sentence."""
+    match ClaimVerdict.of(finding):
+        case ClaimVerdict.FALSE:
+            return "False by its last digit alone" if false_by_rounding(finding) else "False"
+        case ClaimVerdict.TRUE:
+            return "True, and too cautious" if (finding.slack or 0.0) >= LOOSE else "True"
+        case ClaimVerdict.OPEN:
+            return "Open"
+    return "Cannot be recomputed"
+
+
+def reason(finding: Finding) -> str:
+    """What the verdict rests on, in one clause with its numbers."""
+    name, lower, upper = finding.claim.quantity, finding.lower, finding.upper
+    low = "" if lower is None else number("lower", lower.epsilon)
+    high = "" if upper is None else f"{name} {number('upper', upper.epsilon)}"
+    match ClaimVerdict.of(finding):
+        case ClaimVerdict.FALSE if lower is not None and refuted_by_bound(finding):
+            low = _above(lower.epsilon, float(finding.claim.epsilon or 0))
+            return f"two neighbouring data sets leak at least {low}"
+        case ClaimVerdict.FALSE:
+            return printable(finding.refutation[-1] if finding.refutation else "see its notes")
+        case ClaimVerdict.TRUE:
+            slack = finding.slack or 0.0
+            times = f", {slack:.3g} times less" if LOOSE <= slack < math.inf else ""
+            return f"{high} is proven{times}"
+        case ClaimVerdict.OPEN:
+            attained = f"two neighbouring data sets leak at least {low}"
+            assert upper is not None
+            proven = f"{high} is proven" if math.isfinite(upper.epsilon) else "no bound is proven"
+            return f"{proven}, and {attained if low else 'no counterexample is known'}"
+    failed = [note for note in finding.notes if note.startswith(f"{NOT_COMPUTED}: ")]
+    if finding.claim.missing:
+        failed.insert(0, f"the source does not give {'; '.join(finding.claim.missing)}")
+    return printable("; ".join(failed) or "the library has no event for the mechanism")
+
+
+def sentence(finding: Finding) -> str:
+    """What became of a claim, with its numbers."""
+    if ClaimVerdict.of(finding) is ClaimVerdict.INCOMPLETE:
+        return f"{word(finding)}: {reason(finding)}."
+    said = f"The source says {finding.claim.quantity} {claimed(finding.claim)}"
+    return f"{word(finding)}. {said}; {reason(finding)}."
+
+
+def _above(value: float, said: float) -> str:
+    """A lower bound, rounded down to as many digits as show that it exceeds a claim."""
+    for digits in range(_DIGITS, 17):
+        text = rounded_down(value, digits=digits)
+        if float(text) > said:
+            return text
+    return repr(value)
+
+
+def instead(finding: Finding) -> str:
+    """What would be true instead; empty where the claim is true, or nothing is known."""
+    if ClaimVerdict.of(finding) not in (ClaimVerdict.FALSE, ClaimVerdict.OPEN):
+        return ""
+    number = statable(finding)
+    if number is None:
+        return ""
+    claim = finding.claim
+    if claim.epsilon is not None and number == str(claim.epsilon):
+        return ""
+    delta = "" if claim.delta is None else f" at delta {claim.delta:g}"
+    order = "" if claim.order is None or claim.delta is not None else f" at order {claim.order:g}"
+    return f"{claim.quantity} {number}{delta}{order} is true of the same release."
+
+
+def reproduced(finding: Finding) -> str:
+    """Whether the source's own formula gives the printed number."""
+    published = finding.published
+    match finding.reproduction:
+        case Reproduction.EXACT:
+            return "The source's own formula gives the printed number."
+        case Reproduction.DIFFERS:
+            assert published is not None
+            gives = number("published", published.epsilon)
+            return f"The source's own formula gives {gives}, not the printed number."
+        case Reproduction.UNNAMED:
+            return "The source does not say by which formula the number was computed."
+    return ""
+
+
+__all__ = [
+    "HALVED",
+    "LOOSE",
+    "MEANINGS",
+    "NOT_PRINTED",
+    "ClaimVerdict",
+    "claimed",
+    "false_by_rounding",
+    "instead",
+    "number",
+    "reason",
+    "refuted_by_bound",
+    "reproduced",
+    "sentence",
+    "word",
+]
