@@ -46,7 +46,7 @@ def test_a_function_that_trains_to_its_end_is_called_once():
 
     def train():
         made.append(1)
-        time.sleep(0.2)
+        time.sleep(0.7)
         return loops.PlainLoop()
 
     options = TrainingOptions(seed=1, seconds=2.0, checks=("accountant",))
