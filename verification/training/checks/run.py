@@ -133,7 +133,7 @@ def _of_white_box(
         _by_guesses(run.scores, run.coins, training, options, made),
     ]
     as_told = leaks.epsilon(1.0, training.delta)
-    shown = _shown(test, leaks, training, options, as_told, until)
+    shown = _shown(test, leaks, training, options, as_told=as_told, until=until)
     mistakes = [] if shown is None else [_leaks_more(shown, as_told, training, made)]
     measured = [
         ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; white box"),
@@ -161,6 +161,7 @@ def _shown(
     leaks: EventLeaks,
     training: PrivateTraining,
     options: TrainingOptions,
+    *,
     as_told: float,
     until: float,
 ) -> float | None:
