@@ -100,24 +100,25 @@ class Users(Loop):
     event = DPSGD(noise_multiplier=1.0, dataset_size=100, batch_size=10, epochs=2)
     of_each = 4
 
-    def chosen(self):
-        users = (torch.rand(100) < 0.1).nonzero().flatten()
-        places = [4 * user + torch.randperm(4)[: self.of_each] for user in users]
-        return torch.cat([*places, torch.zeros(0, dtype=torch.long)])
-
     @property
     def loader(self):
         for _ in range(10):
-            rows = self.chosen()
-            yield FEATURES[rows], LABELS[rows]
+            users = (torch.rand(100) < 0.1).nonzero().flatten()
+            places = [4 * user + torch.randperm(4)[: self.of_each] for user in users]
+            rows = torch.cat([*places, torch.zeros(0, dtype=torch.long)])
+            yield self.changed(FEATURES[rows]), LABELS[rows], rows // 4
+
+    def changed(self, features):
+        return features
 
     def noisy(self, batch):
-        found = gradients_of_records(self.model, batch)
-        whole = len(batch[1]) // self.of_each * self.of_each
-        means = {
-            n: v[:whole].view(-1, self.of_each, *v.shape[1:]).mean(1) for n, v in found.items()
-        }
-        sums = clipped_sums(means if whole else found)
+        found = gradients_of_records(self.model, batch[:2])
+        users, whose = torch.unique(batch[2], return_inverse=True)
+        weights = nn.functional.one_hot(whose, len(users)).float()
+        weights = weights / weights.sum(0)
+        sums = clipped_sums(
+            {n: torch.einsum("nu,n...->u...", weights, v) for n, v in found.items()}
+        )
         return mean_of(sums, noise_like(sums, 1.0), 10)
 
 
@@ -132,11 +133,8 @@ def users_hand_in_two_records():
 @correct
 def users_with_changed_records():
     class Changed(Users):
-        @property
-        def loader(self):
-            for _ in range(10):
-                rows = self.chosen()
-                yield FEATURES[rows] + 0.05 * torch.randn(len(rows), 20), LABELS[rows]
+        def changed(self, features):
+            return features + 0.05 * torch.randn_like(features)
 
     return Changed()
 

@@ -171,9 +171,9 @@ def units_of(draws: Draws, account: Told, level: float) -> Draws:
     if not draws.known:
         told_fewer = account.records is not None and draws.records > account.records
         return _of_other_units(draws, account, draws.records) if told_fewer else draws
-    batches = len(draws.sizes)
+    batches = max(1, len(draws.sizes))
     drawn = np.unique(np.concatenate([*draws.batches, np.zeros(0, dtype=np.int64)]))
-    rate = float(draws.sizes.sum()) / max(1, batches * drawn.size)
+    rate = float(draws.sizes.sum()) / (batches * draws.records)
     # Batches that come again say nothing new of what is never drawn.
     different = len({np.sort(batch).tobytes() for batch in draws.batches})
     missed = draws.records * (1.0 - min(1.0, rate)) ** different
@@ -181,12 +181,12 @@ def units_of(draws: Draws, account: Told, level: float) -> Draws:
         never = draws.records - drawn.size
         note = f"{how_many(never, 'record')} of {draws.records} were never drawn, and left out"
         draws = _renumbered(draws, drawn, note)
-    if account.records is None or drawn.size <= account.records:
+    if account.records is None or draws.records <= account.records:
         return draws
     groups = _groups(draws)
     if groups is not None and _GROUPED * account.records <= groups.max() + 1 <= account.records:
         return _grouped(draws, groups)
-    return _of_other_units(draws, account, drawn.size)
+    return _of_other_units(draws, account, draws.records)
 
 
 def _of_other_units(draws: Draws, account: Told, there: int) -> Draws:
@@ -372,6 +372,7 @@ def _numbered(
             rows.append(np.array([numbers[key] for key in batch], dtype=np.int64))
         made.append(tuple(rows))
     notes = []
+    recurring = there is not None and len(numbers) <= _RECURRING * drawn
     # Without the records themselves, contents tell records apart only if there are as many
     # different ones as records: otherwise some may have the same content, or be changed each time.
     if keys:
@@ -379,7 +380,7 @@ def _numbered(
         why = "changed on their way, as augmentation does"
     else:
         # More contents than records, which come again: there are more records than were told.
-        more = there is not None and there < len(numbers) <= _RECURRING * drawn
+        more = there is not None and there < len(numbers) and recurring
         fresh = len(numbers) != there and not more
         why = "not told: give the loader a `dataset`, or the training `records`"
     if fresh:
@@ -402,7 +403,7 @@ def _numbered(
         strange=0 if fresh else strange,
         notes=tuple(notes),
         ordered=bool(keys),
-        counted=not fresh or is_counted,
+        counted=not fresh or is_counted or recurring,
     )
 
 

@@ -21,7 +21,7 @@ _ADDITIVE = 0.02
 _GROWTH = 3.0
 _NEAR = 0.04
 _NEAR_COUNT = 0.015
-_MOST_NAMES = 4
+_MOST_NAMES, _CHECKED = 4, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
     worst = _least_additive(evidence)
     # What is not clipped says more than that it is also averaged, or left over.
     said = bare or evidence.divided or _grown(evidence)
-    if worst is not None and not said and _so_again(evidence, *worst):
+    if worst is not None and not said and _so_again(evidence, worst[1]):
         yield _not_additive(evidence, *worst)
 
 
@@ -164,13 +164,23 @@ def _least_additive(evidence: StepEvidence) -> tuple[Effect, Effect] | None:
     return found
 
 
-def _so_again(evidence: StepEvidence, one: Effect, other: Effect) -> bool:
-    """Whether the effects differ with other noise, too; some updates may be cut by their length."""
+def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
+    """Whether the effects of half of the records differ between batches, with other noise as well.
+
+    A single one may differ because an update was cut by its length, or because a record of the same
+    user was in one of the batches.
+    """
     probe = evidence.probe
     again = Effects(probe.trials, seed=probe.seed + 1, joins=probe.joins, width=probe.width)
-    found = [again.of(effect.record, effect.factor, effect.base) for effect in (one, other)]
-    effects = [effect for effect in found if effect is not None]
-    return _least_additive(dataclasses.replace(evidence, effects=effects)) is not None
+    places = again.records[:: max(1, len(again.records) // _CHECKED)][:_CHECKED]
+    differ = []
+    for place in places:
+        found = [again.of(place, worst.factor, base) for base in range(2)]
+        effects = [effect for effect in found if effect is not None]
+        if any(float(np.linalg.norm(one.change)) > 20.0 * one.rounding for one in effects):
+            seen = dataclasses.replace(evidence, effects=effects)
+            differ.append(_least_additive(seen) is not None)
+    return any(differ) and 2 * sum(differ) >= len(differ)
 
 
 def _microbatches(training: PrivateTraining) -> int:

@@ -22,6 +22,8 @@ _KEPT = 2**22
 _FOR_THE_LAW = 200_000
 _FEWEST = 16
 _ZEROS = 1e-3
+# For noise in fewer directions than entries. By chance only power is lost.
+_FOR_DIRECTIONS, _MORE_ALIKE, _BY_CHANCE = 40, 1.2, 1e-3
 # Beside this, steps of floating-point numbers make a law look less smooth than it is.
 _COARSE = 0.004
 _STEPS_OF_A_FLOAT = 4.0
@@ -51,6 +53,8 @@ class NoiseMeasured:
         The lengths of all updates, each of another seed.
     sparse : bool
         Whether the random numbers decide which entries are 0.
+    uneven : bool
+        Whether the noise is larger in some directions than in others, however its entries are.
     """
 
     std: dict[str, float]
@@ -62,6 +66,7 @@ class NoiseMeasured:
     handed: bool = True
     lengths: tuple[float, ...] = ()
     sparse: bool = False
+    uneven: bool = False
 
     @property
     def nowhere(self) -> bool:
@@ -101,7 +106,7 @@ class NoiseMeasured:
         Noise in fewer directions than there are entries is larger along these. Telling two updates
         apart by what is along the change is one way to do it, so that the change over an upper
         limit of the noise along it is a lower bound on how far they are apart, whatever the
-        covariance is. It is used where noise along the change is larger than by chance.
+        covariance is. It is used where noise is uneven, or larger along the change than by chance.
         """
         scale = np.ones(change.size)
         for name, place in self.places.items():
@@ -112,9 +117,9 @@ class NoiseMeasured:
             return 1.0
         seen = (self.draws / scale) @ (direction / length)
         total = float(seen @ seen)
-        if total <= stats.chi2.isf(failure, seen.size):
+        if not self.uneven and total <= stats.chi2.isf(failure, seen.size):
             return 1.0
-        return math.sqrt(total / float(stats.chi2.ppf(failure, seen.size)))
+        return max(1.0, math.sqrt(total / float(stats.chi2.ppf(failure, seen.size))))
 
     @property
     def typical(self) -> float:
@@ -165,8 +170,9 @@ def measure_noise(
             kept.append(noise)
         made += 1
     degrees = {name: made * (place.stop - place.start) for name, place in places.items()}
+    std = {name: math.sqrt(squares[name] / max(1, degrees[name])) for name in places}
     return NoiseMeasured(
-        std={name: math.sqrt(squares[name] / max(1, degrees[name])) for name in places},
+        std=std,
         degrees=degrees,
         places=places,
         draws=np.array(kept),
@@ -175,7 +181,26 @@ def measure_noise(
         handed=handed,
         lengths=tuple(lengths),
         sparse=sparse,
+        uneven=_uneven(np.array(kept[:_FOR_DIRECTIONS]), std, places),
     )
+
+
+def _uneven(draws: Vector, std: dict[str, float], places: dict[str, slice]) -> bool:
+    """Whether draws of noise are more alike than in as many independent entries.
+
+    Products of two draws have the number of entries as variance, and more if the noise has fewer
+    directions.
+    """
+    values = np.concatenate(
+        [draws[:, place] / std[name] for name, place in places.items() if std[name] > 0.0]
+        or [np.zeros((len(draws), 1))],
+        axis=1,
+    )
+    products = (values @ values.T)[np.triu_indices(len(values), k=1)]
+    if not products.size:
+        return False
+    total = float(products @ products) / values.shape[1]
+    return bool(total > _MORE_ALIKE * stats.chi2.isf(_BY_CHANCE, products.size))
 
 
 def _supports_differ(one: Vector, other: Vector) -> bool:

@@ -56,7 +56,7 @@ _PAIRS_BESIDE = 2
 # Parts of the training after which steps are looked at again.
 _MOMENTS = (0.3, 0.6, 1.0)
 _FEWEST_ENTRIES = 8
-_EQUAL, _SAME_LENGTH = 1e-3, 1e-5
+_EQUAL = 1e-3
 _OTHER_SEEDS = 20_000
 _SAME_NOISE = 0.1
 TESTS = (
@@ -299,11 +299,13 @@ def _scaled_after_noise(moment: _Moment, seed: int) -> bool:
     ]
     several = updates[0].size >= _FEWEST_ENTRIES
     lengths = np.array(moment.noise.lengths)
-    if several and float(np.ptp(lengths)) < _EQUAL * lengths.max():
+    # Lengths vary about as one entry of the noise does, however long updates are.
+    same = _EQUAL * moment.noise.typical
+    if several and float(np.ptp(lengths)) < same:
         return True
     second, longest = np.sort([*lengths, *map(np.linalg.norm, updates)])[-2:]
     clamped = any(update.max() == -update.min() > 0.0 for update in updates)
-    if several and (longest - second < _SAME_LENGTH * longest or clamped):
+    if several and (longest - second < same or clamped):
         return True
     entries = np.abs(np.concatenate(updates[:2]))
     typical = float(np.median(entries))
