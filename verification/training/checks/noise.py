@@ -122,6 +122,11 @@ class NoiseMeasured:
         return max(1.0, math.sqrt(total / float(stats.chi2.ppf(failure, seen.size))))
 
     @property
+    def freedom(self) -> int:
+        """The degrees of freedom of ``typical``; one for each difference where noise is uneven."""
+        return self.pairs if self.uneven else sum(self.degrees.values())
+
+    @property
     def typical(self) -> float:
         """The standard deviation over all parameters together."""
         total = sum(self.std[name] ** 2 * self.degrees[name] for name in self.std)

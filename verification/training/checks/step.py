@@ -524,9 +524,7 @@ def _scale_mistakes(
     for words, batch in others:
         other = measure_noise(trials, batch, pairs=12, seed=seed + 10_000, until=until)
         ratio = other.typical / noise.typical
-        spread = math.sqrt(
-            0.5 / max(1, sum(other.degrees.values())) + 0.5 / max(1, sum(noise.degrees.values()))
-        )
+        spread = math.sqrt(0.5 / max(1, other.freedom) + 0.5 / max(1, noise.freedom))
         limit = max(0.05, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
         if abs(math.log(max(ratio, 1e-300))) > limit + drowned:
             if scaled:
