@@ -53,7 +53,7 @@ def test_a_function_that_trains_to_its_end_is_called_once():
 
     def train():
         made.append(1)
-        time.sleep(0.7)
+        time.sleep(1.2)
         return loops.PlainLoop()
 
     options = TrainingOptions(seed=1, seconds=2.0, checks=("accountant",))
