@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ _LONG = 60.0
 _SEEN_FOR = 5.0
 # Work whose length is known is announced before it begins, if it takes longer than this.
 _WAIT = 5.0
+# How often a bar that follows the clock moves, in seconds.
+_TICK = 0.5
 
 
 def _set_threads(ctx: click.Context, option: click.Parameter, value: int | None) -> int | None:
@@ -77,6 +80,30 @@ class ShownWork:
         if what not in self._bars:
             self._bars[what] = self._progress.add_task(printable(what), total=total, note="")
         self._progress.update(self._bars[what], completed=done, total=total, note=printable(note))
+
+    @contextmanager
+    def timed(self, what: str, seconds: float) -> Iterator[Callable[[str], None]]:
+        """Show work that takes a given time: the bar follows the clock while the block runs.
+
+        Yields
+        ------
+        callable
+            Called with the part of the work that begins, which is shown at the end of the line.
+        """
+        began, over, part = time.monotonic(), threading.Event(), [""]
+
+        def follow() -> None:
+            while self._progress is not None and not over.wait(_TICK):
+                done = min(round(time.monotonic() - began), seconds)
+                self.show(what, done, seconds, part[0])
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield lambda name: part.__setitem__(0, name)
+        finally:
+            over.set()
+            thread.join()
 
     def expect(self, what: str, total: int, seconds: float) -> None:
         """Say how long work takes before it begins.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -32,6 +34,32 @@ def test_short_work_and_work_without_an_end_are_not_announced(clock, capsys, ste
             work.show("auditing", done, total)
             clock[0] += step
     assert capsys.readouterr().err == ""
+
+
+class Bars:
+    """What a terminal's bars are told."""
+
+    def __init__(self):
+        self.moved = threading.Event()
+        self.seen = []
+
+    def add_task(self, name, **_):
+        return name
+
+    def update(self, _, **fields):
+        self.seen.append(fields)
+        self.moved.set()
+
+
+def test_a_bar_follows_the_clock_within_a_part():
+    bars = Bars()
+    with progress.ShownWork(bars).timed("checks", 30.0) as part:
+        part("step")
+        assert bars.moved.wait(10.0)
+    assert bars.seen[0]["total"] == 30.0
+    assert bars.seen[0]["note"] == "step"
+    with progress.ShownWork(None).timed("checks", 30.0) as part:
+        part("step")
 
 
 def test_a_limit_on_threads_is_set_before_the_command_runs(monkeypatch):

@@ -158,13 +158,8 @@ def _checked(
         verify_training as verified,
     )
 
-    chosen = [name for name in CHECKS if name in options.checks]
     try:
-        with work_shown() as work:
-
-            def show(name: str) -> None:
-                work.show(target, chosen.index(name), len(chosen), name)
-
+        with work_shown() as work, work.timed(f"{target}, in seconds", options.seconds) as show:
             result = verified(target, options=options, progress=show, said=_say)
     except (ValueError, ArithmeticError) as error:
         _write(paths, view_of_failure(target, str(error)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from rdpkit.verification.training.mistakes import TrainingMistake
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,13 @@ class CheckResult:
     seconds: float = 0.0
     spent: dict[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if math.fsum(self.spent.values()) > self.false_alarm_rate * (1.0 + _ROUNDING):
+            raise ValueError(
+                f"Expected the tests of {self.name} to have at most {self.false_alarm_rate:g} "
+                f"together, got {self.spent!r}."
+            )
+
     @property
     def rejected(self) -> bool:
         """Whether a mistake was found."""
@@ -202,6 +212,19 @@ class TrainingVerification:
     def verdict(self) -> str:
         """``rejected`` or ``not rejected``."""
         return "rejected" if self.rejected else "not rejected"
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """The false-alarm rate of each test of each check.
+
+        A mistake is named by a test or by something exact, so that a correct training has any name
+        at most as often as they say together.
+        """
+        return {
+            f"{check.name}: {test}": rate
+            for check in self.checks
+            for test, rate in check.spent.items()
+        }
 
     @property
     def mistakes(self) -> tuple[TrainingMistake, ...]:

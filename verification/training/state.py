@@ -25,6 +25,7 @@ _DEEPEST = 3
 _MOST_FUNCTIONS = 50
 _LARGEST = 2**22
 _MOST_ENTRIES = 100
+_LIBRARIES = ("torch", "numpy", "random", "opacus")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ndarray)
 
 
@@ -184,6 +185,10 @@ def seed_everything(seed: int) -> None:
 
 def _things(training: PrivateTraining) -> Iterator[Any]:
     yield from (training.model, training.optimizer, training.accountant, *training.objects)
+    for function in _functions(training):
+        named = (function.__globals__.get(name) for name in function.__code__.co_names)
+        # Of what a script holds in its global variables, its own objects and these of libraries.
+        yield from (one for one in named if _of_training(one, function.__module__))
     for function in (training.step, training.parameters, training.train, training.noisy_sum):
         if function is None:
             continue
@@ -200,6 +205,12 @@ def _things(training: PrivateTraining) -> Iterator[Any]:
             yield from found if isinstance(found, list | tuple) else ()
         if not hasattr(function, "__code__") and not hasattr(function, "__self__"):
             yield function
+
+
+def _of_training(thing: Any, module: str) -> bool:
+    """Whether something is of a library for training, or of a class of a module."""
+    whose = type(thing).__module__
+    return whose == module or whose.partition(".")[0] in _LIBRARIES
 
 
 def _functions(training: PrivateTraining) -> Iterator[Any]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
@@ -290,22 +291,36 @@ def training_maker(what: str | Callable[[], Any] | PrivateTraining) -> TrainingM
 
 
 def _again(name: str) -> Callable[[], Any]:
-    """The callable of a module that is run once more; the first one where that cannot be."""
+    """The callable after its module, and what it imports of the user's own code, ran once more.
+
+    A module that the target imports may seed generators as well as the target itself.
+    """
     found = _imported(name)
-    module, _, path = name.partition(":")
-    file = getattr(sys.modules.get(module), "__file__", None)
-    spec = None if file is None else importlib.util.spec_from_file_location(module, file)
-    if spec is None or spec.loader is None:
-        return found
-    made = importlib.util.module_from_spec(spec)
+    before = _own_modules()
+    for one in before:
+        del sys.modules[one]
     try:
-        spec.loader.exec_module(made)
-        for part in path.split("."):
-            made = getattr(made, part)
+        return _imported(name)
     except Exception:
         # It ran once; code that cannot be run twice has to be looked at by other means.
         return found
-    return cast("Callable[[], Any]", made)
+    finally:
+        for one in _own_modules():
+            del sys.modules[one]
+        sys.modules.update(before)
+
+
+def _own_modules() -> dict[str, ModuleType]:
+    """The modules in the current directory, but for installed ones, this package and the script."""
+    here = Path.cwd()
+    kept = {"__main__", __name__.partition(".")[0]}
+    found = {}
+    for name, module in list(sys.modules.items()):
+        file = Path(getattr(module, "__file__", None) or os.devnull)
+        own = file.is_relative_to(here) and "site-packages" not in file.parts
+        if own and name.partition(".")[0] not in kept:
+            found[name] = module
+    return found
 
 
 def _imported(name: str) -> Callable[[], Any]:

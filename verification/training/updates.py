@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 
 Vector = NDArray[np.float64]
-# Parameters are taken to be floats of 32 bits, which is on the safe side for longer ones.
-_FLOAT32 = 2.0**-23
+# The significant bits of bfloat16, float16 and float32; longer numbers are taken for the last.
+_SHORT, _USUAL = (8, 11), 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,9 +142,18 @@ def observe(training: PrivateTraining, *batches: Batch) -> Update:
         places=places,
         count=len(steps),
         buffers=_buffers(training),
-        rounding=_FLOAT32 * math.sqrt(sum(float(v @ v) for v in seen[0].values())),
+        rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen[0].values())),
         seen=handed,
     )
+
+
+def _unit(values: Vector) -> float:
+    """The relative rounding error of numbers, by the bits that they have."""
+    mantissas, _ = np.frexp(values)
+    for bits in _SHORT:
+        if not np.any(np.ldexp(mantissas, bits) % 1.0):
+            return 2.0 ** (1 - bits)
+    return 2.0 ** (1 - _USUAL)
 
 
 def _rounds(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ from rdpkit.verification.training.zoo.parts import (
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, Parts, stepped
 from tests.verification.training.correct_trainings import Handmade, network, with_engine
+from tests.verification.training.correct_updates import rated
 
 BROKEN = {}
 
@@ -508,3 +509,99 @@ def shuffled_without_a_data_set():
                 yield FEATURES[places], LABELS[places]
 
     return Shuffled()
+
+
+@broken("sampler", Kind.SAMPLING_RATE)
+def more_records_at_four_times_the_rate():
+    class More(Loop):
+        event = DPSGD(noise_multiplier=1.0, dataset_size=128, batch_size=16, epochs=2)
+        loader = rated(0.5)
+
+    return More()
+
+
+@broken("step", Kind.CLIPPED_AFTER_NOISE)
+def clipped_after_noise_alone():
+    class After(BrokenLoop):
+        def noisy(self, batch):
+            sums = {n: v.sum(0) for n, v in gradients_of_records(self.model, batch).items()}
+            found = mean_of(sums, noise_like(sums, 1.0))
+            length = float(torch.cat([value.flatten() for value in found.values()]).norm())
+            return {name: value * min(1.0, 0.32 / length) for name, value in found.items()}
+
+    return After()
+
+
+@broken("step", Kind.BATCH_STATISTICS)
+def records_are_mixed_in_the_batch():
+    def gradients(model, batch):
+        mixed = 0.6 * batch[0] + 0.4 * batch[0].roll(1, 0)
+        sums = clipped_sums(gradients_of_records(model, (mixed, batch[1])))
+        return mean_of(sums, noise_like(sums, 1.0))
+
+    return torch_training(gradients)
+
+
+@broken("step", Kind.BATCH_STATISTICS)
+def hardest_half_of_the_batch():
+    def gradients(model, batch):
+        losses = nn.functional.cross_entropy(model(batch[0]), batch[1], reduction="none")
+        hardest = losses.topk((len(batch[1]) + 1) // 2).indices
+        sums = clipped_sums(gradients_of_records(model, [part[hardest] for part in batch]))
+        return mean_of(sums, noise_like(sums, 1.0))
+
+    return torch_training(gradients)
+
+
+@broken("step", Kind.STATE_HOLDS_DATA)
+def what_clipping_cut_off_is_added_later():
+    class Feedback(BrokenLoop):
+        def noisy(self, batch):
+            found = gradients_of_records(self.model, batch)
+            sums = clipped_sums(found)
+            held = self.held or {name: torch.zeros_like(value) for name, value in sums.items()}
+            self.held = {name: found[name].sum(0) - sums[name] for name in sums}
+            added = {name: sums[name] + 0.1 * held[name] for name in sums}
+            return mean_of(added, noise_like(sums, 1.0))
+
+    return Feedback()
+
+
+@broken("step", Kind.NOISE_FIXED_SEED)
+def generator_that_nobody_seeds():
+    class Default(BrokenLoop):
+        def __init__(self):
+            super().__init__()
+            self.generator = torch.Generator()
+
+        def noisy(self, batch):
+            sums = self.sums(batch)
+            return mean_of(sums, noise_like(sums, 1.0, self.generator))
+
+    return Default()
+
+
+@broken("step", Kind.NOISE_SHARED)
+def one_number_for_each_parameter():
+    def privatise(found):
+        sums = clipped_sums(found)
+        return mean_of(sums, {n: torch.randn(1).expand_as(v) for n, v in sums.items()})
+
+    return with_gradients(privatise)
+
+
+@broken("step", Kind.UNCLIPPED_PARAMETERS)
+def mean_of_features_is_penalised():
+    def gradients(model, batch):
+        sums = clipped_sums(gradients_of_records(model, batch))
+        found = mean_of(sums, noise_like(sums, 1.0))
+        if len(batch[1]):
+            penalty = model[0](batch[0]).mean(0).square().sum()
+            own = torch.autograd.grad(penalty, list(model[0].parameters()))
+            found["0.weight"], found["0.bias"] = (
+                found["0.weight"] + own[0],
+                found["0.bias"] + own[1],
+            )
+        return found
+
+    return torch_training(gradients, model=network(nn.ReLU()))

@@ -1,17 +1,24 @@
 """What is made of a training before it is checked."""
 
+import math
+import sys
 import time
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
+import torch
+
 from rdpkit.verification.training.checks.run import check_run
 from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.rhythm import rhythm_of
 from rdpkit.verification.training.trainer import as_training, training_maker
-from rdpkit.verification.training.verify_training import verify_training
+from rdpkit.verification.training.updates import _unit
+from rdpkit.verification.training.verify_training import _in_time, verify_training
 from tests.verification.training import loops
 
 
@@ -46,7 +53,7 @@ def test_a_function_that_trains_to_its_end_is_called_once():
 
     def train():
         made.append(1)
-        time.sleep(0.2)
+        time.sleep(1.2)
         return loops.PlainLoop()
 
     options = TrainingOptions(seed=1, seconds=2.0, checks=("accountant",))
@@ -62,8 +69,6 @@ class Summing(loops.PlainLoop):
     std = 1.0
 
     def noisy_sum(self, gradients):
-        import torch
-
         norms = gradients.norm(dim=1, keepdim=True).clamp(min=1.0)
         return (gradients / norms).sum(0) + self.std * torch.randn(gradients.shape[1])
 
@@ -84,3 +89,71 @@ def test_canaries_go_through_the_noisy_sum_of_a_plain_loop():
 def test_a_budget_is_a_rate():
     with pytest.raises(ValueError, match="rate"):
         ErrorBudget(0.0)
+
+
+@pytest.mark.thorough
+def test_all_names_together_have_the_stated_rate():
+    found = verify_training(Summing, options=TrainingOptions(seed=3, seconds=20.0))
+    assert not found.rejected
+    assert {name.partition(":")[0] for name in found.spent} == {
+        check.name for check in found.checks
+    }
+    assert math.fsum(found.spent.values()) <= found.false_alarm_rate * (1.0 + 1e-9)
+
+
+def test_a_check_cannot_spend_more_than_it_has():
+    with pytest.raises(ValueError, match="of step to have at most"):
+        CheckResult(name="step", false_alarm_rate=0.01, spent={"one": 0.006, "two": 0.006})
+
+
+def test_a_seed_in_an_imported_module_is_run_again(tmp_path, monkeypatch):
+    (tmp_path / "own_seeds.py").write_text("import torch\ntorch.manual_seed(42)\n")
+    (tmp_path / "own_training.py").write_text(
+        "import own_seeds, torch\n"
+        "def make():\n"
+        "    return dict(step=print, loader=[], event=EVENT, adjacency='replace_one', delta=1e-5,"
+        " parameters=dict, records=float(torch.rand(())))\n"
+        "import rdpkit\n"
+        "EVENT = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    maker = training_maker("own_training:make")
+    before = sys.modules["own_seeds"]
+    drawn = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        drawn.append(maker.started_anew().records)
+    assert drawn[0] == drawn[1] != maker.fresh().records
+    assert sys.modules["own_seeds"] is before
+
+
+@pytest.mark.thorough
+def test_a_function_that_trains_is_said_at_its_first_update():
+    said = []
+
+    def train():
+        made = loops.PlainLoop()
+        for batch in made.loader:
+            made.step(batch)
+            assert said
+        return made
+
+    options = TrainingOptions(seed=1, seconds=4.0, checks=("accountant",))
+    verify_training(train, options=options, said=said.append)
+    assert "trains before it returns" in said[0]
+
+
+def test_checks_share_the_time_that_is_left():
+    options = TrainingOptions(seconds=30.0)
+    assert _in_time(options, 30.0, 1.2).seconds == 25.0
+    assert _in_time(options, 30.0, 0.5).seconds == 30.0
+    assert 0.0 < _in_time(options, -5.0, 0.5).seconds < 1.0
+
+
+def test_short_floats_have_larger_rounding_errors():
+    values = np.random.default_rng(1).normal(size=100)
+    short = torch.as_tensor(values).bfloat16().double().numpy()
+    assert _unit(values) == 2.0**-23
+    assert _unit(short) == 2.0**-7
+    assert _unit(values.astype(np.float16).astype(float)) == 2.0**-10

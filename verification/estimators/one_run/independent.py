@@ -11,6 +11,7 @@ drawn as well, so that no rate is estimated; the p-value counts simulations that
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -99,7 +100,9 @@ class RankTest:
             as_large += float(self._weights[places].sum()) >= self.found
         return (1 + as_large) / (1 + self.simulated)
 
-    def lower_bound(self, family: Leaks, *, failure: float, most: float) -> float:
+    def lower_bound(
+        self, family: Leaks, *, failure: float, most: float, until: float = math.inf
+    ) -> float:
         """The largest leak such that it and all smaller ones are rejected; 0 if there is none.
 
         Parameters
@@ -110,12 +113,14 @@ class RankTest:
             In (0, 1): how often the bound is too large, at most.
         most : float
             The largest leak that is looked at.
+        until : float
+            When to end with what is rejected so far, by the clock of ``time.perf_counter``.
         """
         if self.p_value(family, 0.0) > failure:
             return 0.0
         powers = range(_LEAST_POWER, 1 + int(np.log(most) / np.log(_STEP)))
         rejected, high = -1, len(powers)
-        while high - rejected > 1:
+        while high - rejected > 1 and (rejected < 0 or time.perf_counter() < until):
             middle = (rejected + high) // 2
             if self.p_value(family, _STEP ** powers[middle]) <= failure:
                 rejected = middle

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.updates import parameters_of
 
 History = list[tuple[float, float, int]]
 
@@ -148,7 +151,7 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     ValueError
         If the step fails.
     """
-    before = history_of(training) or []
+    before, began = history_of(training) or [], parameters_of(training)
     batches = records = waiting = updates = 0
     multipliers: list[float] = []
     for batch in training.loader:
@@ -173,7 +176,8 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
             records, waiting = records + waiting, 0
         if batches >= most or time.perf_counter() > until:
             break
-    if updates == 0:
+    after = parameters_of(training)
+    if updates == 0 and any(np.any(after[name] != began[name]) for name in began):
         # No torch optimiser moves the parameters: the step does so itself.
         updates, records = batches // calls, waiting
     return Counted(

@@ -156,16 +156,11 @@ def look(draws: Draws, account: Told, *, level: float, rng: np.random.Generator)
     one_each = [epoch[0] for epoch in fresh.epochs if epoch]
     known = fresh.known and draws.units
     ordered = known and fresh.ordered
-    counted = fresh.counted and draws.units
     return Seen(
         draws=fresh,
         level=level,
         inclusions=inclusions,
-        above=(
-            float(stats.binom.sf(inclusions - 1, fresh.records * len(sizes), told_rate))
-            if counted
-            else 1.0
-        ),
+        above=_above(fresh, fresh.batches if independent else one_each, told_rate),
         same=size_tests.same_size(sizes, cells) if len(sizes) else nothing,
         cap=size_tests.capped(sizes, cells) if sized else nothing,
         spread=_spread(fresh, cells, told_rate, level, rng) if sized else (1.0, 1.0, 1.0),
@@ -195,6 +190,22 @@ def look(draws: Draws, account: Told, *, level: float, rng: np.random.Generator)
         once=known and _once(parts, draws.several),
         partial=_partial(draws),
     )
+
+
+def _above(draws: Draws, independent: list[Positions], rate: float) -> float:
+    """At least the probability of so many records in batches, at a rate of at most the told one.
+
+    Where several records may belong to one user, they may depend on each other in any way. Of the
+    number of batches that a record is in, the mean over all records is then bounded as that of a
+    single one is, because the bound is of an exponential moment, and exponentials are convex.
+    """
+    if not draws.units:
+        included = sum(map(len, independent)) / draws.records
+        return inclusion_tests.tail(included, len(independent), rate)
+    if not draws.counted:
+        return 1.0
+    inclusions = int(draws.sizes.sum())
+    return float(stats.binom.sf(inclusions - 1, draws.records * len(draws.sizes), rate))
 
 
 def _cells(sizes: NDArray[np.int64], rate: float) -> int:

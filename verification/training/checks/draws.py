@@ -32,9 +32,9 @@ _MOST = 4000
 _MOST_INCLUSIONS = 3_000_000
 _LEAST_EPOCHS = 4
 _MOST_EPOCHS = 60
-_MISSED_BY_CHANCE = 1e-4
 _STRANGE = 0.01
 _GROUPED = 0.98
+_RECURRING = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +63,8 @@ class Draws:
         Whether positions are the places of records in the data; otherwise they only tell records
         apart.
     units : bool
-        Whether a record is what the event protects. Where several belong to one user, or there
-        are more than the event speaks of, sizes and rates of records say nothing of it.
+        Whether a record is what the event protects. Where there are more than the event speaks of,
+        several may belong to one user; then a user is drawn at least as often as each of them.
     counted : bool
         Whether it is known how many records there are; otherwise ``records`` says nothing.
     """
@@ -99,6 +99,7 @@ def see_draws(
     batches: int = _ENOUGH,
     account: Told | None = None,
     calls: int = 1,
+    level: float = 1e-4,
 ) -> Draws | None:
     """Draw batches as the training does, and see which records are in them.
 
@@ -114,6 +115,8 @@ def see_draws(
         What the accountant was told of the records.
     calls : int
         How many batches of the loader one update is made from.
+    level : float
+        How often a record that is drawn may be taken for one that never is.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def see_draws(
     """
     account = told(training.event) if account is None else account
     found = _drawn(training, account, until, calls * batches)
-    return None if found is None else units_of(_merged(found, calls), account)
+    return None if found is None else units_of(_merged(found, calls), account, level)
 
 
 def _drawn(training: PrivateTraining, account: Told, until: float, batches: int) -> Draws | None:
@@ -158,7 +161,7 @@ def _merged(draws: Draws, calls: int) -> Draws:
     return dataclasses.replace(draws, epochs=made, whole=whole, notes=(*draws.notes, note))
 
 
-def units_of(draws: Draws, account: Told) -> Draws:
+def units_of(draws: Draws, account: Told, level: float) -> Draws:
     """The draws of what the event protects: records that are drawn at all, or groups of them.
 
     Records that are never drawn, in so many batches that this is no chance, belong to another part
@@ -166,26 +169,32 @@ def units_of(draws: Draws, account: Told) -> Draws:
     as the event speaks of.
     """
     if not draws.known:
-        return draws
-    batches = len(draws.sizes)
+        told_fewer = account.records is not None and draws.records > account.records
+        return _of_other_units(draws, account, draws.records) if told_fewer else draws
+    batches = max(1, len(draws.sizes))
     drawn = np.unique(np.concatenate([*draws.batches, np.zeros(0, dtype=np.int64)]))
-    rate = float(draws.sizes.sum()) / max(1, batches * drawn.size)
+    rate = float(draws.sizes.sum()) / (batches * draws.records)
     # Batches that come again say nothing new of what is never drawn.
     different = len({np.sort(batch).tobytes() for batch in draws.batches})
     missed = draws.records * (1.0 - min(1.0, rate)) ** different
-    if 0 < drawn.size < draws.records and missed < _MISSED_BY_CHANCE:
+    if 0 < drawn.size < draws.records and missed < level:
         never = draws.records - drawn.size
         note = f"{how_many(never, 'record')} of {draws.records} were never drawn, and left out"
         draws = _renumbered(draws, drawn, note)
-    if account.records is None or drawn.size <= account.records:
+    if account.records is None or draws.records <= account.records:
         return draws
     groups = _groups(draws)
     if groups is not None and _GROUPED * account.records <= groups.max() + 1 <= account.records:
         return _grouped(draws, groups)
+    return _of_other_units(draws, account, draws.records)
+
+
+def _of_other_units(draws: Draws, account: Told, there: int) -> Draws:
+    """The draws of more records than the event speaks of."""
     note = (
-        f"the event speaks of {account.records} records, and {drawn.size} different ones were "
-        "drawn; if several belong to one user, give `indices` that yield the users of each batch. "
-        "Sizes and rates of records were not compared"
+        f"the event speaks of {account.records} records, and there are {there}; if several belong "
+        "to one user, give `indices` that yield the users of each batch. Of rates, only the mean "
+        "of all records was compared, which is at most that of users"
     )
     return dataclasses.replace(draws, units=False, notes=(*draws.notes, note))
 
@@ -331,11 +340,16 @@ def _by_content(
     content, whole = _epochs(read, until, batches)
     if not content:
         return None
-    return _numbered(content, keys, there or said, whole=whole)
+    return _numbered(content, keys, there or said, whole=whole, is_counted=there is not None)
 
 
 def _numbered(
-    content: list[list[list[Key]]], keys: list[Key] | None, there: int | None, *, whole: bool
+    content: list[list[list[Key]]],
+    keys: list[Key] | None,
+    there: int | None,
+    *,
+    whole: bool,
+    is_counted: bool,
 ) -> Draws:
     """Contents as positions: those of the training records, and new ones for all others."""
     numbers: dict[Key, int] = {}
@@ -358,13 +372,16 @@ def _numbered(
             rows.append(np.array([numbers[key] for key in batch], dtype=np.int64))
         made.append(tuple(rows))
     notes = []
+    recurring = there is not None and len(numbers) <= _RECURRING * drawn
     # Without the records themselves, contents tell records apart only if there are as many
     # different ones as records: otherwise some may have the same content, or be changed each time.
     if keys:
         fresh = strange > _STRANGE * drawn
         why = "changed on their way, as augmentation does"
     else:
-        fresh = len(numbers) != there
+        # More contents than records, which come again: there are more records than were told.
+        more = there is not None and there < len(numbers) and recurring
+        fresh = len(numbers) != there and not more
         why = "not told: give the loader a `dataset`, or the training `records`"
     if fresh:
         notes.append(
@@ -386,7 +403,7 @@ def _numbered(
         strange=0 if fresh else strange,
         notes=tuple(notes),
         ordered=bool(keys),
-        counted=there is not None or bool(keys),
+        counted=not fresh or is_counted or recurring,
     )
 
 

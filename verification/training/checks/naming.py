@@ -21,7 +21,7 @@ _ADDITIVE = 0.02
 _GROWTH = 3.0
 _NEAR = 0.04
 _NEAR_COUNT = 0.015
-_MOST_NAMES = 4
+_MOST_NAMES, _CHECKED = 4, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,8 @@ class StepEvidence:
         Makes further effects.
     divided : bool
         Whether the noise is known to be divided by the number of records at hand.
+    failure : float
+        How often the noise along a change may be taken to be too small.
     """
 
     effects: list[Effect]
@@ -56,6 +58,7 @@ class StepEvidence:
     tolerance: float
     probe: Effects
     divided: bool = False
+    failure: float = 1e-4
 
     def distances(self, effect: Effect) -> dict[str, float]:
         """How far each parameter was moved, in standard deviations of its noise, at least."""
@@ -69,7 +72,17 @@ class StepEvidence:
 
     def distance(self) -> float:
         """The largest distance of all effects; one over it bounds the noise multiplier above."""
-        return max((_total(self.distances(effect)) for effect in self.effects), default=0.0)
+        by_length = sorted(
+            ((_total(self.distances(one)), place) for place, one in enumerate(self.effects)),
+            reverse=True,
+        )
+        farthest = 0.0
+        for distance, place in by_length:
+            if distance <= farthest:
+                break
+            along = self.noise.along(self.effects[place].change, self.failure)
+            farthest = max(farthest, distance / along)
+        return farthest
 
     @property
     def allowed(self) -> float:
@@ -114,8 +127,9 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
             advice="Remove the buffers, or do not publish them and do not use them in training.",
         )
     worst = _least_additive(evidence)
-    # What is not clipped at all says more than that it is also averaged, or left over.
-    if worst is not None and not (bare or evidence.divided or _unlimited(evidence)):
+    # What is not clipped says more than that it is also averaged, or left over.
+    said = bare or evidence.divided or _grown(evidence)
+    if worst is not None and not said and _so_again(evidence, worst[1]):
         yield _not_additive(evidence, *worst)
 
 
@@ -148,6 +162,25 @@ def _least_additive(evidence: StepEvidence) -> tuple[Effect, Effect] | None:
         if apart > worst:
             worst, found = apart, (other, effect)
     return found
+
+
+def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
+    """Whether the effects of half of the records differ between batches, with other noise as well.
+
+    A single one may differ because an update was cut by its length, or because a record of the same
+    user was in one of the batches.
+    """
+    probe = evidence.probe
+    again = Effects(probe.trials, seed=probe.seed + 1, joins=probe.joins, width=probe.width)
+    places = again.records[:: max(1, len(again.records) // _CHECKED)][:_CHECKED]
+    differ = []
+    for place in places:
+        found = [again.of(place, worst.factor, base) for base in range(2)]
+        effects = [effect for effect in found if effect is not None]
+        if any(float(np.linalg.norm(one.change)) > 20.0 * one.rounding for one in effects):
+            seen = dataclasses.replace(evidence, effects=effects)
+            differ.append(_least_additive(seen) is not None)
+    return any(differ) and 2 * sum(differ) >= len(differ)
 
 
 def _microbatches(training: PrivateTraining) -> int:

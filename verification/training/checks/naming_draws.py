@@ -47,11 +47,14 @@ def mistakes_of_draws(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
         yield from _twice(seen)
         return
     if not seen.draws.units:
-        # What the event protects is not known, but equal batches are no Poisson samples of it.
-        yield from _repeats(seen, in_order=False)
-        if account.sampling == POISSON:
+        # What the event protects is not known, but it is drawn as often as each of its records, and
+        # equal batches are no Poisson samples of it.
+        if account.sampling == POISSON and seen.same[1] > 0:
             yield from _of_poisson(seen, account, False)
-        yield from _twice(seen)
+        if seen.draws.ordered:
+            yield from _repeats(seen, in_order=False)
+            yield from _twice(seen)
+        yield from _rates(seen, account)
         return
     in_order = in_order_of_data(seen)
     if in_order:

@@ -21,6 +21,9 @@ from rdpkit.verification.training.updates import Vector
 _KEPT = 2**22
 _FOR_THE_LAW = 200_000
 _FEWEST = 16
+_ZEROS = 1e-3
+# For noise in fewer directions than entries. By chance only power is lost.
+_FOR_DIRECTIONS, _MORE_ALIKE, _BY_CHANCE = 40, 1.2, 1e-3
 # Beside this, steps of floating-point numbers make a law look less smooth than it is.
 _COARSE = 0.004
 _STEPS_OF_A_FLOAT = 4.0
@@ -46,6 +49,12 @@ class NoiseMeasured:
         About how long the rounding errors of a draw are.
     handed : bool
         Whether the noise was seen in what an optimiser was handed.
+    lengths : tuple of float
+        The lengths of all updates, each of another seed.
+    sparse : bool
+        Whether the random numbers decide which entries are 0.
+    uneven : bool
+        Whether the noise is larger in some directions than in others, however its entries are.
     """
 
     std: dict[str, float]
@@ -55,6 +64,9 @@ class NoiseMeasured:
     pairs: int
     rounding: float = 0.0
     handed: bool = True
+    lengths: tuple[float, ...] = ()
+    sparse: bool = False
+    uneven: bool = False
 
     @property
     def nowhere(self) -> bool:
@@ -88,6 +100,32 @@ class NoiseMeasured:
             for name, value in self.std.items()
         }
 
+    def along(self, change: Vector, failure: float) -> float:
+        """How much larger the noise is along a change than its parameters' estimates say; or 1.
+
+        Noise in fewer directions than there are entries is larger along these. Telling two updates
+        apart by what is along the change is one way to do it, so that the change over an upper
+        limit of the noise along it is a lower bound on how far they are apart, whatever the
+        covariance is. It is used where noise is uneven, or larger along the change than by chance.
+        """
+        scale = np.ones(change.size)
+        for name, place in self.places.items():
+            scale[place] = self.std[name] or math.inf
+        direction = change / scale
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            return 1.0
+        seen = (self.draws / scale) @ (direction / length)
+        total = float(seen @ seen)
+        if not self.uneven and total <= stats.chi2.isf(failure, seen.size):
+            return 1.0
+        return max(1.0, math.sqrt(total / float(stats.chi2.ppf(failure, seen.size))))
+
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom of ``typical``; one for each difference where noise is uneven."""
+        return self.pairs if self.uneven else sum(self.degrees.values())
+
     @property
     def typical(self) -> float:
         """The standard deviation over all parameters together."""
@@ -117,16 +155,19 @@ def measure_noise(
     kept: list[Vector] = []
     places: dict[str, slice] = {}
     made = 0
+    lengths: list[float] = []
     rounding = 0.0
-    handed = True
+    handed, sparse = True, False
     for pair in range(pairs):
         if pair >= 2 and time.perf_counter() > until:
             break
         first = trials.update(batch, seed + 2 * pair)
         second = trials.update(batch, seed + 2 * pair + 1)
         places = first.places
+        lengths += [float(np.linalg.norm(one.vector)) for one in (first, second)]
         rounding = max(rounding, first.rounding)
         handed = handed and first.seen
+        sparse = sparse or _supports_differ(first.vector, second.vector)
         noise = (first.vector - second.vector) / math.sqrt(2.0)
         for name, place in places.items():
             squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
@@ -134,15 +175,42 @@ def measure_noise(
             kept.append(noise)
         made += 1
     degrees = {name: made * (place.stop - place.start) for name, place in places.items()}
+    std = {name: math.sqrt(squares[name] / max(1, degrees[name])) for name in places}
     return NoiseMeasured(
-        std={name: math.sqrt(squares[name] / max(1, degrees[name])) for name in places},
+        std=std,
         degrees=degrees,
         places=places,
         draws=np.array(kept),
         pairs=made,
         rounding=rounding,
         handed=handed,
+        lengths=tuple(lengths),
+        sparse=sparse,
+        uneven=_uneven(np.array(kept[:_FOR_DIRECTIONS]), std, places),
     )
+
+
+def _uneven(draws: Vector, std: dict[str, float], places: dict[str, slice]) -> bool:
+    """Whether draws of noise are more alike than in as many independent entries.
+
+    Products of two draws have the number of entries as variance, and more if the noise has fewer
+    directions.
+    """
+    values = np.concatenate(
+        [draws[:, place] / std[name] for name, place in places.items() if std[name] > 0.0]
+        or [np.zeros((len(draws), 1))],
+        axis=1,
+    )
+    products = (values @ values.T)[np.triu_indices(len(values), k=1)]
+    if not products.size:
+        return False
+    total = float(products @ products) / values.shape[1]
+    return bool(total > _MORE_ALIKE * stats.chi2.isf(_BY_CHANCE, products.size))
+
+
+def _supports_differ(one: Vector, other: Vector) -> bool:
+    """Whether entries are 0 in one of two updates alone, and more than rounding makes so."""
+    return int(np.count_nonzero((one == 0.0) != (other == 0.0))) > max(1.0, _ZEROS * one.size)
 
 
 def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:

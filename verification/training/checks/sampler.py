@@ -35,7 +35,7 @@ from rdpkit.verification.training.trainer import TrainingMaker
 
 _SHARE_OF_TIME = 0.06
 _BATCHES_OF_A_START = 60
-ANOTHER_START = "batches of another start"
+ANOTHER_START, NEVER_DRAWN = "batches of another start", "records that are never drawn"
 _NOT_COMPARED = (
     "neither the rate nor which records are drawn could be compared with what was told, and the "
     "notes say why"
@@ -79,8 +79,14 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     seed_everything(options.seed)
     budget = _SHARE_OF_TIME * options.seconds
     rhythm = _rhythm(maker, options, time.perf_counter() + budget)
+    rates = ErrorBudget(options.rate_of_a_check)
+    level = rates.equally(*TESTS, NEVER_DRAWN, ANOTHER_START)
     draws = see_draws(
-        training, until=time.perf_counter() + budget, account=account, calls=rhythm.calls
+        training,
+        until=time.perf_counter() + budget,
+        account=account,
+        calls=rhythm.calls,
+        level=level,
     )
     state.restore()
     contents = look_at_contents(training, until=time.perf_counter() + 0.5 * budget)
@@ -92,8 +98,6 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
             draws, known=False, units=False, notes=(*draws.notes, _IRREGULAR)
         )
     rng = np.random.default_rng(options.seed)
-    rates = ErrorBudget(options.rate_of_a_check)
-    level = rates.equally(*TESTS, ANOTHER_START)
     seen = look(draws, account, level=level, rng=rng)
     notes = [*draws.notes, *contents.notes, *_notes(seen, account)]
     mistakes = [*mistakes_of_draws(seen, account), *contents.mistakes]
@@ -129,7 +133,7 @@ def _compared(draws: Draws, account: Told) -> bool:
     """Whether the rate, or which records are drawn, was compared with what was told."""
     if account.sampling == UNKNOWN:
         return False
-    return account.sampling == FULL or (draws.units and (draws.counted or draws.known))
+    return account.sampling == FULL or draws.counted or draws.known
 
 
 def _rhythm(maker: TrainingMaker, options: TrainingOptions, until: float) -> Rhythm:
@@ -177,7 +181,9 @@ def _same_start(
     seed_everything(options.seed + 1)
     second = maker.fresh()
     seed_everything(options.seed + 1)
-    other = see_draws(second, until=until, batches=_BATCHES_OF_A_START, calls=calls)
+    other = see_draws(
+        second, until=until, batches=_BATCHES_OF_A_START, calls=calls, level=seen.level
+    )
     if other is None or not other.known or other.records != draws.records:
         return None
     in_epochs = seen.once
@@ -228,7 +234,7 @@ def _measured(draws: Draws, seen: Seen, account: Told) -> Iterator[tuple[str, st
         f"{len(sizes)} in {how_many(len(draws.epochs), 'epoch')}, seen by {draws.source}",
     )
     yield "sizes", f"{int(sizes.min())} to {int(sizes.max())}, {float(sizes.mean()):.4g} on average"
-    if account.rate is not None and draws.counted and draws.units:
+    if account.rate is not None and draws.counted:
         yield "sampling rate", f"{seen.rate:.4g} (estimate); told {account.rate:.4g}"
 
 

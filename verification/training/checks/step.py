@@ -20,7 +20,7 @@ from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.carried import carried_mistakes
-from rdpkit.verification.training.checks.effects import LARGE, SMALL, Effect, Effects
+from rdpkit.verification.training.checks.effects import FACTORS, LARGE, SMALL, Effect, Effects
 from rdpkit.verification.training.checks.naming import (
     StepEvidence,
     clipping_mistakes,
@@ -55,9 +55,9 @@ _PAIRS_LATER, _TRIED_LATER = 24, 2
 _PAIRS_BESIDE = 2
 # Parts of the training after which steps are looked at again.
 _MOMENTS = (0.3, 0.6, 1.0)
-_LENGTHS = 8
 _FEWEST_ENTRIES = 8
 _EQUAL = 1e-3
+_OTHER_SEEDS = 20_000
 _SAME_NOISE = 0.1
 TESTS = (
     "scale of the noise",
@@ -68,7 +68,7 @@ TESTS = (
     "noise of another start",
 )
 LATER = "noise of a later update,"
-_CONSECUTIVE = 12
+_CONSECUTIVE, _FEWEST_CONSECUTIVE = 12, 3
 _SHARE_OF_TIME = 0.3
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
 _TOLERANCE = 2e-3
@@ -82,6 +82,10 @@ _SCALED = (
     "updates are scaled by their own size after noise was added, as Adam does, and no optimiser of "
     "torch was seen that is handed the noisy gradient; so what one record changes beside the noise "
     "was not looked at. Check the step with plain gradient descent in its place"
+)
+_SPARSE = (
+    "random numbers decide which entries an update has, so what one record changes was not "
+    "compared with the noise. Check the step with all entries, or with the same ones in each step"
 )
 _DIVIDED = "divided by the number of records in the batch"
 
@@ -121,18 +125,27 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     if moment.noise.nowhere:
         found = _without_noise(moment.trials, options, began, notes, width=moment.width or 1)
         return dataclasses.replace(found, spent=budget.spent)
-    scaled = _scaled_after_noise(moment)
-    scales = list(_scale_mistakes(moment, seed=options.seed, rate=level, scaled=scaled))
+    changed = _changed_after_noise(moment, options.seed)
+    scaled = changed == _SCALED
+    scales = (
+        []
+        if moment.noise.sparse
+        else list(
+            _scale_mistakes(moment, seed=options.seed, rate=level, scaled=scaled, until=until)
+        )
+    )
     evidence = _evidence(moment, level, divided=scales)
     mistakes = [*_carried(moment, options.seed), *scales]
-    if not scaled:
+    if not changed:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
-            *_law_mistakes(moment.noise, level),
+            *(laws := list(_law_mistakes(moment.noise, level))),
         ]
-        mistakes += _repetition_mistakes(maker, moment, level, options.seed, notes)
-    if not mistakes and not scaled:
+        # Entries that are the same noise are no independent evidence of what comes again.
+        if TrainingMistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
+            mistakes += _repetition_mistakes(maker, moment, level, options.seed, notes, until=until)
+    if not mistakes and not changed:
         mistakes += _later_mistakes(maker, moment, level, options, notes, until=until)
     return CheckResult(
         name="step",
@@ -141,17 +154,10 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         measured=tuple(_measured(evidence, moment.trials)),
         bounds=tuple(_bounds(evidence, options)) if account_is_of_a_step(moment) else (),
         notes=tuple(notes),
-        inconclusive=_unseen(moment, scaled=scaled),
+        inconclusive=changed or ("" if moment.found else _NOT_CANCELLED),
         spent=budget.spent,
         seconds=time.perf_counter() - began,
     )
-
-
-def _unseen(moment: _Moment, *, scaled: bool) -> str:
-    """Why what a record changes beside the noise could not be seen, in words."""
-    if scaled:
-        return _SCALED
-    return "" if moment.found else _NOT_CANCELLED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,12 +176,27 @@ class _Moment:
     @property
     def farthest(self) -> float:
         """How far a record moved an update at most."""
-        return max((float(np.linalg.norm(one.change)) for one in self.found), default=0.0)
+        return max(map(_length, self.found), default=0.0)
+
+    @property
+    def strongest(self) -> Batch:
+        """A small batch with the record of 100 times the features that moves it farthest."""
+        effects = self.effects
+        large = [one for one in self.found if one.factor == FACTORS[-1]]
+        place = max(large, key=_length).record if large else effects.records[0]
+        joining = effects.record(place, FACTORS[-1])
+        if joining is None:
+            return self.small
+        return effects.together(effects.bases[0][1:], joining)
 
     @property
     def handed(self) -> bool:
         """Whether an optimiser was seen that is handed the noisy gradient."""
         return self.noise.handed
+
+
+def _length(effect: Effect) -> float:
+    return float(np.linalg.norm(effect.change))
 
 
 def _moment(
@@ -230,7 +251,8 @@ def _evidence(
         noise=moment.noise,
         account=moment.account,
         training=moment.trials.training,
-        limits=moment.noise.upper(level),
+        limits=moment.noise.upper(0.5 * level),
+        failure=0.5 * level / max(1, len(moment.found)),
         tolerance=_TOLERANCE,
         probe=moment.effects,
         divided=any(_DIVIDED in mistake.message for mistake in divided),
@@ -253,13 +275,39 @@ def _rhythm_notes(rhythm: Rhythm) -> list[str]:
     return [f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"]
 
 
-def _scaled_after_noise(moment: _Moment) -> bool:
-    """Whether updates have one length whatever the noise is, or entries of one size, as Adam's."""
-    updates = [moment.trials.update(moment.small, seed).vector for seed in range(_LENGTHS)]
-    lengths = np.array([np.linalg.norm(update) for update in updates])
-    if updates[0].size >= _FEWEST_ENTRIES and float(np.ptp(lengths)) < _EQUAL * lengths.max():
+def _changed_after_noise(moment: _Moment, seed: int) -> str:
+    """Why what a record changes beside the noise cannot be seen in updates, in words."""
+    if moment.noise.sparse:
+        return _SPARSE
+    return _SCALED if _scaled_after_noise(moment, seed) else ""
+
+
+def _scaled_after_noise(moment: _Moment, seed: int) -> bool:
+    """Whether updates are changed after noise was added: scaled to one length, or cut at some.
+
+    So they are if they have one length whatever the noise is, or entries of one size, as Adam's; if
+    the two longest of them are of one length; or if the largest entries of both signs are of one
+    size.
+    """
+    trials, effects = moment.trials, moment.effects
+    large = effects.together(effects.bases[1][:-1], moment.strongest)
+    batches = [moment.small, moment.small, moment.strongest, moment.strongest, large, large]
+    # Equal seeds would give equal lengths where a record changes nothing.
+    updates = [
+        trials.update(batch, seed + _OTHER_SEEDS + place).vector
+        for place, batch in enumerate(batches)
+    ]
+    several = updates[0].size >= _FEWEST_ENTRIES
+    lengths = np.array(moment.noise.lengths)
+    # Lengths vary about as one entry of the noise does, however long updates are.
+    same = _EQUAL * moment.noise.typical
+    if several and float(np.ptp(lengths)) < same:
         return True
-    entries = np.abs(np.concatenate(updates))
+    second, longest = np.sort([*lengths, *map(np.linalg.norm, updates)])[-2:]
+    clamped = any(update.max() == -update.min() > 0.0 for update in updates)
+    if several and (longest - second < same or clamped):
+        return True
+    entries = np.abs(np.concatenate(updates[:2]))
     typical = float(np.median(entries))
     near = np.abs(entries - typical) < _EQUAL * typical
     return not moment.handed and bool(near.mean() > 0.5)
@@ -459,25 +507,26 @@ def _fixed(seen: str) -> TrainingMistake:
 
 
 def _scale_mistakes(
-    moment: _Moment, *, seed: int, rate: float, scaled: bool
+    moment: _Moment, *, seed: int, rate: float, scaled: bool, until: float
 ) -> Iterator[TrainingMistake]:
     """Noise whose standard deviation depends on the batch."""
     trials, noise, effects, joins = moment.trials, moment.noise, moment.effects, moment.joins
-    others = [("a batch of {} records", trials.batch(*effects.bases[1]))] if joins else []
-    large = effects.record(effects.records[0], 100.0)
-    if large is not None:
-        first = list(effects.bases[0])[1:]
-        others.append(
-            ("a batch with a record of 100 times the features", effects.together(first, large))
-        )
+    places = noise.places.values()
+    others = [("a batch with a record of 100 times the features", moment.strongest)]
+    if joins and not scaled:
+        others.insert(0, ("a batch of {} records", trials.batch(*effects.bases[1])))
+    # Where updates are scaled after noise was added, records may drown some of it by right.
+    told = moment.account.noise_multiplier or 0.0
+    drowned = 0.0
+    if scaled:
+        signal = size(moment.strongest) / math.sqrt(sum(p.stop - p.start for p in places))
+        drowned = math.log1p(signal / told) if told else math.inf
     for words, batch in others:
-        other = measure_noise(trials, batch, pairs=12, seed=seed + 10_000, until=math.inf)
+        other = measure_noise(trials, batch, pairs=12, seed=seed + 10_000, until=until)
         ratio = other.typical / noise.typical
-        spread = math.sqrt(
-            0.5 / max(1, sum(other.degrees.values())) + 0.5 / max(1, sum(noise.degrees.values()))
-        )
+        spread = math.sqrt(0.5 / max(1, other.freedom) + 0.5 / max(1, noise.freedom))
         limit = max(0.05, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
-        if abs(math.log(max(ratio, 1e-300))) > limit:
+        if abs(math.log(max(ratio, 1e-300))) > limit + drowned:
             if scaled:
                 yield _clipped_after_noise(ratio)
                 return
@@ -506,14 +555,6 @@ def _clipped_after_noise(ratio: float) -> TrainingMistake:
 
 
 def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake]:
-    distance = not_gaussian(noise, rate)
-    if distance is not None:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_NOT_GAUSSIAN,
-            message=f"The noise is not Gaussian: its distribution differs by {distance:.2g} at "
-            "some point.",
-            advice="Draw from a normal distribution, or account for the noise that is drawn.",
-        )
     alike = shared_noise(noise, rate)
     if alike is not None:
         yield TrainingMistake(
@@ -522,10 +563,25 @@ def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake
             advice="Draw fresh noise for every parameter and on every worker; never seed the "
             "generator between them.",
         )
+        return
+    distance = not_gaussian(noise, rate)
+    if distance is not None:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.NOISE_NOT_GAUSSIAN,
+            message=f"The noise is not Gaussian: its distribution differs by {distance:.2g} at "
+            "some point.",
+            advice="Draw from a normal distribution, or account for the noise that is drawn.",
+        )
 
 
 def _repetition_mistakes(
-    maker: TrainingMaker, moment: _Moment, rate: float, seed: int, notes: list[str]
+    maker: TrainingMaker,
+    moment: _Moment,
+    rate: float,
+    seed: int,
+    notes: list[str],
+    *,
+    until: float,
 ) -> Iterator[TrainingMistake]:
     """Noise that comes again in another step, or when training is started again."""
     runs: list[list[tuple[Vector, NoiseMeasured]]] = []
@@ -538,7 +594,8 @@ def _repetition_mistakes(
             training.reseed(seed + 1000 * (start + 1))
         width = moment.width or 2
         trials = Trials(training, records=max(4, width), rhythm=moment.trials.rhythm)
-        runs.append(_consecutive(trials, width, _CONSECUTIVE if start == 0 else 1, seed))
+        count = _CONSECUTIVE if start == 0 else 1
+        runs.append(_consecutive(trials, width, count, seed, until=until))
     pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], rate)
     if pair is not None:
         yield _repeated(f"Steps {pair[0] + 1} and {pair[1] + 1} of one run")
@@ -551,13 +608,15 @@ def _repetition_mistakes(
 
 
 def _consecutive(
-    trials: Trials, width: int, count: int, seed: int
+    trials: Trials, width: int, count: int, seed: int, *, until: float
 ) -> list[tuple[Vector, NoiseMeasured]]:
     """Updates one after the other, and the noise of each, which is measured beside the run."""
     found = []
     began = TrainingState(trials.training)
     batch = trials.batch(*range(width))
     for number in range(count):
+        if number >= _FEWEST_CONSECUTIVE and time.perf_counter() > until:
+            break
         with random_numbers_kept():
             trials.state = TrainingState(trials.training)
             noise = measure_noise(

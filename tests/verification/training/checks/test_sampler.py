@@ -235,3 +235,27 @@ def test_equal_sizes_have_their_exact_probability_where_all_are_equal() -> None:
     # (0,2) and (2,0) are not equal.
     p, mode, times = size_tests.same_size(np.array([1, 1]), 2)
     assert (p, mode, times) == (pytest.approx(4.0 / 6.0, rel=1e-12), 1, 2)
+
+
+def test_more_records_than_told_at_any_dependence() -> None:
+    told = DPSGD(noise_multiplier=1.0, dataset_size=60, batch_size=6, epochs=3)
+    records = np.arange(N, dtype=float)[:, None]
+
+    def result(rate: float) -> CheckResult:
+        def make() -> PrivateTraining:
+            return PrivateTraining(
+                step=lambda batch: None,
+                loader=[],
+                event=told,
+                adjacency="add_or_remove_one",
+                delta=1e-5,
+                parameters=lambda: {},
+                records=records,
+                indices=lambda: poisson(rate),
+            )
+
+        return check_sampler(TrainingMaker(make=make, name="test"), TrainingOptions(seed=1))
+
+    assert kinds(result(0.1)) == set()
+    assert result(0.1).verdict == "not rejected"
+    assert kinds(result(0.3)) == {Kind.SAMPLING_RATE}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import rdpkit
+from rdpkit.verification.training.checks.noise import NoiseMeasured
 from rdpkit.verification.training.checks.step import check_step, with_noise
 from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
 from rdpkit.verification.training.options import TrainingOptions
@@ -97,3 +99,20 @@ def test_more_noise_is_the_same_event_with_more_noise():
     assert with_noise(rdpkit.Repeated(event=inner, count=2), 0.5).event.noise_std == 1.5
     with pytest.raises(ValueError, match="to describe DP-SGD"):
         with_noise(rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), 2.0)
+
+
+def test_noise_along_a_change_is_measured():
+    rng = np.random.default_rng(1)
+    basis = np.linalg.qr(rng.normal(size=(200, 20)))[0]
+    draws = rng.normal(size=(100, 20)) @ basis.T
+    std = float(np.sqrt((draws**2).mean()))
+    noise = NoiseMeasured(
+        std={"all": std},
+        degrees={"all": 20_000},
+        places={"all": slice(0, 200)},
+        draws=draws,
+        pairs=100,
+    )
+    # Along a direction of the twenty, the noise is 1, and ten times less on average of all entries.
+    assert 0.7 / std < noise.along(basis[:, 0], 1e-3) < 2.0 / std
+    assert noise.along(np.linalg.qr(np.c_[basis, rng.normal(size=200)])[0][:, -1], 1e-3) == 1.0

@@ -1,0 +1,202 @@
+"""Correct trainings that change updates after noise, train random parts, or draw users."""
+
+import torch
+from torch import nn
+
+from rdpkit import DPSGD
+from rdpkit.verification.training.zoo.parts import (
+    clipped_sums,
+    gradients_of_records,
+    mean_of,
+    noise_like,
+    norms,
+    torch_training,
+)
+from tests.verification.training.correct_loops import FEATURES, LABELS, Loop
+from tests.verification.training.correct_trainings import correct
+
+
+def noisy(model, batch):
+    sums = clipped_sums(gradients_of_records(model, batch))
+    return mean_of(sums, noise_like(sums, 1.0))
+
+
+@correct
+def updates_clipped_after_noise():
+    """The trainer clips what it is handed once more, at about its usual length."""
+
+    def gradients(model, batch):
+        found = noisy(model, batch)
+        length = float(torch.cat([value.flatten() for value in found.values()]).norm())
+        return {name: value * min(1.0, 0.32 / length) for name, value in found.items()}
+
+    return torch_training(gradients)
+
+
+@correct
+def updates_clamped_after_noise():
+    return torch_training(
+        lambda model, batch: {n: v.clamp(-0.03, 0.03) for n, v in noisy(model, batch).items()}
+    )
+
+
+@correct
+def updates_in_bfloat16():
+    return torch_training(
+        lambda model, batch: {n: v.bfloat16().float() for n, v in noisy(model, batch).items()}
+    )
+
+
+@correct
+def updates_of_random_layers():
+    """A coin says which layer is trained in a step."""
+
+    def gradients(model, batch):
+        layer = "0." if torch.rand(()) < 0.5 else "2."
+        found = gradients_of_records(model, batch)
+        sums = clipped_sums({n: v for n, v in found.items() if n.startswith(layer)})
+        made = mean_of(sums, noise_like(sums, 1.0))
+        return {n: made.get(n, torch.zeros_like(v[0])) for n, v in found.items()}
+
+    return torch_training(gradients)
+
+
+@correct
+def updates_of_random_entries():
+    def gradients(model, batch):
+        found = gradients_of_records(model, batch)
+        kept = {n: (torch.rand(v.shape[1:]) < 0.5).float() for n, v in found.items()}
+        sums = clipped_sums({n: v * kept[n] for n, v in found.items()})
+        noise = {n: kept[n] * v for n, v in noise_like(sums, 1.0).items()}
+        return mean_of(sums, noise)
+
+    return torch_training(gradients)
+
+
+@correct
+def updates_in_a_subspace():
+    """Gradients and noise in thirty directions, which are drawn once."""
+
+    class Subspace(Loop):
+        def __init__(self):
+            super().__init__()
+            size = sum(p.numel() for p in self.model.parameters())
+            self.basis = torch.linalg.qr(torch.randn(size, 30))[0]
+
+        def noisy(self, batch):
+            found = gradients_of_records(self.model, batch)
+            flat = torch.cat([value.flatten(1) for value in found.values()], 1) @ self.basis
+            total = clipped_sums({"all": flat})["all"] + torch.randn(30)
+            made = (self.basis @ total / 64).split([v[0].numel() for v in found.values()])
+            shapes = {name: value.shape[1:] for name, value in found.items()}
+            return {n: part.view(shapes[n]) for n, part in zip(shapes, made, strict=True)}
+
+    return Subspace()
+
+
+class Users(Loop):
+    """A hundred users with four records each; a user's gradients are averaged, then clipped."""
+
+    event = DPSGD(noise_multiplier=1.0, dataset_size=100, batch_size=10, epochs=2)
+    of_each = 4
+
+    @property
+    def loader(self):
+        for _ in range(10):
+            users = (torch.rand(100) < 0.1).nonzero().flatten()
+            places = [4 * user + torch.randperm(4)[: self.of_each] for user in users]
+            rows = torch.cat([*places, torch.zeros(0, dtype=torch.long)])
+            yield self.changed(FEATURES[rows]), LABELS[rows], rows // 4
+
+    def changed(self, features):
+        return features
+
+    def noisy(self, batch):
+        found = gradients_of_records(self.model, batch[:2])
+        users, whose = torch.unique(batch[2], return_inverse=True)
+        weights = nn.functional.one_hot(whose, len(users)).float()
+        weights = weights / weights.sum(0)
+        sums = clipped_sums(
+            {n: torch.einsum("nu,n...->u...", weights, v) for n, v in found.items()}
+        )
+        return mean_of(sums, noise_like(sums, 1.0), 10)
+
+
+@correct
+def users_hand_in_two_records():
+    class Two(Users):
+        of_each = 2
+
+    return Two()
+
+
+@correct
+def users_with_changed_records():
+    class Changed(Users):
+        def changed(self, features):
+            return features + 0.05 * torch.randn_like(features)
+
+    return Changed()
+
+
+@correct
+def more_records_than_told_at_the_told_rate():
+    return type("More", (Loop,), {"event": Users.event, "loader": rated(0.1)})()
+
+
+def rated(rate):
+    """Poisson samples of all records."""
+
+    def loader(_):
+        for _ in range(8):
+            joins = torch.rand(512) < rate
+            yield FEATURES[joins], LABELS[joins]
+
+    return property(loader)
+
+
+@correct
+def weights_from_a_seed():
+    """The weights are always the same; the noise is not."""
+    torch.manual_seed(7)
+    made = Loop()
+    torch.seed()
+    return made
+
+
+@correct
+def noise_from_a_generator_of_the_system():
+    class Own(Loop):
+        def __init__(self):
+            torch.manual_seed(7)
+            super().__init__()
+            self.generator = torch.Generator()
+            self.generator.seed()
+
+        def noisy(self, batch):
+            sums = clipped_sums(gradients_of_records(self.model, batch))
+            return mean_of(sums, noise_like(sums, 1.0, self.generator))
+
+    return Own()
+
+
+@correct
+def public_gradient_added():
+    def gradients(model, batch):
+        found = noisy(model, batch)
+        loss = nn.functional.cross_entropy(model(FEATURES[:32]), LABELS[:32].roll(3))
+        own = torch.autograd.grad(loss, list(model.parameters()))
+        return {n: v + 0.1 * one for (n, v), one in zip(found.items(), own, strict=True)}
+
+    return torch_training(gradients)
+
+
+@correct
+def norms_logged_beside():
+    held = {"norm": 0.0}
+
+    def gradients(model, batch):
+        held["norm"] = max([0.0, *norms(gradients_of_records(model, batch)).tolist()])
+        return noisy(model, batch)
+
+    return torch_training(gradients)
