@@ -72,7 +72,7 @@ def run_code(
 def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOutcome:
     tested, rate = result.claim.describe(), result.outcome.false_alarm_rate
     summary = (
-        f"code {request.target}: {result.verdict}, tested as {tested}, in {result.runs} "
+        f"code {request.target}: {result.verdict}, tested as {tested}, in {result.releases} "
         f"runs with false-alarm rate {rate:g} and seed {result.seed}"
     )
     problems = [
@@ -81,7 +81,12 @@ def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOu
     if result.rejected:
         problems += [*result.pair, f"score: {result.score}", summary]
     elif not problems:
-        summary = "; ".join([f"{summary}, which proves nothing", *result.notes])
+        summary = "; ".join(
+            [
+                f"{summary}, which proves nothing",
+                *filter(None, (result.inconclusive, *result.notes)),
+            ]
+        )
     return CodeOutcome(
         problems=tuple(" ".join(text.split()) for text in problems),
         summary=" ".join(summary.split()),

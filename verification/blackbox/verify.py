@@ -34,7 +34,7 @@ from rdpkit.verification.blackbox.betting.search import (
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.checks.dependence import dependence
 from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, NamingLevels
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
     LEAST_TRAINING,
@@ -45,6 +45,7 @@ from rdpkit.verification.blackbox.options import (
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.blackbox.scores import NamedScore, has_classifiers
+from rdpkit.verification.blackbox.scores.atoms import LIKELY_VALUE
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
@@ -76,9 +77,9 @@ def verify(
     Guarantee
     ---------
     If the claim is true, it is rejected with probability at most ``options.false_alarm_rate``,
-    whenever the test stops. The same ``seed``, ``samples``, ``training``, ``pairs`` and
-    ``fresh_processes`` give the same result, whatever the number of ``jobs``, if the mechanism
-    draws all its randomness from ``rng``.
+    whenever the test stops. Where runs are seen to depend on each other, nothing is rejected. The
+    same ``seed``, ``samples``, ``training``, ``pairs`` and ``fresh_processes`` give the same
+    result, whatever the number of ``jobs``, if the mechanism draws all its randomness from ``rng``.
 
     Assumes
     -------
@@ -143,6 +144,7 @@ def verify(
     processes = _processes(subject, fresh_processes, chosen.fresh_processes)
     fresh = _bet_on_new_processes(probed, tested, spending, processes, notes)
     pairs, telling = _telling_first(runner, pairs)
+    levels = NamingLevels(chosen.false_alarm_rate, processes=fresh is not None)
     lesson = _first_lesson(chosen.training, spending)
     make = functools.partial(
         PairTest,
@@ -150,6 +152,7 @@ def verify(
         claim=tested.part,
         own=own_score,
         models=_models(chosen.scores, subject, own_score, notes),
+        levels=levels,
     )
     short = min(lesson, _SHORT_LESSON)
     tests = [
@@ -159,12 +162,12 @@ def verify(
     most = most_pairs(tests)
     leader, errors = search(tests, spending, first=telling)
     spending.report("testing")
-    return VerificationResult(
+    result = VerificationResult(
         target=subject.name,
         claim=tested,
         outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=most),
-        checks=(*checks, *_dependence(leader)),
-        mistakes=_named_mistakes(leader, spending, fresh),
+        checks=tuple(checks),
+        mistakes=_named_mistakes(leader, spending, fresh, levels.processes),
         mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=most),
         detectable=_detectable(tested, leader, spending, pairs=len(tests)),
         notes=(*notes, *_left_out(errors), *_unexpected(runner), *_raised(runner)),
@@ -181,6 +184,8 @@ def verify(
         seconds=time.perf_counter() - began,
         neighbours=leader.pair,
     )
+    found = None if leader.leading is None else dependence(*leader.leading.test.scores)
+    return result if found is None else result.without_rate(found)
 
 
 def _spending(
@@ -311,14 +316,6 @@ def _outcome(
     )
 
 
-def _dependence(leader: PairTest) -> list[Diagnostic]:
-    """A diagnostic if the runs depend on each other."""
-    if leader.leading is None:
-        return []
-    found = dependence(*leader.leading.test.scores)
-    return [] if found is None else [found]
-
-
 def _detectable(
     claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, pairs: int
 ) -> DetectableViolation | None:
@@ -417,36 +414,15 @@ def _raised(runner: MechanismRunner) -> list[str]:
 
 
 def _named_mistakes(
-    leader: PairTest, spending: Spending, fresh: FreshEvidence | None
+    leader: PairTest,
+    spending: Spending,
+    fresh: FreshEvidence | None,
+    level: float,
 ) -> tuple[Mistake, ...]:
-    """The mistakes that explain a rejection: those of scores that would have rejected alone."""
+    """The mistakes that explain a rejection: those whose own evidence reaches their own level."""
     if spending.stop is not Stop.REJECTED:
         return ()
-    found = []
-    if fresh is not None and fresh.log_e_value >= spending.log_needed:
-        found.append(
-            Mistake(
-                kind=MistakeKind.SEED_AT_IMPORT if fresh.varies else MistakeKind.NO_NOISE,
-                message=fresh.message
-                if fresh.varies
-                else f"{fresh.message}; releases do not vary within a process either.",
-                advice=fresh.advice if fresh.varies else "Add noise to what is released.",
-                log_e_value=fresh.log_e_value,
-            )
-        )
-    kinds = spending.runner.kinds_differ(leader.pair) if leader.slots else ""
-    if kinds:
-        found.append(
-            Mistake(
-                kind=MistakeKind.KIND_OF_RELEASE,
-                message=f"What kind of release there is depends on the data: {kinds}.",
-                advice="Return the same kind of release for all data sets: catch errors and "
-                "replace what is no number in a way that depends on no single record, and keep "
-                "keys, shapes and orders fixed.",
-                log_e_value=max(slot.log_gain for slot in leader.slots),
-            )
-        )
-        return tuple(found)
+    found = [] if fresh is None else _of_new_processes(fresh, level)
     found += [
         Mistake(
             kind=slot.score.explanation.kind,
@@ -455,10 +431,23 @@ def _named_mistakes(
             log_e_value=slot.log_gain,
         )
         for slot in sorted(leader.slots, key=lambda slot: -slot.log_weight)
-        if slot.score.explanation is not None and slot.log_gain >= spending.log_needed
+        if slot.score.explanation is not None and slot.log_gain >= slot.log_to_name
     ]
     # Several scores may see the same mistake; the clearest one speaks.
     return tuple({mistake.kind: mistake for mistake in reversed(found)}.values())[::-1]
+
+
+def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:
+    """What repeats in new processes: their beginnings, a part without noise, or a likely value."""
+    if level * math.exp(min(fresh.log_e_value, 700.0)) < 1.0:
+        return []
+    kind, message, advice = MistakeKind.CATEGORIES_TOO_LIKELY, fresh.message, LIKELY_VALUE
+    if fresh.seeded <= level:
+        kind, advice = MistakeKind.SEED_AT_IMPORT, fresh.advice
+    elif fresh.constant:
+        kind, advice = MistakeKind.NO_NOISE, "Add noise to all that is released."
+        message += " It does not vary within a process either."
+    return [Mistake(kind=kind, message=message, advice=advice, log_e_value=fresh.log_e_value)]
 
 
 __all__ = ["verify"]

@@ -105,13 +105,18 @@ class Spending:
     def report(self, stage: str) -> None:
         """Tell how far the test has come."""
         if self._progress is not None:
+            runs = self.runner.runs
             self._progress(
                 VerificationStep(
                     stage=stage,
-                    runs=self.runner.runs,
-                    of=self.most,
+                    runs=runs,
+                    of=min(self.most, runs + self.runs_in_time()),
                     log_e_value=self.log_capital,
                     needed=self.log_needed,
+                    seconds_left=min(
+                        self.deadline - time.perf_counter(),
+                        self.runner.seconds_for(self.most - runs),
+                    ),
                 )
             )
 

@@ -33,6 +33,11 @@ _CLEAR = 3.0
 # Added to each count.
 _SMOOTHING = 0.5
 _SHARE = 2.0
+LIKELY_VALUE = (
+    "Compare the probabilities of single values with the claim: look for a missing factor in a "
+    "selection's exponent, or for values that are released without noise."
+)
+"""What to do about a value that is too likely on one of the data sets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -240,6 +245,40 @@ def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
     return scores
 
 
+def kind_scores(training: TrainingOutputs, kinds: str) -> list[NamedScore]:
+    """The score of what kind of release there is, if there are several.
+
+    Parameters
+    ----------
+    training : TrainingOutputs
+        The outputs to learn from; the last column says what kind an output is.
+    kinds : str
+        How the kinds of the first releases differ between the data sets, in words.
+    """
+    column = training.p.shape[1] - 1
+    counted = _counted(training.p[:, column], training.q[:, column])
+    if counted is None:
+        return []
+    explanation = Explanation(
+        kind=MistakeKind.KIND_OF_RELEASE,
+        message=f"What kind of release there is depends on the data: {kinds}.",
+        advice="Return the same kind of release for all data sets: catch errors and replace what "
+        "is no number in a way that depends on no single record, and keep keys, shapes and orders "
+        "fixed.",
+    )
+    values = np.asarray(counted.values, dtype=np.float64)
+    table = AtomTable(column=column, values=values, log_ratios=counted.log_ratios)
+    return [
+        NamedScore(
+            name="the kind of a release",
+            score=table,
+            family="atoms",
+            share=_SHARE,
+            explanation=explanation,
+        )
+    ]
+
+
 def _of_rows(training: TrainingOutputs, columns: NDArray[np.intp]) -> list[NamedScore]:
     most = max(1, _MOST_VALUES // len(columns))
     hashes = [hashes_of(thinned(side, most)[:, columns]) for side in (training.p, training.q)]
@@ -271,9 +310,16 @@ def _explained(counted: _Counted, subject: str) -> Explanation:
         kind=MistakeKind.CATEGORIES_TOO_LIKELY,
         message=f"{subject} was {named} in {counted.p[clearest]} of {counted.n} runs on D and in "
         f"{counted.q[clearest]} of {counted.m} runs on D'.",
-        advice="Compare the probabilities of single values with the claim: look for a missing "
-        "factor in a selection's exponent, or for values that are released without noise.",
+        advice=LIKELY_VALUE,
     )
 
 
-__all__ = ["AtomSum", "AtomTable", "RowAtoms", "atom_scores", "hashes_of"]
+__all__ = [
+    "LIKELY_VALUE",
+    "AtomSum",
+    "AtomTable",
+    "RowAtoms",
+    "atom_scores",
+    "hashes_of",
+    "kind_scores",
+]
