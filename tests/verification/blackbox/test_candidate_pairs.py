@@ -5,7 +5,11 @@ import pytest
 
 import rdpkit
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.blackbox.candidate_pairs import of_pair, random_neighbours, worst_neighbours
+from rdpkit.verification.blackbox.candidate_pairs import (
+    of_pair,
+    random_neighbours,
+    worst_neighbours,
+)
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 

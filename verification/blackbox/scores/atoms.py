@@ -242,7 +242,35 @@ def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
     )
     if len(discrete) > 1:
         scores += _of_rows(training, discrete.astype(np.intp))
-    return scores
+    rare = [c for c in order if counted[c].repeated < _DISCRETE and training.is_number[c]]
+    return scores + (_of_few_levels(training, rare) if rare else [])
+
+
+def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedScore]:
+    """The score of all values that were seen, for noise that has few of them.
+
+    Where numbers with noise repeat at all, values that were seen once may come again as well.
+    """
+    tables = []
+    for column in columns:
+        p, q = training.p[:, column], training.q[:, column]
+        values = np.unique(np.concatenate([p, q]))
+        signs = np.isin(values, p).astype(np.float64) - np.isin(values, q)
+        tables.append(AtomTable(column=column, values=values, log_ratios=signs))
+    return [
+        NamedScore(
+            name="values that were seen before",
+            score=AtomSum(tables=tuple(tables)),
+            family="atoms",
+            explanation=Explanation(
+                kind=MistakeKind.COARSE_NOISE,
+                message="Values of the outputs come again, and others on D than on D': the noise "
+                "has few levels, which the data move.",
+                advice="Draw noise with all digits of a double, or round the noisy value to a "
+                "fixed grid before it is released.",
+            ),
+        )
+    ]
 
 
 def kind_scores(training: TrainingOutputs, kinds: str) -> list[NamedScore]:
