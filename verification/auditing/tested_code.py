@@ -30,11 +30,14 @@ class CodeOutcome:
         What was tested, and how, with the seed that repeats it.
     replay : str
         The command line that gives the identical result again; empty if the code was not run.
+    inconclusive : str
+        Why a wrong claim would not have been noticed; empty if one would have been.
     """
 
     problems: tuple[str, ...]
     summary: str
     replay: str
+    inconclusive: str = ""
 
     @property
     def repeat(self) -> tuple[str, ...]:
@@ -91,6 +94,7 @@ def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOu
         problems=tuple(" ".join(text.split()) for text in problems),
         summary=" ".join(summary.split()),
         replay=request.replay(result),
+        inconclusive=result.inconclusive,
     )
 
 
