@@ -60,7 +60,9 @@ class TrainingOutcome:
     @property
     def inconclusive(self) -> str:
         """Which checks would not even have noticed a large mistake, and why."""
-        return "; ".join(f"{c.name}: {c.inconclusive}" for c in self.result.checks if c.inconclusive)
+        return "; ".join(
+            f"{c.name}: {c.inconclusive}" for c in self.result.checks if c.inconclusive
+        )
 
 
 def run_training(claim: Claim, *, progress: Callable[[str], None] | None = None) -> TrainingOutcome:

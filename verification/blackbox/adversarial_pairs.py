@@ -225,7 +225,6 @@ _REPLACEMENT_IN_WORDS = {
     "origin": "a record at the origin",
     "same": "the same features in another class",
     "another": "a copy of another record",
-    "near": "a record nearby",
     "other half": "one whose features are 0 where those are 1",
     "first category": "one of the first category",
     "second category": "one of the second category",
@@ -306,7 +305,7 @@ def _random_recipe(rng: np.random.Generator) -> _Recipe:
         changed="random",
         scale=float(rng.choice([1.0, 1.0, 10.0, 1000.0]) * rng.uniform(0.5, 1.0)),
         rest=str(rng.choice(["origin", "opposite", "point", "ball", "duplicates", "cluster"])),
-        replacement=str(rng.choice(["mirror", "origin", "another", "near", "same"])),
+        replacement=str(rng.choice(["mirror", "origin", "another", "same"])),
         labels=str(rng.choice(["equal", "alone", "in turn", "balanced, other class"])),
     )
 
@@ -417,7 +416,6 @@ def _features(
         "origin": np.zeros(d),
         "same": changed,
         "another": rest[0] if others else -changed,
-        "near": changed - 0.01 * changed + 0.01 * min(length, norm) * random_unit(d, rng),
         "first category": first,
         "second category": second,
         "other half": plain["ones"] - plain["half ones"],

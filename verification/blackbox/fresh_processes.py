@@ -56,10 +56,11 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 _SLOW_PACKAGES = ("pandas", "scipy", "sklearn", "torch")
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-_ADVICE = (
+SEEDED_ADVICE = (
     "Draw the noise from the generator that is passed to the mechanism; look for one that is "
     "seeded when a module is imported."
 )
+"""What to do about noise that repeats in every new process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +76,10 @@ class FreshEvidence:
     ----------
     log_e_value : float
         The logarithm of the evidence against the claim.
-    runs : int
-        Releases that were bet on or looked at, on both data sets.
     processes : int
         New processes on each data set.
     message : str
         What was seen.
-    advice : str
-        What to do if that refutes the claim.
     note : str
         A suspicion that is no evidence against the claim, if there is one.
     seeded : float
@@ -93,10 +90,8 @@ class FreshEvidence:
     """
 
     log_e_value: float
-    runs: int
     processes: int
     message: str
-    advice: str
     note: str = ""
     seeded: float = 1.0
     constant: bool = False
@@ -160,37 +155,32 @@ def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> Fresh
     count : int
         The most new processes on each data set.
     """
-    bets, runs = RepeatBets(claim), 0
+    bets = RepeatBets(claim)
     while bets.pairs < count and not bets.done:
         both = [releases(side, bets.pairs, 1) for side in (0, 1)]
         if both[0] is None or both[1] is None:
             break
         bets.update(both[0][0], both[1][0])
-        runs += 2
     if bets.pairs < 2:
         return None
     repeated = []
     for side, name in enumerate(("D", "D'")):
         if bets.pairs >= _SUSPICIOUS and bets.always_repeated(side):
             within = releases(side, bets.pairs, _WITHIN)
-            runs += _WITHIN
             if within is not None and len(set(within)) == _WITHIN:
                 repeated.append(name)
     seeded, constant = 1.0, False
     if bets.log_e_value > 0.0:
         seeded, constant = _between_and_within(releases, bets.clearest, bets.pairs)
-        runs += 2 * _COMPARED + 1
     return FreshEvidence(
         seeded=seeded,
         constant=constant,
         log_e_value=bets.log_e_value,
         processes=bets.pairs,
-        runs=runs,
         message=bets.describe(),
-        advice=_ADVICE,
         note=f"all {bets.pairs} new processes on {' and on '.join(repeated)} began with the same "
         "release, although releases vary within a process: the noise of every new process may be "
-        f"the same. {_ADVICE}"
+        f"the same. {SEEDED_ADVICE}"
         if repeated
         else "",
     )
@@ -458,4 +448,11 @@ def _in_a_copy(request: dict[str, Any], parent: int) -> str | None:
 if __name__ == "__main__":
     main()
 
-__all__ = ["FreshEvidence", "NewProcesses", "evidence_of", "fresh_evidence", "main"]
+__all__ = [
+    "SEEDED_ADVICE",
+    "FreshEvidence",
+    "NewProcesses",
+    "evidence_of",
+    "fresh_evidence",
+    "main",
+]

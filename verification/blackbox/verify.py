@@ -33,7 +33,11 @@ from rdpkit.verification.blackbox.betting.search import (
 )
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.checks.dependence import dependence
-from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
+from rdpkit.verification.blackbox.fresh_processes import (
+    SEEDED_ADVICE,
+    FreshEvidence,
+    fresh_evidence,
+)
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, NamingLevels
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
@@ -141,10 +145,8 @@ def verify(
     runner = MechanismRunner(subject, seed=chosen.seed, jobs=jobs)
     spending = _spending(runner, chosen, began, progress)
     pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
-    processes = _processes(subject, fresh_processes, chosen.fresh_processes)
-    fresh = _bet_on_new_processes(probed, tested, spending, processes, notes)
+    fresh = _bet_on_new_processes(probed, tested, spending, chosen, fresh_processes)
     pairs, telling = _telling_first(runner, pairs)
-    levels = NamingLevels(chosen.false_alarm_rate, processes=fresh is not None)
     lesson = _first_lesson(chosen.training, spending)
     make = functools.partial(
         PairTest,
@@ -152,25 +154,23 @@ def verify(
         claim=tested.part,
         own=own_score,
         models=_models(chosen.scores, subject, own_score, notes),
-        levels=levels,
+        levels=NamingLevels(chosen.false_alarm_rate, processes=fresh is not None),
     )
-    short = min(lesson, _SHORT_LESSON)
     tests = [
-        make(pair, place, first_lesson=short if place < telling else lesson)
+        make(pair, place, first_lesson=min(lesson, _SHORT_LESSON) if place < telling else lesson)
         for place, pair in enumerate(pairs)
     ]
     most = most_pairs(tests)
     leader, errors = search(tests, spending, first=telling)
-    spending.report("testing")
     result = VerificationResult(
         target=subject.name,
         claim=tested,
         outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=most),
         checks=tuple(checks),
-        mistakes=_named_mistakes(leader, spending, fresh, levels.processes),
+        mistakes=_named_mistakes(leader, spending, fresh),
         mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=most),
         detectable=_detectable(tested, leader, spending, pairs=len(tests)),
-        notes=(*notes, *_left_out(errors), *_unexpected(runner), *_raised(runner)),
+        notes=(*notes, *_notes_on_runs(runner, errors, fresh)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
         scores=tuple(slot.score.name for slot in leader.slots),
@@ -184,8 +184,7 @@ def verify(
         seconds=time.perf_counter() - began,
         neighbours=leader.pair,
     )
-    found = None if leader.leading is None else dependence(*leader.leading.test.scores)
-    return result if found is None else result.without_rate(found)
+    return _unless_dependent(result, leader)
 
 
 def _spending(
@@ -316,6 +315,12 @@ def _outcome(
     )
 
 
+def _unless_dependent(result: VerificationResult, leader: PairTest) -> VerificationResult:
+    """The result, without its rate if the runs depend on each other."""
+    found = None if leader.leading is None else dependence(*leader.leading.test.scores)
+    return result if found is None else result.without_rate(found)
+
+
 def _detectable(
     claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, pairs: int
 ) -> DetectableViolation | None:
@@ -335,19 +340,18 @@ def _detectable(
     )
 
 
-def _processes(subject: TargetReference, wanted: bool | None, count: int) -> int:
-    """How many new processes may be started on each data set."""
-    usual = subject.entry is None if wanted is None else wanted
-    return count if usual and subject.has_name else 0
-
-
 def _bet_on_new_processes(
-    pair: Neighbours, claim: ClaimUnderTest, spending: Spending, count: int, notes: list[str]
+    pair: Neighbours,
+    claim: ClaimUnderTest,
+    spending: Spending,
+    options: VerificationOptions,
+    wanted: bool | None,
 ) -> FreshEvidence | None:
     """Bet a part of the capital on releases that new processes make."""
-    if count == 0:
-        return None
     runner = spending.runner
+    usual = runner.target.entry is None if wanted is None else wanted
+    if not (usual and runner.target.has_name and options.fresh_processes):
+        return None
     spending.report("probing")
     now = time.perf_counter()
     found = fresh_evidence(
@@ -355,12 +359,11 @@ def _bet_on_new_processes(
         pair,
         claim.part,
         seed=runner.seed,
-        count=count,
+        count=options.fresh_processes,
         deadline=min(0.5 * (spending.deadline + now), now + _FRESH_SECONDS),
     )
     if found is not None:
         spending.set_aside(_ASIDE, found.log_e_value)
-        notes.extend([found.note] if found.note else [])
     return found
 
 
@@ -381,48 +384,41 @@ def _models(
     return MODELS
 
 
-def _left_out(errors: list[MechanismError]) -> list[str]:
-    """A note on the pairs that were left out because the code raises on them."""
-    if not errors:
-        return []
-    return [
-        f"{how_many(len(errors), 'pair')} of data sets left out, because the code raised an error "
-        f"there; the first error: {errors[0]} An error on one of two neighbours is an output that "
-        "tells them apart."
-    ]
-
-
-def _unexpected(runner: MechanismRunner) -> list[str]:
-    """A note on releases that had another structure than the first ones."""
-    if not runner.unexpected:
-        return []
-    return [
-        f"{how_many(runner.unexpected, 'release')} had another structure than the first ones, such "
-        "as another shape or another key; that counts as a value far outside of all others"
-    ]
-
-
-def _raised(runner: MechanismRunner) -> list[str]:
-    """A note on runs in which the code raised an error."""
+def _notes_on_runs(
+    runner: MechanismRunner, errors: list[MechanismError], fresh: FreshEvidence | None
+) -> list[str]:
+    """Notes on new processes, pairs that were left out, unexpected structures, and errors."""
+    found = [fresh.note] if fresh is not None and fresh.note else []
+    if errors:
+        found.append(
+            f"{how_many(len(errors), 'pair')} of data sets left out, because the code raised an "
+            f"error there; the first error: {errors[0]} An error on one of two neighbours is an "
+            "output that tells them apart."
+        )
+    if runner.unexpected:
+        found.append(
+            f"{how_many(runner.unexpected, 'release')} had another structure than the first ones, "
+            "such as another shape or another key; that counts as a value far outside of all others"
+        )
     one, two = runner.raised
-    if not one + two:
-        return []
-    return [
-        f"the code raised an error in {how_many(one, 'run')} on one of two data sets and in {two} "
-        "on the other; who sees the output sees that, so it was bet on as on any category"
-    ]
+    if one + two:
+        found.append(
+            f"the code raised an error in {how_many(one, 'run')} on one of two data sets and in "
+            f"{two} on the other; who sees the output sees that, so it was bet on as on any "
+            "category"
+        )
+    return found
 
 
 def _named_mistakes(
     leader: PairTest,
     spending: Spending,
     fresh: FreshEvidence | None,
-    level: float,
 ) -> tuple[Mistake, ...]:
     """The mistakes that explain a rejection: those whose own evidence reaches their own level."""
     if spending.stop is not Stop.REJECTED:
         return ()
-    found = [] if fresh is None else _of_new_processes(fresh, level)
+    found = [] if fresh is None else _of_new_processes(fresh, leader.levels.processes)
     found += [
         Mistake(
             kind=slot.score.explanation.kind,
@@ -443,7 +439,7 @@ def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:
         return []
     kind, message, advice = MistakeKind.CATEGORIES_TOO_LIKELY, fresh.message, LIKELY_VALUE
     if fresh.seeded <= level:
-        kind, advice = MistakeKind.SEED_AT_IMPORT, fresh.advice
+        kind, advice = MistakeKind.SEED_AT_IMPORT, SEEDED_ADVICE
     elif fresh.constant:
         kind, advice = MistakeKind.NO_NOISE, "Add noise to all that is released."
         message += " It does not vary within a process either."

@@ -143,7 +143,7 @@ class PairTest:
         self._claim = claim
         self._own = own
         self._models = models
-        self._levels = levels
+        self.levels = levels
         self._kept: list[tuple[Array, Array]] = []
         self._kept_rows = 0
         self._taught_rows = 0
@@ -164,7 +164,7 @@ class PairTest:
             claim=self._claim,
             own=self._own,
             models=self._models,
-            levels=self._levels,
+            levels=self.levels,
             first_lesson=self.first_lesson,
         )
 
@@ -289,7 +289,7 @@ class PairTest:
                     log_prior=float(prior),
                     log_to_name=-math.inf
                     if score.explanation is None
-                    else -math.log(self._levels.next()),
+                    else -math.log(self.levels.next()),
                 )
             )
         return carried
