@@ -62,7 +62,15 @@ class ShownWork:
         self._began: dict[str, tuple[float, float]] = {}
         self._announced = False
 
-    def show(self, what: str, done: float = 0, total: float | None = None, note: str = "") -> None:
+    def show(
+        self,
+        what: str,
+        done: float = 0,
+        total: float | None = None,
+        note: str = "",
+        *,
+        at_most: float | None = None,
+    ) -> None:
         """Show how much of some work is done.
 
         Parameters
@@ -73,8 +81,10 @@ class ShownWork:
             How much is finished, and how much there is; None if nobody knows.
         note : str
             Anything else that is worth seeing, at the end of the line.
+        at_most : float, optional
+            The most seconds that are left, of work that may end at any time.
         """
-        self._announce(what, done, total)
+        self._announce(what, done, total, at_most)
         if self._progress is None:
             return
         if what not in self._bars:
@@ -121,19 +131,18 @@ class ShownWork:
             line = f"{total} {what}: about {duration(seconds)}, longer where other work runs."
             click.echo(printable(line), err=True)
 
-    def _announce(self, what: str, done: float, total: float | None) -> None:
+    def _announce(self, what: str, done: float, total: float | None, at_most: float | None) -> None:
         now = time.monotonic()
         since, before = self._began.setdefault(what, (now, done))
         spent, finished = now - since, done - before
         if self._announced or total is None or spent < _SEEN_FOR or finished <= 0:
             return
-        left = (total - done) * spent / finished
+        left = (total - done) * spent / finished if at_most is None else at_most
         if left > _LONG:
             self._announced = True
-            click.echo(
-                printable(f"{what}: {done:g} of {total:g} are done, about {duration(left)} left."),
-                err=True,
-            )
+            about = f"{'' if at_most is None else 'at most '}about {duration(left)} left"
+            line = f"{what}: {done:g} of {total:g} are done, {about}."
+            click.echo(printable(line), err=True)
 
 
 def duration(seconds: float) -> str:

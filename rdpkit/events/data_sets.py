@@ -172,6 +172,25 @@ def one_record_changed(
     return NeighbouringDataSets(first=first, second=second, direction=direction)
 
 
+def one_integer_changed(
+    adjacency: Adjacency, *, norm: float, distance: float
+) -> NeighbouringDataSets:
+    """A record with a whole number, as far from none, or from another, as whole numbers may be.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        The neighbouring relation.
+    norm : float
+        The largest absolute value of a record.
+    distance : float
+        The largest distance of a record from its replacement.
+    """
+    changed = math.floor(norm)
+    replacement = max(changed - math.floor(distance), -changed)
+    return one_record_changed(adjacency, changed=changed, replacement=replacement)
+
+
 def one_record_of_a_class_changed(
     sizes: tuple[int, ...],
     adjacency: Adjacency,

@@ -27,6 +27,15 @@ def test_long_work_is_announced_once(clock, capsys):
     assert capsys.readouterr().err == "auditing: 1 of 100 are done, about 16 minutes left.\n"
 
 
+def test_work_that_may_end_at_any_time_says_so(clock, capsys):
+    with progress.work_shown() as work:
+        for done, at_most in ((0, 900.0), (1, 8.0), (2, 180.0)):
+            work.show("slow to begin", done, 100, at_most=at_most)
+            clock[0] += 10.0
+    printed = capsys.readouterr().err
+    assert printed == "slow to begin: 2 of 100 are done, at most about 3 minutes left.\n"
+
+
 @pytest.mark.parametrize(("step", "total"), [(1.0, 40), (10.0, None)])
 def test_short_work_and_work_without_an_end_are_not_announced(clock, capsys, step, total):
     with progress.work_shown() as work:

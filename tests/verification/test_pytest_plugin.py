@@ -167,6 +167,18 @@ def test_code_is_held_against_its_claim(run, pytester, monkeypatch, std, outcome
         )
 
 
+def test_code_of_which_nothing_could_be_noticed_is_inconclusive(run, pytester):
+    pytester.makepyfile(mechanism_of_few=MECHANISM.format(std=5.0))
+    few = CODE.replace("mechanism_of_mine", "mechanism_of_few").replace("4000", "60")
+    content = GOOD + few + "training = 25\npairs = 1\nfresh_processes = 0\n"
+    options = ("--allow-code", "-m", "statistical", "-W", "ignore")
+    ours = "default::rdpkit.verification.pytest_plugin.suite.InconclusiveWarning"
+    result = run(*options, "-W", ours, content=content)
+    result.assert_outcomes(passed=1, deselected=1, warnings=1)
+    result.stdout.fnmatch_lines(["*inconclusive: good[[]code]: 60 runs are too few*"])
+    run(*options, "--verify-strict", content=content).assert_outcomes(failed=1, deselected=1)
+
+
 TRAINING = """
 [claim.training]
 target = "{}:make_trainer"

@@ -30,11 +30,14 @@ class CodeOutcome:
         What was tested, and how, with the seed that repeats it.
     replay : str
         The command line that gives the identical result again; empty if the code was not run.
+    inconclusive : str
+        Why a wrong claim would not have been noticed; empty if one would have been.
     """
 
     problems: tuple[str, ...]
     summary: str
     replay: str
+    inconclusive: str = ""
 
     @property
     def repeat(self) -> tuple[str, ...]:
@@ -72,7 +75,7 @@ def run_code(
 def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOutcome:
     tested, rate = result.claim.describe(), result.outcome.false_alarm_rate
     summary = (
-        f"code {request.target}: {result.verdict}, tested as {tested}, in {result.runs} "
+        f"code {request.target}: {result.verdict}, tested as {tested}, in {result.releases} "
         f"runs with false-alarm rate {rate:g} and seed {result.seed}"
     )
     problems = [
@@ -81,11 +84,17 @@ def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOu
     if result.rejected:
         problems += [*result.pair, f"score: {result.score}", summary]
     elif not problems:
-        summary = "; ".join([f"{summary}, which proves nothing", *result.notes])
+        summary = "; ".join(
+            [
+                f"{summary}, which proves nothing",
+                *filter(None, (result.inconclusive, *result.notes)),
+            ]
+        )
     return CodeOutcome(
         problems=tuple(" ".join(text.split()) for text in problems),
         summary=" ".join(summary.split()),
         replay=request.replay(result),
+        inconclusive=result.inconclusive,
     )
 
 

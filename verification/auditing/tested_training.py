@@ -57,6 +57,13 @@ class TrainingOutcome:
         """How to repeat the checks, as a note."""
         return (f"{REPEAT}{self.replay}",)
 
+    @property
+    def inconclusive(self) -> str:
+        """Which checks would not even have noticed a large mistake, and why."""
+        return "; ".join(
+            f"{c.name}: {c.inconclusive}" for c in self.result.checks if c.inconclusive
+        )
+
 
 def run_training(claim: Claim, *, progress: Callable[[str], None] | None = None) -> TrainingOutcome:
     """Check the training that a claim points at: see the driver's ``training_outcome``.

@@ -168,11 +168,13 @@ _RECIPES = (
     _Recipe(changed="three", scale=OFF_GRID),
     _Recipe(changed="alternating", scale=10.0, rest="ball", replacement="origin"),
     _Recipe(changed="tens", rest="whole", replacement="origin", labels="in turn"),
+    _Recipe(changed="half ones", rest="halves", replacement="other half"),
+    _Recipe(changed="first", rest="two modes", replacement="origin", records=9),
+    _Recipe(changed="random", rest="two copies", labels="two alike"),
     _Recipe(scale=1000.0 * OFF_GRID, rest="duplicates", records=2),
     _Recipe(changed="random", rest="ball", replacement="same", labels="balanced, other class"),
     _Recipe(changed="random", rest="ball", replacement="another", records=_MANY_RECORDS),
     _Recipe(changed="ones", rest="bits", replacement="origin", labels="in turn"),
-    _Recipe(changed="first", scale=1000.0, rest="opposite"),
     _Recipe(
         changed="second category",
         rest="one category",
@@ -181,12 +183,10 @@ _RECIPES = (
     ),
     _Recipe(changed="one", scale=1000.0, rest="ball", replacement="origin", labels="in turn"),
     _Recipe(changed="random", scale=10.0, rest="point", replacement="another", labels="second"),
-    _Recipe(changed="random", scale=1000.0, records=1),
-    _Recipe(changed="random", scale=OFF_GRID, rest="ball", replacement="near"),
 )
 
 # Changed records whose values do not depend on the norm.
-_PLAIN = ("tens", "ones", "first category", "second category")
+_PLAIN = ("tens", "ones", "half ones", "first category", "second category")
 _CHANGED_IN_WORDS = {
     "dense": "in the direction of (1, ..., 1)",
     "alternating": "in the direction of (1, -1, 1, ...)",
@@ -199,6 +199,7 @@ _CHANGED_IN_WORDS = {
     "half-steps": "in the direction of (1, ..., 1), or of its first coordinates",
     "tens": "whose features are all 10",
     "ones": "whose features are all 1",
+    "half ones": "whose first half of features are 1, and the others 0",
     "first category": "of the first of two categories, one-hot",
     "second category": "of the second of two categories, one-hot",
 }
@@ -215,13 +216,16 @@ _REST_IN_WORDS = {
     "categories": "in two categories in turn, one-hot",
     "categories, second first": "in two categories in turn, the second one first, one-hot",
     "one category": "of the first category, one-hot",
+    "halves": "of the same kind and of the opposite one, in turn",
+    "two modes": "at the origin and at the norm, in turn",
+    "two copies": "drawn from the ball, but for two that are equal to it",
 }
 _REPLACEMENT_IN_WORDS = {
     "mirror": "its mirror image",
     "origin": "a record at the origin",
     "same": "the same features in another class",
     "another": "a copy of another record",
-    "near": "a record nearby",
+    "other half": "one whose features are 0 where those are 1",
     "first category": "one of the first category",
     "second category": "one of the second category",
 }
@@ -230,6 +234,7 @@ _LABELS_IN_WORDS = {
     "second": "all of class 1, so that class 0 is empty",
     "alone": "alone in its class",
     "alone, other class": "alone in its class",
+    "two alike": "of the class of two others, and of no more",
     "in turn": "classes in turn",
     "balanced, other class": "classes in turn",
     "categories": "classes are the categories",
@@ -300,7 +305,7 @@ def _random_recipe(rng: np.random.Generator) -> _Recipe:
         changed="random",
         scale=float(rng.choice([1.0, 1.0, 10.0, 1000.0]) * rng.uniform(0.5, 1.0)),
         rest=str(rng.choice(["origin", "opposite", "point", "ball", "duplicates", "cluster"])),
-        replacement=str(rng.choice(["mirror", "origin", "another", "near", "same"])),
+        replacement=str(rng.choice(["mirror", "origin", "another", "same"])),
         labels=str(rng.choice(["equal", "alone", "in turn", "balanced, other class"])),
     )
 
@@ -366,6 +371,7 @@ def _features(
     plain = {
         "tens": np.full(d, 10.0),
         "ones": np.ones(d),
+        "half ones": (np.arange(d) < max(1, d // 2)).astype(np.float64),
         "first category": first,
         "second category": second,
     }
@@ -393,6 +399,16 @@ def _features(
             np.arange(others)[:, None] % 2 == 1, first, second
         ),
         "one category": lambda: np.tile(first, (others, 1)),
+        # As many of either kind, and one at the origin if their number is odd.
+        "halves": lambda: np.where(
+            np.arange(others)[:, None] == others - others % 2,
+            0.0,
+            np.where(np.arange(others)[:, None] % 2 == 0, changed, plain["ones"] - changed),
+        ),
+        "two modes": lambda: np.outer(np.arange(others) % 2, changed * (norm / length)),
+        "two copies": lambda: np.vstack([changed, changed, from_ball(others, d, norm, rng)])[
+            :others
+        ],
     }
     rest = makers[recipe.rest]()
     replacement = {
@@ -400,9 +416,9 @@ def _features(
         "origin": np.zeros(d),
         "same": changed,
         "another": rest[0] if others else -changed,
-        "near": changed - 0.01 * changed + 0.01 * min(length, norm) * random_unit(d, rng),
         "first category": first,
         "second category": second,
+        "other half": plain["ones"] - plain["half ones"],
     }[recipe.replacement]
     return rest, changed, replacement
 
@@ -419,6 +435,8 @@ def _labels(recipe: _Recipe, domain: DataDomain, size: int) -> tuple[Labels, int
         return 0 * others, 0, 0
     if recipe.labels == "second":
         return 0 * others + 1, 1, 1
+    if recipe.labels == "two alike":
+        return np.where(others < 2, last, others % last), last, 0
     if recipe.labels == "alone":
         return others % last, last, last
     if recipe.labels == "alone, other class":

@@ -12,9 +12,12 @@ from rdpkit.adjacency import Adjacency, ordinary
 from rdpkit.events import (
     CustomProfile,
     CustomRdp,
+    DiscreteGaussian,
+    DiscreteLaplace,
     FixedSizeSampledGaussian,
     Gaussian,
     PoissonSampledGaussian,
+    RandomizedResponse,
 )
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats.numbers import how_many
@@ -37,6 +40,7 @@ DIMENSIONS = (5, 2, 3, 4, 8, 10, 16, 20, 32, 50, 64, 100, 784, 1, 1024, 3072)
 """Numbers of features that are tried where nobody says how many there are. More than one come
 first, because some mistakes show only between coordinates; most images are among the others."""
 
+_OF_WHOLE_NUMBERS = (DiscreteGaussian, DiscreteLaplace, RandomizedResponse)
 # Random pairs are drawn by the child of the seed with this number.
 _RANDOM_PAIRS = 2**31
 # The data set that shows whether code takes a number of features is drawn by this seed.
@@ -286,7 +290,11 @@ def _adversarial(
             known = _worst(event, adjacency, delta, said)[:most]
         except NoLossDistributionError:
             if of_its_own and options.neighbours is None:
-                raise
+                raise NoLossDistributionError(
+                    f"No data sets are written out for the mechanism {event.mechanism!r}: hand in "
+                    "a pair (--neighbours FILE.npz), or let the usual ones be tried if the code "
+                    "takes any records (--neighbours adversarial)."
+                ) from None
     left = most - len(known)
     if left <= 0 or (known and of_its_own):
         # The code need not take other data than its event speaks of.
@@ -364,6 +372,8 @@ def worst_neighbours(
 ) -> list[Neighbours]:
     """The worst-case pair of an event, and the same pair scaled off any grid of the noise.
 
+    Noise of integers is for records of integers, and answers for buckets, so these are not scaled.
+
     Parameters
     ----------
     event : Event
@@ -397,7 +407,8 @@ def worst_neighbours(
     left_open = max(len(pair.first), len(pair.second)) <= 1
     size = (records or USUAL_RECORDS) if left_open else (records or 0)
     found = of_pair(pair, dimension=own or dimension or 1, records=size)
-    return [found, found.scaled(OFF_GRID)]
+    whole = any(isinstance(part, _OF_WHOLE_NUMBERS) for part in _parts(event))
+    return [found] if whole else [found, found.scaled(OFF_GRID)]
 
 
 def random_neighbours(

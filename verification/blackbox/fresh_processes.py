@@ -32,8 +32,9 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from scipy.stats import hypergeom
 
-from rdpkit.verification.blackbox.checks.repeats import Digests, RepeatBets
+from rdpkit.verification.blackbox.checks.repeats import Digests, RepeatBets, RepeatedEvent
 from rdpkit.verification.blackbox.encoding import ReleaseLayout, points_of
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.runs import MechanismError, Part, digests_of
@@ -44,6 +45,9 @@ from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 _KEY = 2**16 + 2
 # If releases repeat, one more process makes this many, which shows whether they vary within it.
 _WITHIN = 3
+# So many further processes, and as many later releases of one of them, say whether what repeats is
+# the beginning of a process.
+_COMPARED = 10
 # Fewer new processes than this raise no suspicion when all of them repeat a release.
 _SUSPICIOUS = 5
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -52,10 +56,11 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 _SLOW_PACKAGES = ("pandas", "scipy", "sklearn", "torch")
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-_ADVICE = (
+SEEDED_ADVICE = (
     "Draw the noise from the generator that is passed to the mechanism; look for one that is "
     "seeded when a module is imported."
 )
+"""What to do about noise that repeats in every new process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,28 +76,25 @@ class FreshEvidence:
     ----------
     log_e_value : float
         The logarithm of the evidence against the claim.
-    runs : int
-        Releases that were bet on or looked at, on both data sets.
     processes : int
         New processes on each data set.
     message : str
         What was seen.
-    advice : str
-        What to do if that refutes the claim.
     note : str
         A suspicion that is no evidence against the claim, if there is one.
-    varies : bool
-        Whether releases vary within a process. Those that do not are not seeded but have no noise,
-        as an exact count.
+    seeded : float
+        A p-value: how likely what repeats between processes would repeat so much less within one
+        process if new processes began as old ones go on.
+    constant : bool
+        Whether what repeats between processes repeats always, within a process as well.
     """
 
     log_e_value: float
-    runs: int
     processes: int
     message: str
-    advice: str
     note: str = ""
-    varies: bool = True
+    seeded: float = 1.0
+    constant: bool = False
 
 
 Releases = Callable[[int, int, int], list[Digests] | None]
@@ -153,40 +155,55 @@ def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> Fresh
     count : int
         The most new processes on each data set.
     """
-    bets, runs = RepeatBets(claim), 0
+    bets = RepeatBets(claim)
     while bets.pairs < count and not bets.done:
         both = [releases(side, bets.pairs, 1) for side in (0, 1)]
         if both[0] is None or both[1] is None:
             break
         bets.update(both[0][0], both[1][0])
-        runs += 2
     if bets.pairs < 2:
         return None
     repeated = []
     for side, name in enumerate(("D", "D'")):
         if bets.pairs >= _SUSPICIOUS and bets.always_repeated(side):
             within = releases(side, bets.pairs, _WITHIN)
-            runs += _WITHIN
             if within is not None and len(set(within)) == _WITHIN:
                 repeated.append(name)
-    varies = True
+    seeded, constant = 1.0, False
     if bets.log_e_value > 0.0:
-        more = [releases(side, bets.pairs, _WITHIN) for side in (0, 1)]
-        runs += 2 * _WITHIN
-        varies = any(one is None or len(set(one)) > 1 for one in more)
+        seeded, constant = _between_and_within(releases, bets.clearest, bets.pairs)
     return FreshEvidence(
-        varies=varies,
+        seeded=seeded,
+        constant=constant,
         log_e_value=bets.log_e_value,
         processes=bets.pairs,
-        runs=runs,
         message=bets.describe(),
-        advice=_ADVICE,
         note=f"all {bets.pairs} new processes on {' and on '.join(repeated)} began with the same "
         "release, although releases vary within a process: the noise of every new process may be "
-        f"the same. {_ADVICE}"
+        f"the same. {SEEDED_ADVICE}"
         if repeated
         else "",
     )
+
+
+def _between_and_within(
+    releases: Releases, event: RepeatedEvent, number: int
+) -> tuple[float, bool]:
+    """How likely the event is, in new processes, by chance so much more likely than within one.
+
+    The releases are other ones than those that were bet on. The p-value is that of Fisher's exact
+    test. The second value is whether all of these releases are in the event.
+    """
+    between = [releases(event.side, number + place, 1) for place in range(_COMPARED)]
+    within = releases(event.side, number + _COMPARED, _COMPARED + 1)
+    if within is None or any(one is None for one in between):
+        return 1.0, False
+    one, other = (
+        sum(map(event.contains, found))
+        for found in ([one[0] for one in between if one], within[1:])
+    )
+    p_value = float(hypergeom.sf(one - 1, 2 * _COMPARED, one + other, _COMPARED))
+    return p_value, one + other == 2 * _COMPARED
 
 
 class NewProcesses:
@@ -431,4 +448,11 @@ def _in_a_copy(request: dict[str, Any], parent: int) -> str | None:
 if __name__ == "__main__":
     main()
 
-__all__ = ["FreshEvidence", "NewProcesses", "evidence_of", "fresh_evidence", "main"]
+__all__ = [
+    "SEEDED_ADVICE",
+    "FreshEvidence",
+    "NewProcesses",
+    "evidence_of",
+    "fresh_evidence",
+    "main",
+]

@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rdpkit.verification.training.error_budget import ErrorBudget
+
 
 class MistakeKind(StrEnum):
     """The kind of a mistake."""
@@ -37,6 +39,34 @@ class MistakeKind(StrEnum):
     """What kind of release there is depends on the data: NaN, an error, keys, a shape, an order."""
     SIZE_OF_RELEASE = "size_of_release"
     """How much is released, or how many values of a kind, depends on the data."""
+
+
+class NamingLevels:
+    """The error rates of all names that one test may give to mistakes.
+
+    Guarantee
+    ---------
+    They add up to at most ``rate``, however many scores may name a mistake. A name is given only
+    where evidence of its own reaches its level, so with probability at most ``rate`` there is any
+    whose score, or whose processes, keep the claim after all.
+
+    Parameters
+    ----------
+    rate : float
+        Of the whole test.
+    processes : bool
+        Whether releases of new processes may name one.
+    """
+
+    def __init__(self, rate: float, *, processes: bool) -> None:
+        self.budget = ErrorBudget(rate)
+        self.processes = self.budget.spend("new processes", 0.5 * rate * processes)
+        self._for_scores = self.budget.left
+
+    def next(self) -> float:
+        """The level of one more score that may name a mistake: of the k-th, 1/(k (k + 1))."""
+        k = len(self.budget.spent)
+        return self.budget.spend(f"score {k}", self._for_scores / (k * (k + 1.0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,4 +97,4 @@ class Mistake:
         return f"{self.kind.value}: {self.message} {self.advice} (e-value {e_value:.3g})"
 
 
-__all__ = ["Mistake", "MistakeKind"]
+__all__ = ["Mistake", "MistakeKind", "NamingLevels"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rdpkit.formats.records import as_plain
@@ -18,6 +18,7 @@ _WHY = {
     Stop.REJECTED: "stopped as soon as the answer was clear",
     Stop.CLEARED: "stopped: no threshold of the scores can show a violation",
     Stop.EXHAUSTED: "all runs were made, or the time was up",
+    Stop.DEPENDENT: "they depend on each other, so that no error rate holds",
 }
 _ENOUGH_OF_ASKED = 0.5
 
@@ -30,7 +31,8 @@ class VerificationResult:
     ---------
     If the claim is true, ``outcome.rejected`` is True with probability at most the outcome's
     ``false_alarm_rate``, over the randomness of the mechanism. Mistakes only explain a rejection,
-    so the rate is that of the whole verdict.
+    so the rate is that of the whole verdict. Where runs depend on each other no rate holds: then
+    nothing is rejected, the evidence is that of no test, and the verdict is inconclusive.
 
     Parameters
     ----------
@@ -42,8 +44,7 @@ class VerificationResult:
         The verdict of the test, with its diagnostics.
     checks : tuple of Diagnostic
         Whether runs depend on each other, and whether a method ``many`` differs from single calls,
-        where that was seen. Each is a false alarm with probability at most 1e-3, and none changes
-        the verdict.
+        where that was seen. Each is a false alarm with probability at most 1e-3.
     mistakes : tuple of Mistake
         Mistakes that explain the rejection; empty if the claim was not rejected.
     mu : MuLowerBound
@@ -104,6 +105,25 @@ class VerificationResult:
     neighbours: Neighbours | None = None
     asked: int = 0
 
+    def without_rate(self, found: Diagnostic) -> VerificationResult:
+        """The same test without its stated rate, because its runs depend on each other."""
+        return replace(
+            self,
+            outcome=replace(
+                self.outcome,
+                rejected=False,
+                stop=Stop.DEPENDENT,
+                log_e_value=0.0,
+                bound=None,
+                diagnostics=(),
+            ),
+            checks=(*self.checks, found),
+            mistakes=(),
+            mu=replace(self.mu, mu=0.0, event=None),
+            detectable=None,
+            final_log_e_value=0.0,
+        )
+
     @property
     def rejected(self) -> bool:
         """Whether the claim was refuted."""
@@ -139,11 +159,14 @@ class VerificationResult:
     def inconclusive(self) -> str:
         """Why nothing could have been noticed, in words; empty if a wrong claim could have been.
 
-        That is so where code with ten times the epsilon would not have been rejected, or where the
-        time ended long before the runs were made that were asked for.
+        That is so where runs depend on each other, where code with ten times the epsilon would not
+        have been rejected, or where the time ended long before the runs were made that were asked
+        for.
         """
         if self.rejected:
             return ""
+        if self.outcome.stop is Stop.DEPENDENT:
+            return "the runs depend on each other, so that no error rate holds: see the diagnostic"
         if self.detectable is not None and not self.detectable.notices_tenfold:
             return (
                 f"{self.runs} runs are too few to notice ten times the epsilon; make more of them"
@@ -157,11 +180,9 @@ class VerificationResult:
         return ""
 
     @property
-    def _made(self) -> str:
-        """The runs in words: with those of new processes, if there were no others."""
-        if self.runs == 0 and self.processes:
-            return f"{2 * self.processes} in new processes"
-        return str(self.runs)
+    def releases(self) -> int:
+        """The runs; or, if there were none, the releases of new processes that refuted it."""
+        return self.runs or 2 * self.processes
 
     def rows(self) -> list[tuple[str, str]]:
         """The result in words: headings, and what is said under each."""
@@ -175,7 +196,11 @@ class VerificationResult:
             ("verdict", f"{self.verdict} (false-alarm rate {rate})"),
             *([("inconclusive", self.inconclusive)] if self.inconclusive else []),
             *(("mistake", m.describe()) for m in self.mistakes),
-            ("runs", f"{self._made} in {self.seconds:.1f} s; {_WHY[test.stop]}"),
+            (
+                "runs",
+                f"{self.releases}{'' if self.runs else ' in new processes'} in {self.seconds:.1f} "
+                f"s; {_WHY[test.stop]}",
+            ),
             *(
                 [("score", f"{self.score}, of {len(self.scores)} tested together")]
                 if self.scores
@@ -231,7 +256,7 @@ class VerificationResult:
             "test": found,
             "pair": list(self.pair),
             "release_shape": self.shape,
-            "runs": self.runs,
+            "runs": self.releases,
             "pairs_tried": self.pairs,
             "training": self.training,
             "fresh_processes": self.processes,

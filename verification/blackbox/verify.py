@@ -33,8 +33,12 @@ from rdpkit.verification.blackbox.betting.search import (
 )
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.checks.dependence import dependence
-from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.fresh_processes import (
+    SEEDED_ADVICE,
+    FreshEvidence,
+    fresh_evidence,
+)
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, NamingLevels
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
     LEAST_TRAINING,
@@ -45,6 +49,7 @@ from rdpkit.verification.blackbox.options import (
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.blackbox.scores import NamedScore, has_classifiers
+from rdpkit.verification.blackbox.scores.atoms import LIKELY_VALUE
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
@@ -76,9 +81,9 @@ def verify(
     Guarantee
     ---------
     If the claim is true, it is rejected with probability at most ``options.false_alarm_rate``,
-    whenever the test stops. The same ``seed``, ``samples``, ``training``, ``pairs`` and
-    ``fresh_processes`` give the same result, whatever the number of ``jobs``, if the mechanism
-    draws all its randomness from ``rng``.
+    whenever the test stops. Where runs are seen to depend on each other, nothing is rejected. The
+    same ``seed``, ``samples``, ``training``, ``pairs`` and ``fresh_processes`` give the same
+    result, whatever the number of ``jobs``, if the mechanism draws all its randomness from ``rng``.
 
     Assumes
     -------
@@ -140,8 +145,7 @@ def verify(
     runner = MechanismRunner(subject, seed=chosen.seed, jobs=jobs)
     spending = _spending(runner, chosen, began, progress)
     pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
-    processes = _processes(subject, fresh_processes, chosen.fresh_processes)
-    fresh = _bet_on_new_processes(probed, tested, spending, processes, notes)
+    fresh = _bet_on_new_processes(probed, tested, spending, chosen, fresh_processes)
     pairs, telling = _telling_first(runner, pairs)
     lesson = _first_lesson(chosen.training, spending)
     make = functools.partial(
@@ -150,24 +154,23 @@ def verify(
         claim=tested.part,
         own=own_score,
         models=_models(chosen.scores, subject, own_score, notes),
+        levels=NamingLevels(chosen.false_alarm_rate, processes=fresh is not None),
     )
-    short = min(lesson, _SHORT_LESSON)
     tests = [
-        make(pair, place, first_lesson=short if place < telling else lesson)
+        make(pair, place, first_lesson=min(lesson, _SHORT_LESSON) if place < telling else lesson)
         for place, pair in enumerate(pairs)
     ]
     most = most_pairs(tests)
     leader, errors = search(tests, spending, first=telling)
-    spending.report("testing")
-    return VerificationResult(
+    result = VerificationResult(
         target=subject.name,
         claim=tested,
         outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=most),
-        checks=(*checks, *_dependence(leader)),
+        checks=tuple(checks),
         mistakes=_named_mistakes(leader, spending, fresh),
         mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=most),
         detectable=_detectable(tested, leader, spending, pairs=len(tests)),
-        notes=(*notes, *_left_out(errors), *_unexpected(runner), *_raised(runner)),
+        notes=(*notes, *_notes_on_runs(runner, errors, fresh)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
         scores=tuple(slot.score.name for slot in leader.slots),
@@ -181,6 +184,7 @@ def verify(
         seconds=time.perf_counter() - began,
         neighbours=leader.pair,
     )
+    return _unless_dependent(result, leader)
 
 
 def _spending(
@@ -311,12 +315,10 @@ def _outcome(
     )
 
 
-def _dependence(leader: PairTest) -> list[Diagnostic]:
-    """A diagnostic if the runs depend on each other."""
-    if leader.leading is None:
-        return []
-    found = dependence(*leader.leading.test.scores)
-    return [] if found is None else [found]
+def _unless_dependent(result: VerificationResult, leader: PairTest) -> VerificationResult:
+    """The result, without its rate if the runs depend on each other."""
+    found = None if leader.leading is None else dependence(*leader.leading.test.scores)
+    return result if found is None else result.without_rate(found)
 
 
 def _detectable(
@@ -338,19 +340,18 @@ def _detectable(
     )
 
 
-def _processes(subject: TargetReference, wanted: bool | None, count: int) -> int:
-    """How many new processes may be started on each data set."""
-    usual = subject.entry is None if wanted is None else wanted
-    return count if usual and subject.has_name else 0
-
-
 def _bet_on_new_processes(
-    pair: Neighbours, claim: ClaimUnderTest, spending: Spending, count: int, notes: list[str]
+    pair: Neighbours,
+    claim: ClaimUnderTest,
+    spending: Spending,
+    options: VerificationOptions,
+    wanted: bool | None,
 ) -> FreshEvidence | None:
     """Bet a part of the capital on releases that new processes make."""
-    if count == 0:
-        return None
     runner = spending.runner
+    usual = runner.target.entry is None if wanted is None else wanted
+    if not (usual and runner.target.has_name and options.fresh_processes):
+        return None
     spending.report("probing")
     now = time.perf_counter()
     found = fresh_evidence(
@@ -358,12 +359,11 @@ def _bet_on_new_processes(
         pair,
         claim.part,
         seed=runner.seed,
-        count=count,
+        count=options.fresh_processes,
         deadline=min(0.5 * (spending.deadline + now), now + _FRESH_SECONDS),
     )
     if found is not None:
         spending.set_aside(_ASIDE, found.log_e_value)
-        notes.extend([found.note] if found.note else [])
     return found
 
 
@@ -384,69 +384,41 @@ def _models(
     return MODELS
 
 
-def _left_out(errors: list[MechanismError]) -> list[str]:
-    """A note on the pairs that were left out because the code raises on them."""
-    if not errors:
-        return []
-    return [
-        f"{how_many(len(errors), 'pair')} of data sets left out, because the code raised an error "
-        f"there; the first error: {errors[0]} An error on one of two neighbours is an output that "
-        "tells them apart."
-    ]
-
-
-def _unexpected(runner: MechanismRunner) -> list[str]:
-    """A note on releases that had another structure than the first ones."""
-    if not runner.unexpected:
-        return []
-    return [
-        f"{how_many(runner.unexpected, 'release')} had another structure than the first ones, such "
-        "as another shape or another key; that counts as a value far outside of all others"
-    ]
-
-
-def _raised(runner: MechanismRunner) -> list[str]:
-    """A note on runs in which the code raised an error."""
+def _notes_on_runs(
+    runner: MechanismRunner, errors: list[MechanismError], fresh: FreshEvidence | None
+) -> list[str]:
+    """Notes on new processes, pairs that were left out, unexpected structures, and errors."""
+    found = [fresh.note] if fresh is not None and fresh.note else []
+    if errors:
+        found.append(
+            f"{how_many(len(errors), 'pair')} of data sets left out, because the code raised an "
+            f"error there; the first error: {errors[0]} An error on one of two neighbours is an "
+            "output that tells them apart."
+        )
+    if runner.unexpected:
+        found.append(
+            f"{how_many(runner.unexpected, 'release')} had another structure than the first ones, "
+            "such as another shape or another key; that counts as a value far outside of all others"
+        )
     one, two = runner.raised
-    if not one + two:
-        return []
-    return [
-        f"the code raised an error in {how_many(one, 'run')} on one of two data sets and in {two} "
-        "on the other; who sees the output sees that, so it was bet on as on any category"
-    ]
+    if one + two:
+        found.append(
+            f"the code raised an error in {how_many(one, 'run')} on one of two data sets and in "
+            f"{two} on the other; who sees the output sees that, so it was bet on as on any "
+            "category"
+        )
+    return found
 
 
 def _named_mistakes(
-    leader: PairTest, spending: Spending, fresh: FreshEvidence | None
+    leader: PairTest,
+    spending: Spending,
+    fresh: FreshEvidence | None,
 ) -> tuple[Mistake, ...]:
-    """The mistakes that explain a rejection: those of scores that would have rejected alone."""
+    """The mistakes that explain a rejection: those whose own evidence reaches their own level."""
     if spending.stop is not Stop.REJECTED:
         return ()
-    found = []
-    if fresh is not None and fresh.log_e_value >= spending.log_needed:
-        found.append(
-            Mistake(
-                kind=MistakeKind.SEED_AT_IMPORT if fresh.varies else MistakeKind.NO_NOISE,
-                message=fresh.message
-                if fresh.varies
-                else f"{fresh.message}; releases do not vary within a process either.",
-                advice=fresh.advice if fresh.varies else "Add noise to what is released.",
-                log_e_value=fresh.log_e_value,
-            )
-        )
-    kinds = spending.runner.kinds_differ(leader.pair) if leader.slots else ""
-    if kinds:
-        found.append(
-            Mistake(
-                kind=MistakeKind.KIND_OF_RELEASE,
-                message=f"What kind of release there is depends on the data: {kinds}.",
-                advice="Return the same kind of release for all data sets: catch errors and "
-                "replace what is no number in a way that depends on no single record, and keep "
-                "keys, shapes and orders fixed.",
-                log_e_value=max(slot.log_gain for slot in leader.slots),
-            )
-        )
-        return tuple(found)
+    found = [] if fresh is None else _of_new_processes(fresh, leader.levels.processes)
     found += [
         Mistake(
             kind=slot.score.explanation.kind,
@@ -455,10 +427,23 @@ def _named_mistakes(
             log_e_value=slot.log_gain,
         )
         for slot in sorted(leader.slots, key=lambda slot: -slot.log_weight)
-        if slot.score.explanation is not None and slot.log_gain >= spending.log_needed
+        if slot.score.explanation is not None and slot.log_gain >= slot.log_to_name
     ]
     # Several scores may see the same mistake; the clearest one speaks.
     return tuple({mistake.kind: mistake for mistake in reversed(found)}.values())[::-1]
+
+
+def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:
+    """What repeats in new processes: their beginnings, a part without noise, or a likely value."""
+    if level * math.exp(min(fresh.log_e_value, 700.0)) < 1.0:
+        return []
+    kind, message, advice = MistakeKind.CATEGORIES_TOO_LIKELY, fresh.message, LIKELY_VALUE
+    if fresh.seeded <= level:
+        kind, advice = MistakeKind.SEED_AT_IMPORT, SEEDED_ADVICE
+    elif fresh.constant:
+        kind, advice = MistakeKind.NO_NOISE, "Add noise to all that is released."
+        message += " It does not vary within a process either."
+    return [Mistake(kind=kind, message=message, advice=advice, log_e_value=fresh.log_e_value)]
 
 
 __all__ = ["verify"]

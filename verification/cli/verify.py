@@ -300,7 +300,8 @@ def _tested(request: VerificationRequest, asked: _Asked) -> TargetOutcome:
 
         def show(step: VerificationStep) -> None:
             so_far = f"evidence {step.log_e_value:+.2f} of {step.needed:.2f}"
-            work.show(request.target, step.runs, step.of, f"{step.stage}, {so_far}")
+            note, most = f"{step.stage}, {so_far}", step.seconds_left
+            work.show(request.target, step.runs, step.of, note, at_most=most)
 
         if asked.evidence is None:
             result = request.run(jobs=asked.jobs, progress=show)

@@ -214,6 +214,8 @@ class Stop(StrEnum):
     """The scores are shown to be within the claim; more samples would not refute it."""
     EXHAUSTED = "exhausted"
     """All samples were used."""
+    DEPENDENT = "dependent"
+    """The samples depend on each other, so that no error rate holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

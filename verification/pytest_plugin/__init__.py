@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rdpkit.verification.evidence.accumulation import EvidenceOptions
     from rdpkit.verification.pytest_plugin.suite import Suite, Verifier
 
+_Tested = Literal["code", "training"]
 SUFFIX = ".claims.toml"
 _FAIL_ON = "claims_fail_on"
 _EVIDENCE = "claims_evidence"
@@ -267,12 +268,12 @@ class ClaimsFile(pytest.File):
         for claim in claims:
             name = printable(claim.id)
             yield ClaimItem.from_parent(self, name=name, claim=claim, fail_on=fail_on)
-            if claim.code is not None:
-                yield CodeItem.from_parent(self, name=f"{name}[code]", claim=claim, fail_on=fail_on)
-            if claim.training is not None:
-                yield TrainingItem.from_parent(
-                    self, name=f"{name}[training]", claim=claim, fail_on=fail_on
-                )
+            tested: dict[_Tested, object] = {"code": claim.code, "training": claim.training}
+            for what, named in tested.items():
+                if named is not None:
+                    yield CodeItem.from_parent(
+                        self, name=f"{name}[{what}]", claim=claim, fail_on=fail_on, what=what
+                    )
 
 
 class ClaimFailedError(Exception):
@@ -336,65 +337,49 @@ class ClaimItem(pytest.Item):
 
 
 class CodeItem(ClaimItem):
-    """Whether the code that a claim points at is what the claim says."""
+    """Whether the code, or the training, that a claim points at is what the claim says."""
 
-    def __init__(self, *, claim: Claim, fail_on: FailOn, **options: Any) -> None:
+    def __init__(self, *, claim: Claim, fail_on: FailOn, what: _Tested, **options: Any) -> None:
         super().__init__(claim=claim, fail_on=fail_on, **options)
+        self._what = what
         self.add_marker("statistical")
 
     def runtest(self) -> None:
-        """Run the code on neighbouring data sets, if that is allowed.
+        """Run the code on neighbouring data sets, or check the training, if that is allowed.
 
         Raises
         ------
         ClaimFailedError
             If the claim is rejected, or the code does not run.
         """
-        assert self.claim.code is not None
+        claim = self.claim
+        target = claim.code.callable if claim.code is not None else ""
+        if self._what == "training" and claim.training is not None:
+            target = claim.training.target
         if not self.config.getoption("--allow-code"):
-            pytest.skip(f"{self.claim.code.callable!r} runs only with --allow-code")
-        from rdpkit.verification.auditing.driver import code_outcome  # noqa: PLC0415 - as in collect
+            pytest.skip(f"{target!r} runs only with --allow-code")
+        from rdpkit.verification.auditing.driver import code_outcome, training_outcome  # noqa: PLC0415 - as in collect
         from rdpkit.verification.auditing.rules import Rule  # noqa: PLC0415 - as in collect
         from rdpkit.verification.outputs.view import report_of_code  # noqa: PLC0415 - as in collect
 
         try:
-            outcome = code_outcome(self.claim, evidence=_evidence(self.config))
+            outcome = (
+                training_outcome(claim)
+                if self._what == "training"
+                else code_outcome(claim, evidence=_evidence(self.config))
+            )
         except (ValueError, ArithmeticError, OSError) as error:
             raise ClaimFailedError(str(error)) from None
-        self.user_properties += [("code", outcome.summary), ("replay", outcome.replay)]
+        self.user_properties += [(self._what, outcome.summary), ("replay", outcome.replay)]
+        if outcome.inconclusive:
+            from rdpkit.verification.pytest_plugin.suite import InconclusiveWarning  # noqa: PLC0415
+
+            said = self._printable(f"inconclusive: {self.name}: {outcome.inconclusive}")
+            self.user_properties.append(("inconclusive", outcome.inconclusive))
+            if self.config.getoption("--verify-strict"):
+                raise ClaimFailedError(said)
+            self.warn(InconclusiveWarning(said))
         problems = (*outcome.problems, *outcome.repeat)
         if outcome.problems and Rule.REFUTED in self.fail_on.rules:
-            raise ClaimFailedError("\n".join(report_of_code(self.claim, problems)))
-
-
-class TrainingItem(ClaimItem):
-    """Whether the training that a claim points at does what it says, and what the claim says."""
-
-    def __init__(self, *, claim: Claim, fail_on: FailOn, **options: Any) -> None:
-        super().__init__(claim=claim, fail_on=fail_on, **options)
-        self.add_marker("statistical")
-
-    def runtest(self) -> None:
-        """Check the training, if that is allowed.
-
-        Raises
-        ------
-        ClaimFailedError
-            If a mistake is found, or the training does not run.
-        """
-        assert self.claim.training is not None
-        if not self.config.getoption("--allow-code"):
-            pytest.skip(f"{self.claim.training.target!r} runs only with --allow-code")
-        from rdpkit.verification.auditing.driver import training_outcome  # noqa: PLC0415 - as in collect
-        from rdpkit.verification.auditing.rules import Rule  # noqa: PLC0415 - as in collect
-        from rdpkit.verification.outputs.view import report_of_code  # noqa: PLC0415 - as in collect
-
-        try:
-            outcome = training_outcome(self.claim)
-        except (ValueError, ArithmeticError, OSError) as error:
-            raise ClaimFailedError(str(error)) from None
-        self.user_properties += [("training", outcome.summary), ("replay", outcome.replay)]
-        problems = (*outcome.problems, *outcome.repeat)
-        if outcome.problems and Rule.REFUTED in self.fail_on.rules:
-            lines = report_of_code(self.claim, problems, what="training")
+            lines = report_of_code(claim, problems, what=self._what)
             raise ClaimFailedError("\n".join(lines))

@@ -57,7 +57,7 @@ def failure_text(outcome: TargetOutcome, cause: LikelyCause | None, *, rate: str
     rows.append(
         (
             "p-value",
-            f"{result.p_value:.2g}, after {result.runs:,} runs in {result.seconds:.1f} s "
+            f"{result.p_value:.2g}, after {result.releases:,} runs in {result.seconds:.1f} s "
             f"(false-alarm rate {rate})",
         )
     )

@@ -78,7 +78,7 @@ class SuiteRecord:
         bound = None if result is None else result.outcome.bound
         return cls(
             view=view,
-            runs=0 if result is None else result.runs,
+            runs=0 if result is None else result.releases,
             p_value=None if result is None else result.p_value,
             test_seed=None if result is None else result.seed,
             lower_epsilon=None if bound is None else bound.epsilon,

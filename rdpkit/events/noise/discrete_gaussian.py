@@ -10,6 +10,7 @@ from typing import ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter
 from rdpkit.events.gaussian import check_geometry
 from rdpkit.events.losses import Attained, Dominating, Losses, attains
@@ -100,8 +101,15 @@ class DiscreteGaussian(Event):
         return attains(self._along_an_axis(adjacency))
 
     def _along_an_axis(self, adjacency: Adjacency) -> Losses:
-        distance = math.floor(self.sensitivity(adjacency))
+        # Integers within the norm are at most this far apart, whatever the diameter is.
+        most = (1 + (adjacency is Adjacency.REPLACE_ONE)) * math.floor(self.record_norm)
+        distance = min(most, math.floor(self.sensitivity(adjacency)))
         return (DiscreteGaussianPair(sigma=self.sigma, distance=distance),) if distance else ()
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
+        """One record and none, or two records on one axis."""
+        distance = self.sensitivity(adjacency)
+        return one_integer_changed(adjacency, norm=self.record_norm, distance=distance)
 
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.free_parameters import NOISE, FreeParameter
 from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import DiscreteLaplacePair
@@ -87,6 +88,11 @@ class DiscreteLaplace(Event):
     def attained(self, adjacency: Adjacency) -> Attained:
         """The same two distributions: a record of that length, and none or the opposite one."""
         return attains(self.dominating(adjacency))
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
+        """One record and none, or two records on one axis."""
+        distance = self.sensitivity(adjacency)
+        return one_integer_changed(adjacency, norm=self.record_norm, distance=distance)
 
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""

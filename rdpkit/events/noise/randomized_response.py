@@ -10,6 +10,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated
+from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, data_set
 from rdpkit.events.free_parameters import FreeParameter, number
 from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
 from rdpkit.events.pairs import ResponsePair
@@ -76,6 +77,13 @@ class RandomizedResponse(Event):
     def attained(self, adjacency: Adjacency) -> Attained:
         """The same losses: a record in one bucket, and in another."""
         return attains(self.dominating(adjacency))
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
+        """A record of the second bucket, and one of the first: by its label, and one-hot."""
+        return NeighbouringDataSets(
+            first=data_set(RecordGroup(count=1, position=0.0, across=1.0, label=1)),
+            second=data_set(RecordGroup(count=1, position=1.0)),
+        )
 
     def in_groups(self, size: int) -> Event:
         """Every record of the group has an answer of its own."""

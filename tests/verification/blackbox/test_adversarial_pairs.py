@@ -350,3 +350,46 @@ def test_counts_that_one_record_moves(reader, adjacency):
         assert moved == pytest.approx(np.sqrt(5.0))
     else:
         assert moved == pytest.approx(1.0 if adjacency is ADD else np.sqrt(2.0))
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+@pytest.mark.parametrize("dimension", [2, 5, 10])
+def test_counts_that_move_in_both_directions(dimension, adjacency):
+    """Half of the counts go up, and the others do not, or go down."""
+    half = np.where(np.arange(dimension) < dimension // 2, 1.0, -1.0)
+
+    def contrast(data):
+        return half @ (data.features > 0.5).sum(axis=0)
+
+    moved = largest_step(contrast, adjacency, dimension)
+    assert moved >= (dimension // 2 if adjacency is ADD else dimension)
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+def test_a_median_of_norms_with_two_modes(adjacency):
+    def median(data):
+        return np.median(np.linalg.norm(clipped(data.features), axis=1))
+
+    steps = [
+        abs(median(pair.first) - median(pair.second))
+        for pair in pairs(adjacency, 5, bounded=True)
+        if len(pair.second) > 5
+    ]
+    assert max(steps) >= (0.5 if adjacency is ADD else 1.0)
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+@pytest.mark.parametrize("user", [lambda d: d.labels, lambda d: d.features[:, 0]])
+def test_a_user_with_several_rows(user, adjacency):
+    """Users with at least three rows, among others with fewer."""
+
+    def frequent(data):
+        counts = np.unique(user(data), return_counts=True)[1]
+        return int((counts >= 3).sum()), int((counts == 3).sum())
+
+    found = [
+        (frequent(pair.first), frequent(pair.second))
+        for pair in pairs(adjacency, 5)
+        if len(pair.second) > 5
+    ]
+    assert any(one[0] != two[0] for one, two in found)

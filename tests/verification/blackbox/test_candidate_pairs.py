@@ -5,7 +5,11 @@ import pytest
 
 import rdpkit
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.blackbox.candidate_pairs import of_pair, random_neighbours
+from rdpkit.verification.blackbox.candidate_pairs import (
+    of_pair,
+    random_neighbours,
+    worst_neighbours,
+)
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 
@@ -51,3 +55,26 @@ def test_random_pairs(adjacency, dimension, records):
             # Norms are computed with a few roundings.
             assert (np.linalg.norm(side.features, axis=1) <= 0.5 * (1 + 1e-12)).all()
             assert set(side.labels.tolist()) <= {0, 1, 2}
+
+
+WHOLE = {
+    "discrete Gaussian": rdpkit.DiscreteGaussian(sigma=2.0, record_norm=2),
+    "two coordinates": rdpkit.DiscreteGaussian(sigma=2.0, record_norm=1.5, dimension=2),
+    "an odd diameter": rdpkit.DiscreteGaussian(sigma=2.0, record_norm=2, record_diameter=3),
+    "discrete Laplace": rdpkit.DiscreteLaplace(noise_scale=2.0, record_norm=3),
+    "several": rdpkit.Repeated(event=rdpkit.DiscreteGaussian(sigma=2.0, record_norm=1), count=3),
+    "a bucket": rdpkit.RandomizedResponse(noise_parameter=0.5, num_buckets=4),
+}
+
+
+@pytest.mark.parametrize("adjacency", [ADD, REPLACE])
+@pytest.mark.parametrize("event", WHOLE.values(), ids=WHOLE)
+def test_noise_of_integers_is_for_records_of_integers(event, adjacency):
+    if adjacency is ADD and isinstance(event, rdpkit.RandomizedResponse):
+        pytest.skip("it hides the bucket of a record, and not that there is one")
+    dimension = getattr(event, "dimension", 2)
+    (pair,) = worst_neighbours(event, adjacency=adjacency, delta=1e-3, dimension=dimension)
+    rows = np.concatenate([pair.first.features, pair.second.features])
+    assert (rows == np.rint(rows)).all()
+    norm = getattr(getattr(event, "event", event), "record_norm", 1)
+    assert np.abs(rows).max() <= norm

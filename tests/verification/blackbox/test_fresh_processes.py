@@ -56,6 +56,14 @@ def constant(dataset, rng):
     return np.array([1.5, 2.5])
 
 
+def noisy_with_a_count(dataset, rng):
+    return {"sum": dataset.features.sum() + rng.normal(0.0, 2.0), "count": len(dataset)}
+
+
+def hardly_random(dataset, rng):
+    return len(dataset) + (rng.random() < 0.1)
+
+
 def fails(dataset, rng):
     raise ArithmeticError("no such number")
 
@@ -93,10 +101,11 @@ def evidence(tmp_path, monkeypatch):
 def test_a_generator_that_is_seeded_at_import(evidence):
     found = evidence("seeded_at_import")
     assert found.log_e_value > np.log(200.0)
-    assert found.runs == 52
+    assert found.seeded < 1e-4
+    assert not found.constant
     assert found.message.startswith("19 of 19 further new processes on D gave the first release on")
     assert "new processes on D and on D' began with the same release" in found.note
-    assert "seeded when a module is imported" in found.advice
+    assert "seeded when a module is imported" in found.note
 
 
 @pytest.mark.thorough
@@ -105,8 +114,19 @@ def test_code_that_is_correct(evidence, name):
     found = evidence(name)
     assert found.log_e_value <= 0.0
     assert found.note == ""
-    # Nothing is to be expected of more runs than these.
-    assert found.runs <= 16
+    # Nothing is to be expected of more processes than these.
+    assert found.processes <= 5
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "constant"), [("noisy_with_a_count", True), ("hardly_random", False)]
+)
+def test_a_count_is_released_and_nothing_is_seeded(evidence, name, constant):
+    found = evidence(name, count=32)
+    assert found.log_e_value > np.log(40.0)
+    assert found.seeded > 0.05
+    assert found.constant is constant
 
 
 @pytest.mark.thorough

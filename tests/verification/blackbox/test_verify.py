@@ -425,3 +425,51 @@ def test_the_stage_of_a_run_is_part_of_its_seed():
     # The probe's 256 runs on both sides are made twice; all others are made once.
     assert sum(count == 1 for count in seen.values()) >= result.runs
     assert sum(count > 1 for count in seen.values()) <= 512 + 8
+
+
+class Autocorrelated:
+    """The right noise in every run, nearly that of the run before."""
+
+    def __init__(self, correlation):
+        self.correlation = correlation
+        self.noise = None
+
+    def __call__(self, dataset, rng):
+        fresh = rng.normal(0.0, 2.0, dataset.dimension)
+        if self.noise is None:
+            self.noise = fresh
+        kept = self.correlation * self.noise
+        self.noise = kept + math.sqrt(1.0 - self.correlation**2) * fresh
+        return dataset.features.sum(axis=0) + self.noise
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_rate_is_stated_where_runs_depend_on_each_other(seed):
+    found = run(Autocorrelated(0.999), seed=seed, samples=4000)
+    assert found.verdict == "inconclusive"
+    assert "no error rate holds" in found.inconclusive
+    assert DiagnosticKind.DEPENDENT_RUNS in {one.kind for one in found.diagnostics}
+    # Nor is anything handed on to other tests, or bounded.
+    assert (found.p_value, found.final_log_e_value, found.mu.mu) == (1.0, 0.0, 0.0)
+    assert (found.outcome.bound, found.mistakes) == (None, ())
+
+
+def test_the_names_of_a_test_share_its_rate(monkeypatch):
+    made = []
+
+    class Kept(module.NamingLevels):
+        def __init__(self, *given, **options):
+            super().__init__(*given, **options)
+            made.append(self.budget)
+
+    monkeypatch.setattr(module, "NamingLevels", Kept)
+
+    def constant(dataset, rng):
+        return np.array([float(len(dataset)), rng.normal(0.0, 2.0)])
+
+    found = run(constant, scores=())
+    assert [one.kind for one in found.mistakes] == [MistakeKind.NO_NOISE]
+    (budget,) = made
+    assert len(budget.spent) > 1
+    assert math.fsum(budget.spent.values()) <= budget.rate == 0.05
+    assert found.mistakes[0].log_e_value >= -math.log(max(budget.spent.values()))

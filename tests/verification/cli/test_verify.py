@@ -190,9 +190,7 @@ def test_records_beyond_the_norm_are_tried_unless_there_are_none(folder):
     assert (status, found["verdict"]) == (1, "rejected")
     assert any("say so with --record-norm 1" in line for line in found["pair"])
     found, status = as_json(f"{folder}:unclipped", *options, "--record-norm", "1")
-    # So few runs would not have noticed ten times the epsilon either, which the verdict says.
-    assert (status, found["verdict"]) == (0, "inconclusive")
-    assert "too few" in found["inconclusive"]
+    assert (status, found["verdict"]) == (0, "not rejected")
 
 
 @pytest.mark.usefixtures("one_process")

@@ -20,6 +20,7 @@ from rdpkit.verification.blackbox.betting.lower_bounds import (
     epsilon_of,
     mu_of,
 )
+from rdpkit.verification.blackbox.mistakes import NamingLevels
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.runs import MechanismRunner, generator
 from rdpkit.verification.blackbox.scores import NamedScore, TrainingOutputs, candidate_scores
@@ -78,6 +79,8 @@ class ScoreBets:
         The logarithm of its part before anything was bet.
     log_gain : float
         The logarithm of what a unit of capital that was bet on it has become.
+    log_to_name : float
+        Its mistake is named once ``log_gain`` reaches this; -inf if it explains none.
     """
 
     score: NamedScore
@@ -85,6 +88,7 @@ class ScoreBets:
     log_weight: float
     log_prior: float
     log_gain: float = 0.0
+    log_to_name: float = -math.inf
 
 
 class PairTest:
@@ -115,6 +119,8 @@ class PairTest:
         Classifiers to learn scores with.
     first_lesson : int
         Bets begin after this many runs on each data set.
+    levels : NamingLevels
+        The error rates of names, which all pairs of a test share.
     """
 
     def __init__(
@@ -126,6 +132,7 @@ class PairTest:
         claim: PrivacyClaim,
         own: NamedScore | None,
         models: tuple[str, ...],
+        levels: NamingLevels,
         first_lesson: int = FIRST_LESSON,
     ) -> None:
         self.pair = pair
@@ -136,6 +143,7 @@ class PairTest:
         self._claim = claim
         self._own = own
         self._models = models
+        self.levels = levels
         self._kept: list[tuple[Array, Array]] = []
         self._kept_rows = 0
         self._taught_rows = 0
@@ -156,6 +164,7 @@ class PairTest:
             claim=self._claim,
             own=self._own,
             models=self._models,
+            levels=self.levels,
             first_lesson=self.first_lesson,
         )
 
@@ -244,7 +253,8 @@ class PairTest:
         fitted = self._kept_rows >= max(_FIRST_FIT, _FIT_AGAIN * self._fitted_rows)
         # A single number is its own score, or its distance from something; the others see that.
         models = self._models if fitted and p.shape[1] > 1 else ()
-        scores = candidate_scores(training, own=self._own, models=models, rng=rng)
+        kinds = self._runner.kinds_differ(self.pair)
+        scores = candidate_scores(training, own=self._own, models=models, rng=rng, kinds=kinds)
         if fitted:
             self._fitted_rows = self._kept_rows
         self.slots = self._shared(scores, p[cut:], q[cut:])
@@ -277,6 +287,9 @@ class PairTest:
                     test=test,
                     log_weight=float(prior) + math.log(spread),
                     log_prior=float(prior),
+                    log_to_name=-math.inf
+                    if score.explanation is None
+                    else -math.log(self.levels.next()),
                 )
             )
         return carried
@@ -337,7 +350,8 @@ class PairTest:
         gains = []
         for column, slot in enumerate(self.slots):
             before = slot.test.log_e_value
-            slot.test.aim(before + log_needed - slot.log_weight)
+            # A score that may name a mistake goes on until the evidence is enough for that, too.
+            slot.test.aim(max(before + log_needed - slot.log_weight, slot.log_to_name))
             slot.test.update(p_scores[:, column], q_scores[:, column])
             gains.append(slot.test.log_e_value - before)
         weights = np.array([slot.log_weight for slot in self.slots]) + np.array(gains)

@@ -15,11 +15,14 @@ import numpy as np
 
 from rdpkit.verification.blackbox.betting.pair_test import PairTest
 from rdpkit.verification.blackbox.betting.steps import Progress, VerificationStep
+from rdpkit.verification.blackbox.options import MOST_PAIRS
 from rdpkit.verification.blackbox.quiet_pairs import MOST_QUIET_PAIRS, quiet_pairs
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.estimators.base import Stop
 
-# Runs on each data set of a pair after each stage of the search, and how many pairs stay.
+# Runs on each data set of a pair after each stage of the search, and how many of 24 pairs stay. Of
+# fewer pairs fewer stay, because there are few runs where few pairs can be tried, and most of the
+# runs are for the clearest pair.
 _STAGES = ((64, 12), (256, 6), (1024, 4), (4096, 2))
 _LARGEST_PORTION = 16384
 # Pairs on which there are different kinds of releases, and the runs that show that this is so.
@@ -102,13 +105,18 @@ class Spending:
     def report(self, stage: str) -> None:
         """Tell how far the test has come."""
         if self._progress is not None:
+            runs = self.runner.runs
             self._progress(
                 VerificationStep(
                     stage=stage,
-                    runs=self.runner.runs,
-                    of=self.most,
+                    runs=runs,
+                    of=min(self.most, runs + self.runs_in_time()),
                     log_e_value=self.log_capital,
                     needed=self.log_needed,
+                    seconds_left=min(
+                        self.deadline - time.perf_counter(),
+                        self.runner.seconds_for(self.most - runs),
+                    ),
                 )
             )
 
@@ -215,8 +223,8 @@ def search(
         alive = sorted(alive, key=lambda test: -_preference(test))
         if stage == 0:
             others = alive
-        alive = alive[:kept]
-    leader = alive[0]
+        alive = alive[: math.ceil(kept * min(1.0, len(tests) / MOST_PAIRS))]
+    leader = max(alive, key=_standing)
     if len(tests) == 1:
         others = alive
     behind = 0.0
@@ -235,7 +243,7 @@ def search(
             spending.portion(other, portion, "testing", caution=OF_OTHERS)
         leader = max(
             (test for test in others if test.runs >= _STAGES[-1][0] or test is leader),
-            key=lambda test: _preference(test) - _CAUTION / math.sqrt(test.runs),
+            key=_standing,
         )
     return leader, errors
 
@@ -269,6 +277,11 @@ def _preference(test: PairTest) -> float:
     """The promise of a pair, less for one beyond the norm."""
     less = _BEYOND_NORM * abs(test.promise) if test.pair.beyond_norm else 0.0
     return test.promise - less
+
+
+def _standing(test: PairTest) -> float:
+    """The preference for a pair, less what few runs may have added to it by chance."""
+    return _preference(test) - _CAUTION / math.sqrt(max(1, test.runs))
 
 
 def _interest(test: PairTest) -> float:

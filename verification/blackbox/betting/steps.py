@@ -22,6 +22,9 @@ class VerificationStep:
         Evidence against the claim so far: the logarithm of the bettor's capital.
     needed : float
         The claim is rejected once the evidence reaches this.
+    seconds_left : float
+        How long it takes at most, by the pace of the runs so far: it ends as soon as the answer is
+        clear.
     """
 
     stage: str
@@ -29,6 +32,7 @@ class VerificationStep:
     of: int
     log_e_value: float
     needed: float
+    seconds_left: float
 
 
 Progress = Callable[[VerificationStep], None]

@@ -35,7 +35,7 @@ ENOUGH = math.log(1e6)
 
 
 @dataclass(slots=True)
-class _RepeatedEvent:
+class RepeatedEvent:
     """The event that a part of an output equals the first one on one side."""
 
     side: int
@@ -48,9 +48,13 @@ class _RepeatedEvent:
 
     def look_at(self, pair: tuple[Digests, Digests]) -> None:
         """Bet on one more output on each side."""
-        p, q = (len(one) > self.place and one[self.place] == self.reference for one in pair)
+        p, q = (self.contains(one) for one in pair)
         self.log_capitals += self.log_factors[:, int(p), int(q)]
         self.repeats = (self.repeats[0] + p, self.repeats[1] + q)
+
+    def contains(self, output: Digests) -> bool:
+        """Whether that part of an output is the one that was seen first."""
+        return len(output) > self.place and output[self.place] == self.reference
 
     @property
     def log_capital(self) -> float:
@@ -84,7 +88,7 @@ class RepeatBets:
 
     def __init__(self, claim: PrivacyClaim) -> None:
         self._log_factors = [_log_factors(claim, direction) for direction in Direction]
-        self._events: list[_RepeatedEvent] = []
+        self._events: list[RepeatedEvent] = []
         self.pairs = 0
         """How many outputs were seen on each side."""
 
@@ -111,12 +115,17 @@ class RepeatBets:
             self._begin(p, q)
         self.pairs += 1
 
+    @property
+    def clearest(self) -> RepeatedEvent:
+        """The event that speaks most clearly against the claim."""
+        return max(self._events, key=lambda event: event.log_capital)
+
     def describe(self) -> str:
         """What was seen, in words."""
         if self.pairs < 2:
             made = "1 release was" if self.pairs == 1 else f"{self.pairs} releases were"
             return f"{made} made in new processes on each data set."
-        event = max(self._events, key=lambda event: event.log_capital)
+        event = self.clearest
         side, other = ("D", "D'") if event.side == 0 else ("D'", "D")
         what = "a part of the first release" if event.place else "the first release"
         again = self.pairs - 1
@@ -136,7 +145,7 @@ class RepeatBets:
         parts = min(len(p), len(q), 1 + _MOST_PARTS)
         shares = [1.0] if parts == 1 else [0.5] + [0.5 / (parts - 1)] * (parts - 1)
         self._events = [
-            _RepeatedEvent(
+            RepeatedEvent(
                 side=side,
                 place=place,
                 reference=first[place],
@@ -179,4 +188,4 @@ def _counts(probability: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array([_WHOLE - inside, inside], dtype=np.int64)
 
 
-__all__ = ["ENOUGH", "Digests", "RepeatBets"]
+__all__ = ["ENOUGH", "Digests", "RepeatBets", "RepeatedEvent"]

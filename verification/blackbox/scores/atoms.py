@@ -33,6 +33,11 @@ _CLEAR = 3.0
 # Added to each count.
 _SMOOTHING = 0.5
 _SHARE = 2.0
+LIKELY_VALUE = (
+    "Compare the probabilities of single values with the claim: look for a missing factor in a "
+    "selection's exponent, or for values that are released without noise."
+)
+"""What to do about a value that is too likely on one of the data sets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -237,7 +242,69 @@ def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
     )
     if len(discrete) > 1:
         scores += _of_rows(training, discrete.astype(np.intp))
-    return scores
+    rare = [c for c in order if counted[c].repeated < _DISCRETE and training.is_number[c]]
+    return scores + (_of_few_levels(training, rare) if rare else [])
+
+
+def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedScore]:
+    """The score of all values that were seen, for noise that has few of them.
+
+    Where numbers with noise repeat at all, values that were seen once may come again as well.
+    """
+    tables = []
+    for column in columns:
+        p, q = training.p[:, column], training.q[:, column]
+        values = np.unique(np.concatenate([p, q]))
+        signs = np.isin(values, p).astype(np.float64) - np.isin(values, q)
+        tables.append(AtomTable(column=column, values=values, log_ratios=signs))
+    return [
+        NamedScore(
+            name="values that were seen before",
+            score=AtomSum(tables=tuple(tables)),
+            family="atoms",
+            explanation=Explanation(
+                kind=MistakeKind.COARSE_NOISE,
+                message="Values of the outputs come again, and others on D than on D': the noise "
+                "has few levels, which the data move.",
+                advice="Draw noise with all digits of a double, or round the noisy value to a "
+                "fixed grid before it is released.",
+            ),
+        )
+    ]
+
+
+def kind_scores(training: TrainingOutputs, kinds: str) -> list[NamedScore]:
+    """The score of what kind of release there is, if there are several.
+
+    Parameters
+    ----------
+    training : TrainingOutputs
+        The outputs to learn from; the last column says what kind an output is.
+    kinds : str
+        How the kinds of the first releases differ between the data sets, in words.
+    """
+    column = training.p.shape[1] - 1
+    counted = _counted(training.p[:, column], training.q[:, column])
+    if counted is None:
+        return []
+    explanation = Explanation(
+        kind=MistakeKind.KIND_OF_RELEASE,
+        message=f"What kind of release there is depends on the data: {kinds}.",
+        advice="Return the same kind of release for all data sets: catch errors and replace what "
+        "is no number in a way that depends on no single record, and keep keys, shapes and orders "
+        "fixed.",
+    )
+    values = np.asarray(counted.values, dtype=np.float64)
+    table = AtomTable(column=column, values=values, log_ratios=counted.log_ratios)
+    return [
+        NamedScore(
+            name="the kind of a release",
+            score=table,
+            family="atoms",
+            share=_SHARE,
+            explanation=explanation,
+        )
+    ]
 
 
 def _of_rows(training: TrainingOutputs, columns: NDArray[np.intp]) -> list[NamedScore]:
@@ -271,9 +338,16 @@ def _explained(counted: _Counted, subject: str) -> Explanation:
         kind=MistakeKind.CATEGORIES_TOO_LIKELY,
         message=f"{subject} was {named} in {counted.p[clearest]} of {counted.n} runs on D and in "
         f"{counted.q[clearest]} of {counted.m} runs on D'.",
-        advice="Compare the probabilities of single values with the claim: look for a missing "
-        "factor in a selection's exponent, or for values that are released without noise.",
+        advice=LIKELY_VALUE,
     )
 
 
-__all__ = ["AtomSum", "AtomTable", "RowAtoms", "atom_scores", "hashes_of"]
+__all__ = [
+    "LIKELY_VALUE",
+    "AtomSum",
+    "AtomTable",
+    "RowAtoms",
+    "atom_scores",
+    "hashes_of",
+    "kind_scores",
+]

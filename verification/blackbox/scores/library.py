@@ -10,10 +10,10 @@ capital, and the time to compute it.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.scores.atoms import atom_scores
+from rdpkit.verification.blackbox.scores.atoms import atom_scores, kind_scores
 from rdpkit.verification.blackbox.scores.column_pairs import pair_scores
 from rdpkit.verification.blackbox.scores.counts import count_scores
 from rdpkit.verification.blackbox.scores.covariance import covariance_scores
@@ -82,6 +82,7 @@ def candidate_scores(
     own: NamedScore | None,
     models: tuple[str, ...],
     rng: np.random.Generator,
+    kinds: str = "",
 ) -> list[NamedScore]:
     """The scores to test, from outputs of past runs; at least one, and about 12 at most.
 
@@ -97,9 +98,13 @@ def candidate_scores(
         Classifiers to train: "logistic" and "boosting".
     rng : numpy.random.Generator
         All randomness of the training.
+    kinds : str
+        How the kinds of the first releases differ between the data sets, in words, if they do.
     """
     with _one_thread():
         found = [] if own is None else [own]
+        of_kinds = kind_scores(training, kinds) if kinds else []
+        found += of_kinds
         learnt = _Learnt(training)
         for family, most in _ALWAYS:
             found += learnt.scores(family)[:most]
@@ -114,10 +119,14 @@ def candidate_scores(
             screen = _screen(of_half, test, own)
             found += _screened(found, learnt, of_half, screen)
             found = _explained(_different(found, training)[:MOST_SCORES], screen)
+    if of_kinds:
+        # What stands in the place of numbers that are missing has no noise, and explains nothing.
+        rest = [replace(one, explanation=None) for one in found if one.name != of_kinds[0].name]
+        found = [*of_kinds, *rest]
     if not found:
         found = [NamedScore(name="nothing varies", score=_Nothing(), family="linear")]
     total = math.fsum(one.share for one in found)
-    return [dataclasses.replace(one, share=one.share / total) for one in found]
+    return [replace(one, share=one.share / total) for one in found]
 
 
 def _atoms(learnt: _Learnt, training: TrainingOutputs) -> list[NamedScore]:
@@ -133,7 +142,7 @@ def _atoms(learnt: _Learnt, training: TrainingOutputs) -> list[NamedScore]:
     return first
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Nothing:
     """A score that is always 0, for outputs of which nothing can be said."""
 
@@ -155,7 +164,7 @@ class _Learnt:
         return self._found[family]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Screen:
     """Outputs to compare scores on, and the clearest score of a shift of the mean for them."""
 
@@ -235,10 +244,7 @@ def _explained(scores: list[NamedScore], screen: _Screen) -> list[NamedScore]:
         explaining.add(one.name)
         kinds.add(one.explanation.kind)
         screens.append(_Screen(test=screen.test, known=one))
-    return [
-        one if one.name in explaining else dataclasses.replace(one, explanation=None)
-        for one in scores
-    ]
+    return [one if one.name in explaining else replace(one, explanation=None) for one in scores]
 
 
 def _different(scores: list[NamedScore], training: TrainingOutputs) -> list[NamedScore]:

@@ -70,3 +70,19 @@ def test_hashes_tell_rows_apart():
     assert len(np.unique(hashes_of(grid))) == len(grid)
     assert hashes_of(np.array([[0.0, 1.0]])) == hashes_of(np.array([[-0.0, 1.0]]))
     assert hashes_of(np.array([[2.0, 1.0]])) != hashes_of(np.array([[1.0, 2.0]]))
+
+
+def test_noise_of_few_levels_comes_again():
+    rng = np.random.default_rng(1)
+
+    def outputs(shift, runs):
+        uniform = (rng.integers(0, 2**14, (runs, 2)) + 0.5) / 2**14
+        return shift + np.sqrt(2.0) * np.log(uniform)
+
+    found = {one.name: one for one in atom_scores(training(outputs(0.0, 4000), outputs(1.0, 4000)))}
+    score = found["values that were seen before"]
+    assert score.explanation.kind is MistakeKind.COARSE_NOISE
+    # A new output has the value of one in 4000 with probability 1 - exp(-4000 / 2^14), or 0.22.
+    p, q = (score.of(outputs(shift, 4000)) for shift in (0.0, 1.0))
+    assert (p > 0.0).mean() == pytest.approx(1.0 - np.exp(-2 * 4000 / 2**14), abs=0.05)
+    assert not (q > 0.0).any()
