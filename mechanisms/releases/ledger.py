@@ -1,8 +1,8 @@
 """A ledger: all releases from each of a team's data sets, and what they cost together.
 
 The file is that of :mod:`rdpkit.planning.budgets.ledger`: lines of JSON with numbers and
-checksums, each on the disk before anything relies on it, and a lock beside it. A line opens a data
-set, charges it, or says which release a charge was for.
+checksums, each on the disk before anything relies on it; who reads or writes locks the file itself.
+A line opens a data set, charges it, or says which release a charge was for.
 """
 
 from __future__ import annotations
@@ -157,7 +157,12 @@ class Ledger:
 
     def manifest_path(self, release: LedgerRelease) -> Path:
         """Where the manifest of a release is looked for."""
-        return self.path.parent / release.path
+        return self._folder / release.path
+
+    @property
+    def _folder(self) -> Path:
+        """That of the file itself, not of a link to it."""
+        return self.path.resolve().parent
 
     def _changes(self, release: LedgerRelease) -> list[str]:
         path = self.manifest_path(release)
@@ -224,7 +229,7 @@ class Ledger:
             "delta": _validate.open_probability("delta", delta),
             "budget": settings,
         }
-        with self._locked():
+        with self._locked(writing=True):
             if dataset in self._sets:
                 raise ValueError(f"{self.path}: the data set {dataset!r} is there already.")
             self._write(entry)
@@ -261,7 +266,7 @@ class Ledger:
         found, content = load_manifest(path), sha256_of_manifest(path)
         name = self._name(found, dataset, path)
         data = data_of(found)
-        with self._locked():
+        with self._locked(writing=True):
             state = self._set(name)
             if data in state.known:
                 raise LedgerRefusalError(
@@ -323,7 +328,7 @@ class Ledger:
             If it cannot be written down. Then nothing may be released.
         """
         _validate.one_of_a_kind("event", event, Event)
-        with self._locked():
+        with self._locked(writing=True):
             state = self._set(dataset)
             _check_relation(state, Adjacency.parse(adjacency))
             charged = _spent(state, event, _validate.target_delta("delta", delta), 0.0, str(path))
@@ -338,7 +343,7 @@ class Ledger:
         is that of the manifest.
         """
         _validate.one_of_a_kind("manifest", manifest, Manifest)
-        with self._locked():
+        with self._locked(writing=True):
             charged = _charged(self._set(dataset), manifest, str(path))
             stated = self._release(
                 Path(path).with_suffix(".json"), manifest.mechanism, epsilon=None
@@ -372,7 +377,7 @@ class Ledger:
         """
         path = Path(manifest)
         found, content = load_manifest(path), sha256_of_manifest(path)
-        with self._locked():
+        with self._locked(writing=True):
             name = next((n for n, one in self._sets.items() if charge in one.releases), None)
             before = None if name is None else self._sets[name].releases[charge]
             if name is None or before is None or before.sha256 is not None:
@@ -402,7 +407,7 @@ class Ledger:
 
     def _release(self, path: Path, mechanism: str, *, epsilon: float | None) -> dict[str, Any]:
         try:
-            place = os.path.relpath(path, self.path.parent)
+            place = os.path.relpath(path.resolve(), self._folder)
         except ValueError:  # another drive of Windows
             place = str(path.absolute())
         finite = epsilon is not None and epsilon < float("inf")
@@ -422,14 +427,18 @@ class Ledger:
         self._sets: dict[str, _DataSet] = {}
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, *, writing: bool = False) -> Iterator[None]:
         """With all lines of the file, while no other thread and no other process writes."""
-        with self._mutex, self._file.locked():
+        with self._mutex, self._file.locked(writing=writing):
             try:
                 for entry in self._file.new_entries():
                     self._take(entry, spent=False)
             except (KeyError, TypeError, AttributeError) as error:
+                self._forget()
                 raise ValueError(f"{self.path}: this is no ledger of releases: {error}.") from None
+            except ValueError:
+                self._forget()
+                raise
             if not self._lines:
                 raise ValueError(f"{self.path}: this is no ledger of releases: it is empty.")
             yield
