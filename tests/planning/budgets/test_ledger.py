@@ -186,11 +186,14 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
     for room in (1, 50, 150):
         code = (
             "import resource, sys, rdpkit\n"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
             "budget = rdpkit.PrivacyFilter.load(sys.argv[1])\n"
-            "budget.spend(rdpkit.Gaussian(noise_std=20.0, record_norm=1.0))"
+            "event = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)\n"
+            "budget.affordable(event)\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
+            "budget.spend(event)"
         )
-        command = [sys.executable, "-c", code, str(path), str(len(before) + room)]
+        # Without -B, what Python compiles meanwhile would be cut off and kept.
+        command = [sys.executable, "-B", "-c", code, str(path), str(len(before) + room)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert "OSError" in done.stderr
