@@ -15,9 +15,9 @@ import numpy as np
 import scipy
 
 import rdpkit
-from rdpkit import Adjacency, Event, Guarantee, _validate
+from rdpkit import Adjacency, Event, Group, Guarantee, _validate
 from rdpkit.formats.files import write_whole
-from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.parts.checks import PrivacyCheck, source_checks
 from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -247,6 +247,19 @@ def guaranteed(
     _validate.one_of_a_kind("privacy", privacy, Privacy)
     _validate.one_of_a_kind("event", event, Event)
     adjacency = Adjacency.parse(privacy.adjacency)
+    if privacy.most_per_person is not None:
+        if counts is not None and counts.origin != "stated":
+            raise ValueError(
+                "Expected public numbers of records (counts = [...]) where neighbours differ in "
+                "all records of a person: noisy ones are for a single record."
+            )
+        event = Group(event=event, size=privacy.most_per_person)
+        parameters = {**parameters, "most_per_person": privacy.most_per_person}
+        notes = (
+            *notes,
+            f"neighbours differ in all records of one person, of whom {privacy.most_per_person} at "
+            "most are used",
+        )
     if counts is None:
         guarantee = _guarantee(event, privacy.delta, adjacency)
     else:
@@ -259,16 +272,21 @@ def guaranteed(
         known = counts.sizes if counts.noisy is None else counts.noisy
         number = max(1, sum(max(0, count) for count in known))
         checks = (*counts.checks(), delta_check(privacy.delta, number), *checks)
+    parameters = {**parameters, "public": dict(privacy.public)}
     facts: dict[str, Any] = {
         "event": event,
         "guarantee": guarantee,
         "reproducible_noise": privacy.noise.reproducible,
         "accept_epsilon": privacy.accept_epsilon,
     }
-    checks = (*checks, *exact_count_checks(notes, guarantee.adjacency))
+    checks = (
+        *checks,
+        *source_checks(privacy.public),
+        *exact_count_checks(notes, guarantee.adjacency),
+    )
     found = complete(
         [*checks, *unstated_checks(checks, guarantee, tested_as=tested_as, device=device)],
-        computed_checks(**facts),
+        computed_checks(**facts, public=privacy.public),
     )
     return {
         "mechanism": mechanism or event.mechanism,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,6 @@ def images():
         labels=np.arange(400) % 2,
         classes=("cat", "dog"),
         image_shape=(1, 8, 8),
-        assumed=("The size was not stated.",),
     )
 
 
@@ -36,7 +37,7 @@ def test_the_target_is_met_and_the_manifest_says_what_is_needed_to_go_back(
     assert 9.0 < made.guarantee.epsilon <= 10.0
     assert made.manifest.private
     assert made.manifest.dataset == "pets"
-    assert made.manifest.notes[-1] == "The size was not stated."
+    assert set(made.manifest.parameters["public"].values()) == {"stated"}
     made.save(tmp_path / "synth.npz")
     again = load_release(tmp_path / "synth.npz")
     names, shape = (again.manifest.parameters[key] for key in ("class_names", "image_shape"))
@@ -44,6 +45,19 @@ def test_the_target_is_met_and_the_manifest_says_what_is_needed_to_go_back(
     found = load_images(folder, classes=names)
     assert found.features.shape == (10, 64)
     assert found.labels.tolist() == [0] * 5 + [1] * 5
+
+
+@pytest.mark.parametrize("unstated", ["class names", "size", "channels"])
+def test_what_nobody_stated_is_not_private_and_names_no_class(images, unstated):
+    found = replace(images, assumed=(unstated,))
+    made = synthesize_images(found, counts=[200, 200], options=OPTIONS, **QUESTION)
+    assert not made.manifest.private
+    (check,) = [one for one in made.manifest.checks if one.status == "fails"]
+    assert check.name == "public_parameters"
+    assert check.sentence.startswith(f"{unstated}: read from the private records")
+    assert ("cat" in str(made.manifest.as_dict())) == (unstated != "class names")
+    with pytest.raises(ValueError, match="Expected private to be false"):
+        replace(made.manifest, private=True, checks=())
 
 
 def test_bytes_give_what_scaled_numbers_give(images):
