@@ -40,7 +40,15 @@ _OPTIONS = (
     ),
 )
 _NEEDED = ("mechanism", "epsilon", "delta", "adjacency")
-_FOR_TABLES = ("schema", "rows", "columns", "drop", "accept_drafted_schema")
+_FOR_TABLES = (
+    "schema",
+    "rows",
+    "columns",
+    "drop",
+    "person",
+    "most_per_person",
+    "accept_drafted_schema",
+)
 _FOR_IMAGES = {
     "classes": "--classes",
     "image_size": "--image-size",

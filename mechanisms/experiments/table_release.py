@@ -21,8 +21,8 @@ from rdpkit.mechanisms.releases.verdict import delta_check
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rdpkit.mechanisms.data.tables.domains import DomainSearch
     from rdpkit.mechanisms.data.tables.schema import Schema
+    from rdpkit.mechanisms.experiments.table_domains import DomainSearch
 
 _UNSTATED: Mapping[str, Any] = {}
 
@@ -166,9 +166,9 @@ def synthesize_table(
         schema is not there.
     """
     from rdpkit.mechanisms.algorithms.marginals import SPEC, codes_like  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.domains import DomainSearch  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.encoding import check_columns, decode, encode  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.reading import read  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.table_domains import DomainSearch  # noqa: PLC0415
 
     public = _checked_schema(schema)
     _check_confirmed(public, accept=accept_drafted_schema)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from rdpkit import _validate
+from rdpkit.mechanisms.data.dataset import Source
 
 Status = Literal["holds", "depends", "unknown", "fails"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -22,10 +23,7 @@ CHECK_NAMES = (
 )
 """What a verdict is made of. Each name has at least one check, and may have several."""
 
-Source = Literal["stated", "confirmed", "paid", "read"]
-"""How a public parameter became known. See :func:`source_checks`."""
-
-_OF_SOURCES: Mapping[str, tuple[Status, str]] = {
+_OF_SOURCES: Mapping[Source, tuple[Status, str]] = {
     "read": ("fails", "read from the private records, and nobody said that it was public before"),
     "confirmed": (
         "depends",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.mechanisms.parts.checks import Source
+from rdpkit.mechanisms.data.dataset import Source
 
 Shape = tuple[int, int, int]
 CLASSES, SIZE, CHANNELS = PUBLIC = ("class names", "size", "channels")

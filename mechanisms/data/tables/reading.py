@@ -10,6 +10,7 @@ import codecs
 import csv as python_csv
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,11 @@ def _from_file(path: Path, *, as_text: bool) -> pa.Table:
     kind = format_of(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
-    readers = {"csv": _from_csv, "parquet": _from_parquet, "arrow": _from_feather}
+    readers = {
+        "csv": partial(_from_csv, guessing=not as_text),
+        "parquet": _from_parquet,
+        "arrow": _from_feather,
+    }
     found = _table_or_nothing(readers[kind], path)
     if found is None:
         raise ValueError(f"{path}: this is no table in {kind}, or the file is damaged.")
@@ -137,7 +142,7 @@ def _from_feather(path: Path) -> pa.Table:
     return _with_plain_texts(feather.read_table(path))
 
 
-def _from_csv(path: Path) -> pa.Table:
+def _from_csv(path: Path, *, guessing: bool) -> pa.Table:
     """All cells as text. Each line is read by itself: none decides how another one is read."""
     content = path.read_bytes()
     if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -147,8 +152,11 @@ def _from_csv(path: Path) -> pa.Table:
     delimiter = _delimiter(header)
     content = _well_formed(text, delimiter).encode()
     # Texts may hold line breaks, and in a table of one column an empty line is a missing value.
+    ragged: list[int] = []
     parsing = csv.ParseOptions(
-        newlines_in_values=True, delimiter=delimiter, invalid_row_handler=lambda row: "skip"
+        newlines_in_values=True,
+        delimiter=delimiter,
+        invalid_row_handler=lambda row: ragged.append(1) or "skip",
     )
     empty = csv.read_csv(pa.BufferReader(header.encode() + b"\n"), parse_options=parsing)
     names = empty.column_names
@@ -163,9 +171,15 @@ def _from_csv(path: Path) -> pa.Table:
     )
     # A record may be as long as the file.
     size = csv.ReadOptions(block_size=max(1 << 20, min(len(content) + 1, 2**31 - 1)))
-    return csv.read_csv(
+    found = csv.read_csv(
         pa.BufferReader(content), read_options=size, parse_options=parsing, convert_options=options
     )
+    if guessing and len(ragged) > found.num_rows:
+        raise ValueError(
+            f"{path}: expected a header that names the columns; most lines have more or fewer "
+            "cells than the first one."
+        )
+    return found
 
 
 def _delimiter(header: str) -> str:

@@ -32,6 +32,7 @@ from rdpkit.formats.records import (
     refused,
     text,
 )
+from rdpkit.mechanisms.data.dataset import Source
 from rdpkit.mechanisms.data.tables.arrow_types import (
     arrow_type,
     is_real,
@@ -39,7 +40,6 @@ from rdpkit.mechanisms.data.tables.arrow_types import (
     limits,
     value_type,
 )
-from rdpkit.mechanisms.parts.checks import Source
 
 Kind = Literal["number", "integer", "category", "boolean", "date", "datetime"]
 KINDS: tuple[Kind, ...] = ("number", "integer", "category", "boolean", "date", "datetime")

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import rdpkit
-from rdpkit.mechanisms.data.tables.domains import DomainSearch
 from rdpkit.mechanisms.data.tables.drafting import draft_schema
 from rdpkit.mechanisms.data.tables.encoding import decode, encode
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
+from rdpkit.mechanisms.experiments.table_domains import DomainSearch
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
