@@ -91,7 +91,10 @@ def synthesize_images(
     """
     spec = find_mechanism(mechanism)
     if not spec.calibrated:
-        raise _validate.fail("mechanism", "to be one whose noise can be calibrated", mechanism)
+        raise ValueError(
+            "Expected mechanism to be one whose noise can be calibrated: "
+            f"{spec.name!r} has none, {spec.why_not_calibrated}."
+        )
     _validate.positive("epsilon", epsilon)
     drawn = NoiseSource.system() if noise is None else noise
     checked = spec.check(options, calibrated=True)

@@ -114,6 +114,8 @@ def of_npz(path: Path, names: Names, frame: Frame) -> ImageSet:
                 )
             images, labels = file[first], file[second]
             listed = file.get("classes", None)
+    except MemoryError:
+        raise ValueError(f"{path}: its arrays claim to be larger than memory.") from None
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path}: the file is truncated or corrupted ({error}).") from None
     return of_arrays(

@@ -110,7 +110,7 @@ def _from_file(path: Path, *, as_text: bool) -> pa.Table:
     kind = format_of(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
-    readers = {
+    readers: dict[str, Callable[[Path], pa.Table]] = {
         "csv": partial(_from_csv, guessing=not as_text),
         "parquet": _from_parquet,
         "arrow": _from_feather,
@@ -153,10 +153,15 @@ def _from_csv(path: Path, *, guessing: bool) -> pa.Table:
     content = _well_formed(text, delimiter).encode()
     # Texts may hold line breaks, and in a table of one column an empty line is a missing value.
     ragged: list[int] = []
+
+    def skipped(row: Any) -> str:
+        ragged.append(1)
+        return "skip"
+
     parsing = csv.ParseOptions(
         newlines_in_values=True,
         delimiter=delimiter,
-        invalid_row_handler=lambda row: ragged.append(1) or "skip",
+        invalid_row_handler=skipped,
     )
     empty = csv.read_csv(pa.BufferReader(header.encode() + b"\n"), parse_options=parsing)
     names = empty.column_names

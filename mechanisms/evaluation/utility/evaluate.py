@@ -49,6 +49,7 @@ from rdpkit.mechanisms.evaluation.utility.trained import (
     target_scores,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.computation import Progress
 
 ROWS = 10_000
 _TEST_SHARE = 0.3
@@ -79,6 +80,7 @@ def evaluate_release(
     seed: int = 0,
     rows: int = ROWS,
     directory: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> UtilityReport:
     """How good a release is, beside what the real records themselves would give.
 
@@ -121,6 +123,8 @@ def evaluate_release(
         Models are trained and tested on at most so many records, chosen at random.
     directory : str or Path, optional
         The data directory, for data sets by name.
+    progress : callable, optional
+        Called with models trained and all of them, for each column that is predicted.
 
     Returns
     -------
@@ -138,9 +142,9 @@ def evaluate_release(
     stated = load_schema(schema) if isinstance(schema, str | Path) else schema
     made = open_release(release, stated)
     stated = stated or schema_of(made.manifest)
-    opened = open_records(real, directory, schema=stated)
+    opened = open_records(real, directory, schema=stated, like=made.manifest)
     asked, others = (
-        None if one is None else open_records(one, directory, schema=stated)
+        None if one is None else open_records(one, directory, schema=stated, like=made.manifest)
         for one in (test, holdout)
     )
     asked = opened.test if asked is None else asked
@@ -151,7 +155,10 @@ def evaluate_release(
         )
     samples = _samples(made, opened, asked, others, schema=stated)
     plan = TrainingPlan(
-        targets=chosen_targets(samples.synthetic, target), models=tuple(models), seed=seed
+        targets=chosen_targets(samples.synthetic, target),
+        models=tuple(models),
+        seed=seed,
+        progress=progress,
     )
     names = (opened.name, "30 % of the real records" if asked is None else asked.name)
     if budget is not None:

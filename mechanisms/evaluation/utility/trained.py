@@ -21,6 +21,7 @@ from rdpkit.mechanisms.evaluation.utility.standard_models import (
     title_of,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.computation import Progress
 
 MOST_TARGETS = 3
 _MOST_CLASSES = 50
@@ -105,11 +106,14 @@ class TrainingPlan:
         Models; none for a choice by the kind of the records.
     seed : int
         Of everything random.
+    progress : callable, optional
+        Called with models trained and all of them, for each column that is predicted.
     """
 
     targets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     seed: int = 0
+    progress: Progress | None = None
 
 
 def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:
@@ -192,8 +196,11 @@ def target_scores(
     judged = test if missing_is_wrong else _with_answers(test, target)
     true = None if train is None else _with_answers(train, target)
     answers = judged.column(target).values
-    models = []
-    for name in chosen_models(synthetic, plan.models, target):
+    models: list[ModelScore] = []
+    chosen = chosen_models(synthetic, plan.models, target)
+    for name in chosen:
+        if plan.progress is not None:
+            plan.progress(len(models), len(chosen))
         ours = _said(name, made, judged, target, plan.seed)
         theirs = None if true is None else _said(name, true, judged, target, plan.seed)
         real = None if theirs is None else score(answers, theirs)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rdpkit.mechanisms.data.images import ImageSet, load_images, to_image_folder
+from rdpkit.mechanisms.evaluation.utility import evaluate_release
 from rdpkit.mechanisms.experiments.own_images import synthesize_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.releases.release import load_release
@@ -76,7 +77,31 @@ def test_bytes_give_what_scaled_numbers_give(images):
 
 
 def test_what_cannot_be_done_is_said(images):
-    with pytest.raises(ValueError, match="whose noise can be calibrated"):
+    with pytest.raises(ValueError, match="adds none: it is a baseline without any guarantee"):
         synthesize_images(images, **{**QUESTION, "mechanism": "original"})
     with pytest.raises(ValueError, match="preprocessing"):
         synthesize_images(images, options={**OPTIONS, "preprocessing": "exact-z-score"}, **QUESTION)
+
+
+def test_a_release_of_own_images_is_evaluated_in_its_own_order_of_classes(tmp_path):
+    """Classes in another order than that of their folders, and images of another size."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % 2
+    pixels = np.clip(rng.normal(60 + 130 * labels[:, None], 20, (200, 64)), 0, 255).astype(np.uint8)
+    names, shape = ("dog", "cat"), (1, 8, 8)
+    made = ImageSet(name="s", features=pixels, labels=labels, classes=names, image_shape=shape)
+    kept = to_image_folder(made, tmp_path / "kept", classes=names, image_shape=shape)
+    found = load_images(kept, classes=names, image_size=8, channels=1)
+    question = {**QUESTION, "epsilon": 20.0}
+    release = synthesize_images(found, counts=[100, 100], options=OPTIONS, **question)
+    release.save(tmp_path / "synth.npz")
+    seen = []
+    report = evaluate_release(
+        tmp_path / "synth.npz",
+        real=kept,
+        test=kept,
+        models=("logistic",),
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert report.targets[0].models[0].synthetic > 0.8
+    assert seen == [(0, 1)]
