@@ -168,7 +168,6 @@ def synthesize_table(
     from rdpkit.mechanisms.algorithms.marginals import SPEC, codes_like  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.encoding import check_columns, decode, encode  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.reading import read  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments.table_domains import DomainSearch  # noqa: PLC0415
 
     public = _checked_schema(schema)
     _check_confirmed(public, accept=accept_drafted_schema)
@@ -181,12 +180,7 @@ def synthesize_table(
         public=_sources(public),
         most_per_person=most,
     )
-    _validate.positive("epsilon", epsilon)
-    search = DomainSearch(
-        schema=public,
-        delta_of_names=delta / 100.0 / (most or 1),
-        adjacency=Adjacency.parse(adjacency),
-    )
+    search = _search(public, privacy)
     values = _calibrated({**options, "rows": rows}, search, privacy, epsilon)
     chosen = SPEC.build(values)
     event = _event(chosen, search)
@@ -202,11 +196,8 @@ def synthesize_table(
         codes, public.domain, options=chosen, noise=source_of_noise, progress=progress
     )
     draws = np.random.default_rng(source_of_noise.words(4).tolist())
-    parameters = {
-        name: value
-        for name, value in values.items()
-        if name not in ("noise_std", "bins", "preprocessing")
-    }
+    unused = ("noise_std", "bins", "preprocessing")
+    parameters = {name: value for name, value in values.items() if name not in unused}
     stated = guaranteed(
         event=event,
         privacy=privacy,
@@ -232,6 +223,17 @@ def _checked_schema(given: Any) -> Schema:
     raise _validate.fail("schema", "to be a Schema, a path or a mapping", given)
 
 
+def _search(schema: Schema, privacy: Privacy) -> DomainSearch:
+    """How domains are found; a hundredth of delta is for names that only one person has."""
+    from rdpkit.mechanisms.experiments.table_domains import DomainSearch  # noqa: PLC0415
+
+    return DomainSearch(
+        schema=schema,
+        delta_of_names=privacy.delta / 100.0 / (privacy.most_per_person or 1),
+        adjacency=Adjacency.parse(privacy.adjacency),
+    )
+
+
 def _event(options: Any, search: DomainSearch) -> Composed:
     """What is released of a person with one record: rounds of counts, and domains."""
     from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
@@ -247,6 +249,7 @@ def _calibrated(
     """Options with the least noise with which rounds and domains together meet the target."""
     from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
 
+    _validate.positive("epsilon", epsilon)
     size = privacy.most_per_person or 1
     # A name that only one person has is shown with a probability that is taken from delta.
     without_names = replace(search, delta_of_names=0.0)

@@ -164,7 +164,7 @@ def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> lis
     def found(status: Status, sentence: str) -> PrivacyCheck:
         return PrivacyCheck(name="preconditions", status=status, sentence=sentence)
 
-    if any(isinstance(part, GaussianSynthesis) for part in _all_parts(event)):
+    if any(isinstance(part, GaussianSynthesis) for part in all_parts(event)):
         return [
             found(
                 "fails",
@@ -347,16 +347,18 @@ def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:
     ]
 
 
-def _all_parts(event: Event) -> Iterator[Event]:
+def all_parts(event: Event) -> Iterator[Event]:
+    """The event, its parts, and theirs."""
     yield event
     for _, part in event.parts():
-        yield from _all_parts(part)
+        yield from all_parts(part)
 
 
 __all__ = [
     "LARGEST_DELTA",
     "LARGEST_EPSILON",
     "WEAK_EPSILON",
+    "all_parts",
     "better_than_computed",
     "complete",
     "computed_checks",
