@@ -175,8 +175,8 @@ def decoded(content: bytes | Path, where: str) -> Any:
     """
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
 
-    source = io.BytesIO(content) if isinstance(content, bytes) else io.BytesIO(content.read_bytes())
     try:
+        source = io.BytesIO(content if isinstance(content, bytes) else content.read_bytes())
         with Image.open(source) as image:
             image.load()
             return image.copy()

@@ -34,9 +34,11 @@ _MANY = 50
 _LARGEST_NUMBER = 2**53
 _VALUE = re.compile(r"\s*|[\d\s.,:;/+-]+")
 _IDENTIFIER = re.compile(
-    r"(?i)(?:^|[^a-z])(?:id|uuid|guid|ssn|e-?mail|phone|telephone|mobile|iban|passport|"
+    r"(?i)(?:^|[^a-z])(?:id|uuid|guid|ssn|e-?mail|phone|telephone|mobile|iban|passport|patient|customer|client|employee|member|person|user|mrn|"
     r"(?:first|last|full|sur|user|family|given)[ _-]?name|name|address|street|url|ip)(?:$|[^a-z])"
 )
+# Two words with capitals, or an address of electronic mail.
+_OF_A_PERSON = r"\s*(?:\p{Lu}[\w.'-]*(?:,?\s+\p{Lu}[\w.'-]*)+|[^\s@]+@[^\s@]+)\s*"
 _QUESTIONS = {
     "dates with the month or the day first: write them as 2020-12-31": re.compile(
         r"\s*\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\s*"
@@ -184,6 +186,11 @@ def _check_no_identifier(name: str, values: pa.ChunkedArray) -> None:
     different = pc.count_distinct(values).as_py()
     if is_text(kind) and different > _FEW_TEXTS and different * _FEW_RECORDS > known:
         raise _NotDraftedError("texts that differ for nearly all records")
+    if is_text(kind):
+        texts = pc.unique(values).cast(pa.string()).drop_null()
+        alike = pc.sum(pc.match_substring_regex(texts, f"^{_OF_A_PERSON}$")).as_py() or 0
+        if different > _FEW_RECORDS and alike * 2 > different:
+            raise _NotDraftedError("texts like names or addresses of people")
     if pa.types.is_integer(kind) and known >= _MANY and different == known:
         raise _NotDraftedError("integers that differ for all records, like numbers of people")
 

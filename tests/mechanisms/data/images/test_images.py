@@ -203,7 +203,7 @@ def test_what_cannot_be_used_is_named(small, tmp_path):
         load_images(folder)
     assert len(load_images(folder, image_size=(4, 5), channels=3)) == 8
     (folder / "cat" / "zz.png").write_bytes(b"no image")
-    with pytest.raises(ValueError, match=r"file 3 in .*: the image is truncated or corrupted"):
+    with pytest.raises(ValueError, match=r"file 4 in .*: the image is truncated or corrupted"):
         load_images(folder)
     (folder / "cat" / "zz.png").rename(folder / "cat" / "zz.txt")
     with pytest.raises(ValueError, match="expected PNG and JPEG"):

@@ -66,6 +66,8 @@ def test_what_may_name_people_is_left_out_with_the_reason():
             "day": ["12/31/2020", "1/2/2021"] * 500,
             "share": ["1,5", "2,25"] * 500,
             "none": pa.nulls(many),
+            "visitor": [f"{a} {b}" for a in ("Ann", "Bo", "Cy") for b in ("Doe", "Roe")] * 166
+            + ["Ann Doe"] * 4,
             "job": ["clerk"] * 997 + ["spy", "boss", "king"],
         }
     )
@@ -83,6 +85,7 @@ def test_what_may_name_people_is_left_out_with_the_reason():
         ("day", "2020-12-31"),
         ("share", "with a point"),
         ("none", "no values"),
+        ("visitor", "names or addresses of people"),
     ):
         assert why in reasons[name]
     assert "secret" not in draft.as_toml()
