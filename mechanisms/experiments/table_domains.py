@@ -64,11 +64,14 @@ class DomainSearch:
         categories are to be found.
     adjacency : Adjacency
         Of the event.
+    most_per_person : int
+        How many records a person has at most; a name is as secret with all of them as with one.
     """
 
     schema: Schema
     delta_of_names: float
     adjacency: Adjacency
+    most_per_person: int = 1
 
     @property
     def _open(self) -> tuple[Column, ...]:
@@ -118,7 +121,8 @@ class DomainSearch:
         for one in pc.value_counts(pa.array(values, pa.string())):
             if one["values"].is_valid:
                 counts[one["values"].as_py()] = one["counts"].as_py()
-        threshold = 1.0 + std * float(norm.isf(self.delta_of_names / self._names)) * (1.0 + 1e-9)
+        beyond = std * float(norm.isf(self.delta_of_names / self._names)) * (1.0 + 1e-9)
+        threshold = self.most_per_person + beyond
         noisy = np.array(list(counts.values()), np.float64)
         noise.add_normal(noisy, std=std)
         # In the order of their names, because the order in which they occur is private.

@@ -231,6 +231,7 @@ def _search(schema: Schema, privacy: Privacy) -> DomainSearch:
         schema=schema,
         delta_of_names=privacy.delta / 100.0 / (privacy.most_per_person or 1),
         adjacency=Adjacency.parse(privacy.adjacency),
+        most_per_person=privacy.most_per_person or 1,
     )
 
 
