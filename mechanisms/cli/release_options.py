@@ -10,7 +10,7 @@ import click
 
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
 from rdpkit.cli.output import OUT_OF_REACH
-from rdpkit.cli.progress import ShownWork, work_shown
+from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, printable
 
@@ -154,8 +154,14 @@ def evaluated(
         raise ValueError(
             f"Expected --output to be another file than those that are read, got {str(output)!r}."
         )
+    from rdpkit.mechanisms.evaluation.utility.trained import PROGRESS  # noqa: PLC0415
+
     with work_shown() as work:
-        report = _report(release, given, data_dir, work)
+        before = PROGRESS.set(lambda done, total: work.show("models", done, total))
+        try:
+            report = _report(release, given, data_dir)
+        finally:
+            PROGRESS.reset(before)
     if output is not None:
         write_whole(output, _text(report, output.suffix.lower()))
     if output_format == "json":
@@ -168,9 +174,7 @@ def evaluated(
         raise click.exceptions.Exit(OUT_OF_REACH)
 
 
-def _report(
-    release: str, given: dict[str, Any], data_dir: Path | None, work: ShownWork
-) -> UtilityReport:
+def _report(release: str, given: dict[str, Any], data_dir: Path | None) -> UtilityReport:
     from rdpkit.mechanisms.evaluation.utility import (  # noqa: PLC0415  (it imports scikit-learn)
         ROWS,
         evaluate_release,
@@ -189,7 +193,6 @@ def _report(
         seed=given["seed"] or 0,
         rows=given["rows"] or ROWS,
         directory=data_dir,
-        progress=lambda done, total: work.show("models", done, total),
     )
 
 

@@ -49,7 +49,6 @@ from rdpkit.mechanisms.evaluation.utility.trained import (
     target_scores,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.computation import Progress
 
 ROWS = 10_000
 _TEST_SHARE = 0.3
@@ -80,7 +79,6 @@ def evaluate_release(
     seed: int = 0,
     rows: int = ROWS,
     directory: str | Path | None = None,
-    progress: Progress | None = None,
 ) -> UtilityReport:
     """How good a release is, beside what the real records themselves would give.
 
@@ -123,8 +121,6 @@ def evaluate_release(
         Models are trained and tested on at most so many records, chosen at random.
     directory : str or Path, optional
         The data directory, for data sets by name.
-    progress : callable, optional
-        Called with models trained and all of them, for each column that is predicted.
 
     Returns
     -------
@@ -158,7 +154,6 @@ def evaluate_release(
         targets=chosen_targets(samples.synthetic, target),
         models=tuple(models),
         seed=seed,
-        progress=progress,
     )
     names = (opened.name, "30 % of the real records" if asked is None else asked.name)
     if budget is not None:

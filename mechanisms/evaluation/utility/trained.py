@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,9 @@ from rdpkit.mechanisms.evaluation.utility.standard_models import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.releases.computation import Progress
+
+PROGRESS: ContextVar[Progress | None] = ContextVar("progress of models", default=None)
+"""Called with the models that are trained and all of them, for each column that is predicted."""
 
 MOST_TARGETS = 3
 _MOST_CLASSES = 50
@@ -106,14 +110,11 @@ class TrainingPlan:
         Models; none for a choice by the kind of the records.
     seed : int
         Of everything random.
-    progress : callable, optional
-        Called with models trained and all of them, for each column that is predicted.
     """
 
     targets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     seed: int = 0
-    progress: Progress | None = None
 
 
 def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:
@@ -199,8 +200,8 @@ def target_scores(
     models: list[ModelScore] = []
     chosen = chosen_models(synthetic, plan.models, target)
     for name in chosen:
-        if plan.progress is not None:
-            plan.progress(len(models), len(chosen))
+        if (report := PROGRESS.get()) is not None:
+            report(len(models), len(chosen))
         ours = _said(name, made, judged, target, plan.seed)
         theirs = None if true is None else _said(name, true, judged, target, plan.seed)
         real = None if theirs is None else score(answers, theirs)
