@@ -221,14 +221,21 @@ class Mechanism:
     def _check_calibration(self, values: Mapping[str, Any]) -> None:
         if not self.calibrated or self.event is None:
             raise ValueError(
-                f"Expected no target_epsilon: {self.name!r} has no noise that can be calibrated "
-                "here; state its parameters."
+                f"Expected no target epsilon: {self.name!r} has no noise that can be calibrated, "
+                f"{self.why_not_calibrated}."
             )
         both = [name for name in self.calibrated if name in values]
         if both:
             raise ValueError(
                 f"Expected {both[0]} or target_epsilon, got both: one decides the other."
             )
+
+    @property
+    def why_not_calibrated(self) -> str:
+        """Why no noise can be found that meets a target epsilon, in words."""
+        if self.event is None:
+            return "because it adds none: it is a baseline without any guarantee"
+        return "because its guarantee follows from other options: state these"
 
     def counts_needed(self, values: Mapping[str, Any]) -> CountsUse | None:
         """What ``Privacy.counts`` has to find out for a mechanism with these options."""

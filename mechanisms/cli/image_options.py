@@ -18,13 +18,18 @@ _OPTIONS = (
     click.option(
         "--classes",
         metavar="N|NAME,NAME,...",
-        help="Of images: how many classes there are, or all their names.  [default: as the source "
-        "names them, which then counts as public]",
+        help="Of images: how many classes there are, or all their names. Without it, they are read "
+        "from the source, and the release is NOT PRIVATE; so for --image-size and --channels.",
     ),
     click.option(
         "--image-size",
         metavar="SIDE|HEIGHTxWIDTH",
         help="Of images: their size; others are resized.  [default: that of the first]",
+    ),
+    click.option(
+        "--channels",
+        type=click.IntRange(1, 3),
+        help="Of images: 1 for grey, 3 for colour.  [default: as the first]",
     ),
     click.option(
         "--option",
@@ -35,10 +40,19 @@ _OPTIONS = (
     ),
 )
 _NEEDED = ("mechanism", "epsilon", "delta", "adjacency")
-_FOR_TABLES = ("schema", "rows", "columns", "drop", "accept_drafted_schema")
+_FOR_TABLES = (
+    "schema",
+    "rows",
+    "columns",
+    "drop",
+    "person",
+    "most_per_person",
+    "accept_drafted_schema",
+)
 _FOR_IMAGES = {
     "classes": "--classes",
     "image_size": "--image-size",
+    "channels": "--channels",
     "mechanism_options": "--option",
 }
 _ABSENT = (None, (), False)
@@ -126,6 +140,7 @@ def release_images(
             reading={
                 "classes": _classes(given["classes"]),
                 "image_size": _size(given["image_size"]),
+                "channels": given["channels"],
             },
         )
     _save(made, output, given)

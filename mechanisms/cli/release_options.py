@@ -10,6 +10,7 @@ import click
 
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
 from rdpkit.cli.output import OUT_OF_REACH
+from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, printable
 
@@ -153,12 +154,33 @@ def evaluated(
         raise ValueError(
             f"Expected --output to be another file than those that are read, got {str(output)!r}."
         )
+    from rdpkit.mechanisms.evaluation.utility.trained import PROGRESS  # noqa: PLC0415
+
+    with work_shown() as work:
+        before = PROGRESS.set(lambda done, total: work.show("models", done, total))
+        try:
+            report = _report(release, given, data_dir)
+        finally:
+            PROGRESS.reset(before)
+    if output is not None:
+        write_whole(output, _text(report, output.suffix.lower()))
+    if output_format == "json":
+        click.echo(as_json(report.as_dict()))
+    else:
+        click.echo("\n".join(printable(line) for line in summary_lines(report)))
+        if output is not None:
+            click.echo(printable(f"report     {output}"))
+    if report.refuted:
+        raise click.exceptions.Exit(OUT_OF_REACH)
+
+
+def _report(release: str, given: dict[str, Any], data_dir: Path | None) -> UtilityReport:
     from rdpkit.mechanisms.evaluation.utility import (  # noqa: PLC0415  (it imports scikit-learn)
         ROWS,
         evaluate_release,
     )
 
-    report = evaluate_release(
+    return evaluate_release(
         release,
         real=given["real"],
         test=given["test"],
@@ -172,16 +194,6 @@ def evaluated(
         rows=given["rows"] or ROWS,
         directory=data_dir,
     )
-    if output is not None:
-        write_whole(output, _text(report, output.suffix.lower()))
-    if output_format == "json":
-        click.echo(as_json(report.as_dict()))
-    else:
-        click.echo("\n".join(printable(line) for line in summary_lines(report)))
-        if output is not None:
-            click.echo(printable(f"report     {output}"))
-    if report.refuted:
-        raise click.exceptions.Exit(OUT_OF_REACH)
 
 
 def summary_lines(report: UtilityReport) -> list[str]:

@@ -55,6 +55,18 @@ _OPTIONS = (
         help="Of a table: leave this column out; may be repeated.",
     ),
     click.option(
+        "--person",
+        metavar="COLUMN",
+        help="Of a table: the column that says whose a record is. Then neighbours differ in all "
+        "records of one person; needs --most-per-person.",
+    ),
+    click.option(
+        "--most-per-person",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Of a table: use the first K records of each person.",
+    ),
+    click.option(
         "--mechanism",
         metavar="NAME",
         help="Of a table or images: the mechanism.  [default for tables: marginals, the only one]",
@@ -159,6 +171,9 @@ def release_table(
     format_of(output)
     if output.absolute() in (Path(data).absolute(), given["schema"].absolute()):
         raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
+    if (given["person"] is None) != (given["most_per_person"] is None):
+        raise ValueError("Expected --person and --most-per-person together.")
+    person = None if given["person"] is None else (given["person"], given["most_per_person"])
     schema = _selected(load_schema(given["schema"]), given)
     charges = _Charges(given, output)
     with work_shown() as work:
@@ -171,6 +186,7 @@ def release_table(
             rows=given["rows"],
             accept_drafted_schema=given["accept_drafted_schema"],
             before=charges.charge,
+            person=person,
             progress=lambda done, total: work.show("fitting", done, total),
         )
     saved = made.save(output, dataset=given["dataset"])
@@ -230,6 +246,7 @@ class _Charges:
                 adjacency=self._given["adjacency"],
                 delta=self._given["delta"],
                 path=self._output,
+                of_persons=self._given["person"] is not None,
             )
 
     def complete(self) -> None:

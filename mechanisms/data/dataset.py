@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
+
+Source = Literal["stated", "confirmed", "paid", "read"]
+"""How a public parameter became known: a release with one that was only read is not private."""
 
 Records = NDArray[Any]
 Labels = NDArray[np.int64]

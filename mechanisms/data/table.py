@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
+from rdpkit.formats.numbers import how_many
 from rdpkit.mechanisms.data.dataset import Dataset
 
 Range = tuple[float, float]
@@ -100,7 +101,7 @@ def _read(
             if label not in header or len(set(header)) != len(header):
                 raise ValueError(
                     f"{path}: expected a header of different names with a column {label!r}, "
-                    f"got {','.join(header)[:120]!r}."
+                    f"got {how_many(len(header), 'name')}."
                 )
             column = header.index(label)
             for row in rows:
@@ -111,9 +112,7 @@ def _read(
                     raise ValueError(f"{where}: expected {len(header)} values, got {len(row)}.")
                 if row[column] not in numbers:
                     accepted = ", ".join(repr(name) for name in classes[:20])
-                    raise ValueError(
-                        f"{where}: expected {label} to be one of {accepted}, got {row[column]!r}."
-                    )
+                    raise ValueError(f"{where}: expected {label} to be one of {accepted}.")
                 labels.append(numbers[row[column]])
                 rest = [*row[:column], *row[column + 1 :]]
                 values.append(_numbers(where, [*header[:column], *header[column + 1 :]], rest))
@@ -125,16 +124,15 @@ def _read(
 
 
 def _numbers(where: str, header: list[str], fields: list[str]) -> NDArray[np.float64]:
-    try:
-        numbers = np.array([float(field) for field in fields])
-    except ValueError:
-        numbers = np.array([math.nan])
-    if not np.isfinite(numbers).all():
-        for name, field in zip(header, fields, strict=True):
-            try:
-                fine = math.isfinite(float(field))
-            except ValueError:
-                fine = False
-            if not fine:
-                raise ValueError(f"{where}: expected {name} to be a finite number, got {field!r}.")
+    numbers = np.array([_number(field) for field in fields])
+    for name, number in zip(header, numbers, strict=True):
+        if not math.isfinite(number):
+            raise ValueError(f"{where}: expected {name} to be a finite number.")
     return numbers
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

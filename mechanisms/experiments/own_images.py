@@ -13,6 +13,7 @@ from rdpkit import Adjacency, _validate
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING, Mechanism
 from rdpkit.mechanisms.data.images import ImageSet, load_images
+from rdpkit.mechanisms.data.images.image_set import CLASSES
 from rdpkit.mechanisms.experiments.preparation import scales_itself
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
@@ -47,8 +48,9 @@ def synthesize_images(
 
     Assumes
     -------
-    The classes, the size and the channels of images are public knowledge. Those that nobody stated
-    are in the notes of the manifest.
+    The classes, the size and the channels of images are public knowledge, where they are stated.
+    A release with one that nobody stated is not private, and the manifest does not name classes
+    that nobody stated.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ def synthesize_images(
     Returns
     -------
     Release
-        Its parameters have the names of the classes and the shape of the images.
+        Its parameters have the names of the classes, where these are stated, and the shape.
 
     Raises
     ------
@@ -89,12 +91,21 @@ def synthesize_images(
     """
     spec = find_mechanism(mechanism)
     if not spec.calibrated:
-        raise _validate.fail("mechanism", "to be one whose noise can be calibrated", mechanism)
+        raise ValueError(
+            "Expected mechanism to be one whose noise can be calibrated: "
+            f"{spec.name!r} has none, {spec.why_not_calibrated}."
+        )
     _validate.positive("epsilon", epsilon)
     drawn = NoiseSource.system() if noise is None else noise
-    privacy = Privacy(delta=delta, adjacency=adjacency, noise=drawn, counts=counts)
     checked = spec.check(options, calibrated=True)
     images = source if isinstance(source, ImageSet) else load_images(source, **reading)
+    privacy = Privacy(
+        delta=delta,
+        adjacency=adjacency,
+        noise=drawn,
+        counts=counts,
+        public={**images.public, "options": "stated"},
+    )
     if checked.get(SCALING, "public") != "public":
         raise _validate.fail("options", f"to have {SCALING} 'public'", dict(options))
     values, privacy = _calibrated(spec, checked, images, privacy, epsilon=epsilon)
@@ -117,15 +128,10 @@ def synthesize_images(
     )
     stated = {
         **made.manifest.parameters,
-        "class_names": list(images.classes),
+        "class_names": None if CLASSES in images.assumed else list(images.classes),
         "image_shape": list(images.image_shape),
     }
-    manifest = replace(
-        made.manifest,
-        parameters=stated,
-        dataset=dataset,
-        notes=(*made.manifest.notes, *images.assumed),
-    )
+    manifest = replace(made.manifest, parameters=stated, dataset=dataset)
     return replace(made, manifest=manifest)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdpkit import Adjacency, Event, Guarantee, _validate
-from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit import Adjacency, Composed, Event, Group, Guarantee, _validate
+from rdpkit.mechanisms.parts.checks import PrivacyCheck, Source
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import Progress
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rdpkit.mechanisms.data.tables.schema import Schema
+    from rdpkit.mechanisms.experiments.table_domains import DomainSearch
 
 _UNSTATED: Mapping[str, Any] = {}
 
@@ -108,6 +109,7 @@ def synthesize_table(
     options: Mapping[str, Any] = _UNSTATED,
     noise: NoiseSource | None = None,
     before: Callable[[Event], None] | None = None,
+    person: tuple[str, int] | None = None,
     progress: Progress | None = None,
 ) -> TableRelease:
     """Release synthetic records of a table, by noisy marginals of one and two columns.
@@ -145,6 +147,10 @@ def synthesize_table(
         By default system entropy. With a seeded source the release is not private.
     before : callable, optional
         Called with the event before any noise is drawn, such as to charge a ledger.
+    person : (str, int), optional
+        The column that says whose a record is, and how many records of each person are used: the
+        first ones of the table. Then neighbours differ in all records of one person. Records of
+        nobody are left out. The column is not released unless the schema names it.
     progress : callable, optional
         Called with steps done and all of them.
 
@@ -160,39 +166,45 @@ def synthesize_table(
         schema is not there.
     """
     from rdpkit.mechanisms.algorithms.marginals import SPEC, codes_like  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.encoding import decode, encode  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.encoding import check_columns, decode, encode  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.reading import read  # noqa: PLC0415
 
     public = _checked_schema(schema)
-    drafted = _check_confirmed(public, accept=accept_drafted_schema)
+    _check_confirmed(public, accept=accept_drafted_schema)
     source_of_noise = NoiseSource.system() if noise is None else noise
-    privacy = Privacy(delta=delta, adjacency=adjacency, noise=source_of_noise)
-    _validate.positive("epsilon", epsilon)
-    question = {"target_epsilon": epsilon, "delta": delta, "adjacency": privacy.adjacency}
-    given = SPEC.check({**options, "rows": rows}, calibrated=True)
-    values = SPEC.calibrate(given, class_sizes=(), dimension=0, **question)
+    most = None if person is None else _validate.integer("most records of a person", person[1])
+    privacy = Privacy(
+        delta=delta,
+        adjacency=adjacency,
+        noise=source_of_noise,
+        public=_sources(public),
+        most_per_person=most,
+    )
+    search = _search(public, privacy)
+    values = _calibrated({**options, "rows": rows}, search, privacy, epsilon)
     chosen = SPEC.build(values)
-    assert SPEC.event is not None
-    event = SPEC.event(chosen, (), 0)
-    codes = encode(read(source, schema=public), public)
+    event = _event(chosen, search)
+    table = read(source, schema=public)
+    check_columns(table, public)
+    if person is not None:
+        table = first_of_each(table, *person)
     if before is not None:
-        before(event)
+        before(event if most is None else Group(event=event, size=most))
+    public = search.found(table, source_of_noise, chosen.noise_std)
+    codes = encode(table, public)
     made, records = codes_like(
         codes, public.domain, options=chosen, noise=source_of_noise, progress=progress
     )
     draws = np.random.default_rng(source_of_noise.words(4).tolist())
-    parameters = {
-        name: value
-        for name, value in values.items()
-        if name not in ("noise_std", "bins", "preprocessing")
-    }
+    unused = ("noise_std", "bins", "preprocessing")
+    parameters = {name: value for name, value in values.items() if name not in unused}
     stated = guaranteed(
         event=event,
         privacy=privacy,
         parameters={**parameters, "noisy_records": round(records)},
         mechanism=SPEC.name,
         tested_as=SPEC.name,
-        checks=(_schema_check(drafted), delta_check(delta, max(1, round(records)))),
+        checks=(delta_check(delta, max(1, round(records))),),
     )
     return TableRelease(
         table=decode(made.astype(np.int32), public, draws=draws), schema=public, stated=stated
@@ -211,33 +223,87 @@ def _checked_schema(given: Any) -> Schema:
     raise _validate.fail("schema", "to be a Schema, a path or a mapping", given)
 
 
-def _check_confirmed(schema: Schema, *, accept: bool) -> tuple[str, ...]:
+def _search(schema: Schema, privacy: Privacy) -> DomainSearch:
+    """How domains are found; a hundredth of delta is for names that only one person has."""
+    from rdpkit.mechanisms.experiments.table_domains import DomainSearch  # noqa: PLC0415
+
+    return DomainSearch(
+        schema=schema,
+        delta_of_names=privacy.delta / 100.0 / (privacy.most_per_person or 1),
+        adjacency=Adjacency.parse(privacy.adjacency),
+        most_per_person=privacy.most_per_person or 1,
+    )
+
+
+def _event(options: Any, search: DomainSearch) -> Composed:
+    """What is released of a person with one record: rounds of counts, and domains."""
+    from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
+
+    assert SPEC.event is not None
+    rounds = (part for _, part in SPEC.event(options, (), 0).parts())
+    return Composed(events=(*rounds, *search.events(options.noise_std)))
+
+
+def _calibrated(
+    options: Mapping[str, Any], search: DomainSearch, privacy: Privacy, epsilon: float
+) -> dict[str, Any]:
+    """Options with the least noise with which rounds and domains together meet the target."""
+    from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
+
+    _validate.positive("epsilon", epsilon)
+    size = privacy.most_per_person or 1
+    # A name that only one person has is shown with a probability that is taken from delta.
+    without_names = replace(search, delta_of_names=0.0)
+
+    def event(chosen: Any, class_sizes: Any, dimension: int) -> Event:
+        return Group(event=_event(chosen, without_names), size=size).expand()
+
+    spec = replace(SPEC, event=event)
+    return spec.calibrate(
+        spec.check(options, calibrated=True),
+        class_sizes=(),
+        dimension=0,
+        # With names, the loss distributions of all parts together are rounded once more.
+        target_epsilon=epsilon * (1.0 - 1e-3) if search.delta_shown else epsilon,
+        delta=privacy.delta - search.delta_shown * size,
+        adjacency=Adjacency.parse(privacy.adjacency),
+    )
+
+
+def first_of_each(table: pa.Table, person: str, most: int) -> pa.Table:
+    """The first records of each person, so many at most; records of nobody are left out."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if person not in table.column_names:
+        raise ValueError(f"Expected person to be a column of the table, got {person!r}.")
+    who = table[person].combine_chunks().dictionary_encode()
+    who = who.combine_chunks() if isinstance(who, pa.ChunkedArray) else who
+    codes = np.asarray(who.indices.fill_null(-1), dtype=np.int64)
+    order = np.argsort(codes, kind="stable")
+    ranked = codes[order]
+    rank = np.arange(len(codes)) - np.searchsorted(ranked, ranked)
+    return table.take(np.sort(order[(rank < most) & (ranked >= 0)]))
+
+
+def _sources(schema: Schema) -> dict[str, Source]:
+    """How what is public of each column became known, and how its domain is found."""
+    found: dict[str, Source] = {f"column {one.name}": one.source for one in schema.columns}
+    for one in schema.columns:
+        if one.is_open:
+            found[f"parts of {one.name}"] = "paid"
+    return {**found, "options": "stated"}
+
+
+def _check_confirmed(schema: Schema, *, accept: bool) -> None:
     drafted = tuple(schema.unconfirmed)
     if drafted and not accept:
         listed = ", ".join(drafted[:5]) + (", ..." if len(drafted) > 5 else "")
         raise ValueError(
             "Expected a schema that is publicly known. These columns are a draft that was read "
             f"from private records: {listed}. Replace what was read by what everybody may know, "
-            "and set public = true; or accept a drafted schema, and the release is marked as not "
-            "private."
+            'and say why in public = "..."; or accept a drafted schema, and the release is marked '
+            "as not private."
         )
-    return drafted
-
-
-def _schema_check(drafted: tuple[str, ...]) -> PrivacyCheck:
-    if drafted:
-        return PrivacyCheck(
-            name="public_parameters",
-            status="fails",
-            sentence="the schema of these columns was read from the private records and is shown "
-            f"without noise: {', '.join(drafted)}",
-        )
-    return PrivacyCheck(
-        name="public_parameters",
-        status="depends",
-        sentence="it holds if the schema (columns, ranges, categories) says only what was public "
-        "before; the numbers of records in the manifest are noisy",
-    )
 
 
 __all__ = ["TableRelease", "synthesize_table"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from rdpkit import _validate
+from rdpkit.mechanisms.data.dataset import Source
 
 Status = Literal["holds", "depends", "unknown", "fails"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -21,6 +22,20 @@ CHECK_NAMES = (
     "code_path",
 )
 """What a verdict is made of. Each name has at least one check, and may have several."""
+
+_OF_SOURCES: Mapping[Source, tuple[Status, str]] = {
+    "read": ("fails", "read from the private records, and nobody said that it was public before"),
+    "confirmed": (
+        "depends",
+        "drafted from the private records and confirmed, each with a reason; it holds if the "
+        "reasons are true",
+    ),
+    "stated": (
+        "depends",
+        "stated by whoever made the release; it holds if none was read from the private records",
+    ),
+    "paid": ("holds", "found with noise, which the guarantee pays for"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +88,44 @@ class PrivacyCheck:
         return cls(name=table["name"], status=table["status"], sentence=table["sentence"])
 
 
+def source_checks(sources: Any) -> tuple[PrivacyCheck, ...]:
+    """What the sources of public parameters mean for the verdict on a release.
+
+    Parameters
+    ----------
+    sources : mapping of str to Source
+        "stated" by a person, "confirmed" by one, each after a draft, "paid" for by the guarantee,
+        or "read" from the private records. A release with a parameter that was only read is not
+        private.
+
+    Raises
+    ------
+    ValueError
+        If it is no such mapping.
+    """
+    if not isinstance(sources, Mapping) or not set(sources.values()) <= set(_OF_SOURCES):
+        known = ", ".join(_OF_SOURCES)
+        raise _validate.fail("public", f"to be a table of parameters with {known}", sources)
+    found = []
+    for source, (status, words) in _OF_SOURCES.items():
+        names = ", ".join(str(name) for name, one in sources.items() if one == source)
+        if names:
+            sentence = f"{names}: {words}"
+            found.append(PrivacyCheck(name="public_parameters", status=status, sentence=sentence))
+    return tuple(found)
+
+
 def worse(first: Status, second: Status) -> bool:
     """Whether the first status is worse than the second."""
     return STATUSES.index(first) > STATUSES.index(second)
 
 
-__all__ = ["CHECK_NAMES", "STATUSES", "PrivacyCheck", "Status", "worse"]
+__all__ = [
+    "CHECK_NAMES",
+    "STATUSES",
+    "PrivacyCheck",
+    "Source",
+    "Status",
+    "source_checks",
+    "worse",
+]

@@ -279,8 +279,6 @@ class KnownCounts:
     def checks(self) -> tuple[PrivacyCheck, ...]:
         """What the counts contribute to the verdict on a release."""
         status: Status = {"exact": "fails", "stated": "depends"}.get(self.origin, "holds")  # type: ignore[assignment]
-        if self.origin == "stated" and not self.use.lower_bounds:
-            status = "holds"
         return (PrivacyCheck(name="public_parameters", status=status, sentence=self._sentence()),)
 
     def _whose(self) -> str:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 import rdpkit
 from rdpkit import _validate
-from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.parts.checks import PrivacyCheck, source_checks
 from rdpkit.mechanisms.parts.conditional_generator import draw_codes, draw_network, generate
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
@@ -182,12 +182,8 @@ class Counts:
     def checks(self) -> tuple[PrivacyCheck, ...]:
         """What they contribute to the verdict on a release."""
         if self.public is not None:
-            sentence = "public, as the user stated: class counts are the numbers that were given"
-        elif self.noise_std is not None:
-            sentence = "class counts were released with noise, which the guarantee pays for"
-        else:
-            return ()
-        return (PrivacyCheck(name="public_parameters", status="holds", sentence=sentence),)
+            return source_checks({"class counts": "stated"})
+        return source_checks({"class counts": "paid"} if self.noise_std is not None else {})
 
     def draw(self, data: LabelledImages, noise: NoiseSource) -> NDArray[np.float64]:
         """Numbers to divide by, of shape (classes,), each at least 1; one of both must be given."""

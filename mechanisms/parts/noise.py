@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import threading
 from typing import Any, NoReturn
 
 import numpy as np
@@ -54,9 +55,10 @@ class NoiseSource:
     2^-45 of what Box and Muller's method makes of its words in exact arithmetic. Timing is not
     hidden either. An exact discrete Gaussian would need a theorem of its own.
 
-    Only one thread at a time uses a source. A seed gives the same bits on every machine. The noise
-    of a seeded source is not secret, because whoever knows the seed knows the noise. Its releases
-    are marked ``reproducible_noise: true, private: false``.
+    Threads may share a source: each number is given to one of them, in whatever order they ask. A
+    seed gives the same bits on every machine where one thread asks. The noise of a seeded source is
+    not secret, because whoever knows the seed knows the noise. Its releases are marked
+    ``reproducible_noise: true, private: false``.
 
     Source
     ------
@@ -72,9 +74,10 @@ class NoiseSource:
     False
     """
 
-    __slots__ = ("_drawn", "_process", "_room", "_stream", "reproducible")
+    __slots__ = ("_drawn", "_locks", "_process", "_room", "_stream", "reproducible")
 
     reproducible: bool
+    _locks: dict[int, threading.RLock]
 
     def __init__(self) -> None:
         raise TypeError("Make one with NoiseSource.system() or NoiseSource.seeded(seed).")
@@ -114,6 +117,7 @@ class NoiseSource:
     def _of_key(cls, key: bytes, *, reproducible: bool) -> NoiseSource:
         source = object.__new__(cls)
         source.reproducible = reproducible
+        source._locks = {}
         source._restart(key)
         return source
 
@@ -166,8 +170,14 @@ class NoiseSource:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Uniform 64-bit words, shape (count,)."""
-        self._check_process()
-        return self._key_stream(np.empty(8 * count + _SPARE, dtype=np.uint8), count)
+        room = np.empty(8 * count + _SPARE, dtype=np.uint8)
+        with self._lock():
+            self._check_process()
+            return self._key_stream(room, count)
+
+    def _lock(self) -> threading.RLock:
+        """The lock of this process: after a fork, another thread's lock would never open."""
+        return self._locks.setdefault(os.getpid(), threading.RLock())
 
     def _check_process(self) -> None:
         """After a fork, a secret source takes a new key, and a seeded one refuses to go on."""
@@ -283,15 +293,16 @@ class NoiseSource:
 
     def _sums(self, count: int) -> Array:
         """Sums of four standard normal numbers each, from four different pairs of words."""
-        self._check_process()
         half = (count + 1) // 2
         words = 2 * SUMMANDS * half
-        if len(self._room) < 8 * words + _SPARE:
-            self._room = np.empty(8 * words + _SPARE, dtype=np.uint8)
-        drawn = self._key_stream(self._room, words).reshape(2, SUMMANDS, half)
         found = np.empty(2 * half)
-        add_up = compiled_sums() if self._drawn > _WORTH_COMPILING else portable_sums
-        add_up(drawn, found)
+        with self._lock():
+            self._check_process()
+            if len(self._room) < 8 * words + _SPARE:
+                self._room = np.empty(8 * words + _SPARE, dtype=np.uint8)
+            drawn = self._key_stream(self._room, words).reshape(2, SUMMANDS, half)
+            add_up = compiled_sums() if self._drawn > _WORTH_COMPILING else portable_sums
+            add_up(drawn, found)
         return found[:count]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rdpkit import Adjacency, _validate
 from rdpkit.adjacency import ordinary
+from rdpkit.mechanisms.parts.checks import Source, source_checks
 from rdpkit.mechanisms.parts.counts import (
     CountsUse,
     KnownCounts,
@@ -40,6 +41,14 @@ class Privacy:
         class (or one for all records), which do not come from the data; for samples of a fixed
         size they are lower bounds. "public": the data's own numbers are public, as you say; then
         the manifest shows them, and says that the release is not private.
+    public : mapping of str to {"stated", "confirmed", "paid", "read"}
+        How each parameter became known that the mechanism takes as public: see
+        :func:`rdpkit.mechanisms.parts.checks.source_checks`. A release with one that was read from
+        the records is not private. By default whoever calls the mechanism states them all.
+    most_per_person : int, optional
+        Neighbours differ in all records of one person, which are so many at most, instead of in one
+        record. Whoever calls the mechanism has left out what a person has beyond that, and a person
+        with fewer records counts as one whose other records are absent.
 
     Raises
     ------
@@ -57,8 +66,15 @@ class Privacy:
     noise: NoiseSource
     accept_epsilon: float | None = None
     counts: str | int | Sequence[int] | NoisyCounts | PublicCounts | KnownCounts = "noisy"
+    public: Mapping[str, Source] = field(
+        default_factory=lambda: {"classes, shapes and options": "stated"}
+    )
+
+    most_per_person: int | None = None
 
     def __post_init__(self) -> None:
+        if self.most_per_person is not None:
+            _validate.integer("most_per_person", self.most_per_person)
         _validate.open_probability("delta", self.delta)
         relation = ordinary(
             Adjacency.parse(self.adjacency), because="mechanisms are given no special records"
@@ -68,6 +84,7 @@ class Privacy:
         if self.accept_epsilon is not None:
             _validate.positive("accept_epsilon", self.accept_epsilon)
         object.__setattr__(self, "counts", counts_policy(self.counts))
+        source_checks(self.public)
 
     def known_counts(self, actual: Sizes, use: CountsUse) -> KnownCounts:
         """Find out how many records there are, as ``counts`` says.

@@ -99,6 +99,8 @@ class LedgerAccount:
         ones; None where none is known but the budget itself.
     left : BudgetLeft or None
         What is left of the budget.
+    of_persons : bool
+        Whether neighbours differ in all records of one person.
     """
 
     dataset: str
@@ -109,6 +111,7 @@ class LedgerAccount:
     fixed: Guarantee | None
     adaptive: float | None
     left: BudgetLeft | None
+    of_persons: bool = False
 
     @property
     def unaccounted(self) -> tuple[LedgerRelease, ...]:

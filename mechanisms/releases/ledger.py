@@ -1,8 +1,8 @@
 """A ledger: all releases from each of a team's data sets, and what they cost together.
 
 The file is that of :mod:`rdpkit.planning.budgets.ledger`: lines of JSON with numbers and
-checksums, each on the disk before anything relies on it, and a lock beside it. A line opens a data
-set, charges it, or says which release a charge was for.
+checksums, each on the disk before anything relies on it; who reads or writes locks the file itself.
+A line opens a data set, charges it, or says which release a charge was for.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class _DataSet:
     adjacency: Adjacency
     delta: float
     budget: PrivacyFilter | None
+    of_persons: bool = False
     releases: dict[int, LedgerRelease] = field(default_factory=dict)
     # The hashes of the data of its releases.
     known: set[str] = field(default_factory=set)
@@ -132,6 +133,7 @@ class Ledger:
             dataset=dataset,
             adjacency=found.adjacency,
             delta=found.delta,
+            of_persons=found.of_persons,
             budget=None if budget is None else budget.epsilon,
             releases=releases,
             fixed=fixed_guarantee(releases, delta=found.delta, adjacency=found.adjacency),
@@ -157,7 +159,12 @@ class Ledger:
 
     def manifest_path(self, release: LedgerRelease) -> Path:
         """Where the manifest of a release is looked for."""
-        return self.path.parent / release.path
+        return self._folder / release.path
+
+    @property
+    def _folder(self) -> Path:
+        """That of the file itself, not of a link to it."""
+        return self.path.resolve().parent
 
     def _changes(self, release: LedgerRelease) -> list[str]:
         path = self.manifest_path(release)
@@ -180,6 +187,7 @@ class Ledger:
         composition: str = "renyi",
         planned: Event | None = None,
         delta_for_events: float = 0.0,
+        of_persons: bool = False,
     ) -> None:
         """Open a data set.
 
@@ -195,6 +203,9 @@ class Ledger:
             The budget; without it, releases are recorded and never refused for what they cost.
         composition, planned, delta_for_events
             As for :class:`rdpkit.PrivacyFilter`.
+        of_persons : bool
+            Whether neighbours differ in all records of one person. Then releases are refused whose
+            guarantee is about a single record.
 
         Raises
         ------
@@ -224,7 +235,9 @@ class Ledger:
             "delta": _validate.open_probability("delta", delta),
             "budget": settings,
         }
-        with self._locked():
+        if of_persons:
+            entry["of_persons"] = True
+        with self._locked(writing=True):
             if dataset in self._sets:
                 raise ValueError(f"{self.path}: the data set {dataset!r} is there already.")
             self._write(entry)
@@ -261,7 +274,7 @@ class Ledger:
         found, content = load_manifest(path), sha256_of_manifest(path)
         name = self._name(found, dataset, path)
         data = data_of(found)
-        with self._locked():
+        with self._locked(writing=True):
             state = self._set(name)
             if data in state.known:
                 raise LedgerRefusalError(
@@ -287,6 +300,7 @@ class Ledger:
         adjacency: Adjacency | str,
         delta: float,
         path: str | Path,
+        of_persons: bool = False,
     ) -> int:
         """Charge a release before it is made. The charge is on the disk when this returns.
 
@@ -305,6 +319,8 @@ class Ledger:
             With which the event is charged if its divergences are not finite.
         path : str or Path
             Where the release will be.
+        of_persons : bool
+            Whether the event is about all records of a person.
 
         Returns
         -------
@@ -323,9 +339,9 @@ class Ledger:
             If it cannot be written down. Then nothing may be released.
         """
         _validate.one_of_a_kind("event", event, Event)
-        with self._locked():
+        with self._locked(writing=True):
             state = self._set(dataset)
-            _check_relation(state, Adjacency.parse(adjacency))
+            _check_relation(state, Adjacency.parse(adjacency), of_persons=of_persons)
             charged = _spent(state, event, _validate.target_delta("delta", delta), 0.0, str(path))
             stated = self._release(Path(path).with_suffix(".json"), event.mechanism, epsilon=None)
             return self._write({"kind": "charge", "dataset": dataset, **charged, "release": stated})
@@ -338,7 +354,7 @@ class Ledger:
         is that of the manifest.
         """
         _validate.one_of_a_kind("manifest", manifest, Manifest)
-        with self._locked():
+        with self._locked(writing=True):
             charged = _charged(self._set(dataset), manifest, str(path))
             stated = self._release(
                 Path(path).with_suffix(".json"), manifest.mechanism, epsilon=None
@@ -346,7 +362,7 @@ class Ledger:
             return self._write({"kind": "charge", "dataset": dataset, **charged, "release": stated})
 
     def expect(self, dataset: str, adjacency: Adjacency | str) -> None:
-        """Say before long work that a release could not be charged to a data set.
+        """Say before long work that a release of records could not be charged to a data set.
 
         Raises
         ------
@@ -372,12 +388,14 @@ class Ledger:
         """
         path = Path(manifest)
         found, content = load_manifest(path), sha256_of_manifest(path)
-        with self._locked():
+        with self._locked(writing=True):
             name = next((n for n, one in self._sets.items() if charge in one.releases), None)
             before = None if name is None else self._sets[name].releases[charge]
             if name is None or before is None or before.sha256 is not None:
                 raise LedgerRefusalError(f"{path}: no charge {charge} waits for its release.")
             reason = not_private(found)
+            if reason is None and self._sets[name].of_persons and not _of_persons(found):
+                reason = _OF_RECORDS
             if reason is None and before.event not in (found.event, charged_event(found)[0]):
                 reason = "its event is not the one that was charged"
             if reason is not None:
@@ -402,7 +420,7 @@ class Ledger:
 
     def _release(self, path: Path, mechanism: str, *, epsilon: float | None) -> dict[str, Any]:
         try:
-            place = os.path.relpath(path, self.path.parent)
+            place = os.path.relpath(path.resolve(), self._folder)
         except ValueError:  # another drive of Windows
             place = str(path.absolute())
         finite = epsilon is not None and epsilon < float("inf")
@@ -422,14 +440,18 @@ class Ledger:
         self._sets: dict[str, _DataSet] = {}
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, *, writing: bool = False) -> Iterator[None]:
         """With all lines of the file, while no other thread and no other process writes."""
-        with self._mutex, self._file.locked():
+        with self._mutex, self._file.locked(writing=writing):
             try:
                 for entry in self._file.new_entries():
                     self._take(entry, spent=False)
             except (KeyError, TypeError, AttributeError) as error:
+                self._forget()
                 raise ValueError(f"{self.path}: this is no ledger of releases: {error}.") from None
+            except ValueError:
+                self._forget()
+                raise
             if not self._lines:
                 raise ValueError(f"{self.path}: this is no ledger of releases: it is empty.")
             yield
@@ -457,6 +479,7 @@ class Ledger:
                 adjacency=Adjacency.parse(entry["adjacency"]),
                 delta=entry["delta"],
                 budget=None if budget is None else PrivacyFilter.from_entries([budget]),
+                of_persons=entry.get("of_persons", False),
             )
         elif entry["kind"] == "charge":
             state = self._sets[entry["dataset"]]
@@ -490,7 +513,16 @@ class Ledger:
         return self._sets[dataset]
 
 
-def _check_relation(state: _DataSet, adjacency: Adjacency) -> None:
+_OF_RECORDS = "its guarantee is about a single record, and the data set's about persons"
+
+
+def _of_persons(manifest: Manifest) -> bool:
+    return manifest.parameters.get("most_per_person") is not None
+
+
+def _check_relation(state: _DataSet, adjacency: Adjacency, *, of_persons: bool = False) -> None:
+    if state.of_persons and not of_persons:
+        raise LedgerRefusalError(_OF_RECORDS)
     if adjacency is not state.adjacency:
         raise LedgerRefusalError(
             f"its guarantee is about {adjacency.value}, and the data set's numbers are about "
@@ -505,7 +537,7 @@ def _charged(state: _DataSet, manifest: Manifest, label: str) -> dict[str, Any]:
     reason = not_private(manifest)
     if reason is not None:
         raise LedgerRefusalError(reason)
-    _check_relation(state, manifest.guarantee.adjacency)
+    _check_relation(state, manifest.guarantee.adjacency, of_persons=_of_persons(manifest))
     event, own = charged_event(manifest)
     return _spent(state, event, manifest.guarantee.delta, own, label)
 

@@ -137,6 +137,7 @@ class Manifest:
             guarantee=self.guarantee,
             reproducible_noise=self.reproducible_noise,
             accept_epsilon=self.accept_epsilon,
+            public=self.parameters.get("public", {}),
         )
         names = {check.name for check in self.checks}
         hidden = better_than_computed(

@@ -15,9 +15,10 @@ import numpy as np
 import scipy
 
 import rdpkit
-from rdpkit import Adjacency, Event, Guarantee, _validate
+from rdpkit import Adjacency, Event, Group, Guarantee, _validate
+from rdpkit.events import Composed, EpsilonDelta, Gaussian
 from rdpkit.formats.files import write_whole
-from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.parts.checks import PrivacyCheck, source_checks
 from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -33,6 +34,7 @@ from rdpkit.mechanisms.releases.arrays import (
 )
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
 from rdpkit.mechanisms.releases.verdict import (
+    all_parts,
     complete,
     computed_checks,
     delta_check,
@@ -244,9 +246,10 @@ def guaranteed(
     ValueError
         If an argument is not accepted.
     """
-    _validate.one_of_a_kind("privacy", privacy, Privacy)
     _validate.one_of_a_kind("event", event, Event)
+    _validate.one_of_a_kind("privacy", privacy, Privacy)
     adjacency = Adjacency.parse(privacy.adjacency)
+    event = _of_persons(event, privacy, counts)
     if counts is None:
         guarantee = _guarantee(event, privacy.delta, adjacency)
     else:
@@ -259,16 +262,23 @@ def guaranteed(
         known = counts.sizes if counts.noisy is None else counts.noisy
         number = max(1, sum(max(0, count) for count in known))
         checks = (*counts.checks(), delta_check(privacy.delta, number), *checks)
+    parameters = {**parameters, "public": dict(privacy.public)}
+    if privacy.most_per_person is not None:
+        parameters["most_per_person"] = privacy.most_per_person
     facts: dict[str, Any] = {
         "event": event,
         "guarantee": guarantee,
         "reproducible_noise": privacy.noise.reproducible,
         "accept_epsilon": privacy.accept_epsilon,
     }
-    checks = (*checks, *exact_count_checks(notes, guarantee.adjacency))
+    checks = (
+        *checks,
+        *source_checks(privacy.public),
+        *exact_count_checks(notes, guarantee.adjacency),
+    )
     found = complete(
         [*checks, *unstated_checks(checks, guarantee, tested_as=tested_as, device=device)],
-        computed_checks(**facts),
+        computed_checks(**facts, public=privacy.public),
     )
     return {
         "mechanism": mechanism or event.mechanism,
@@ -279,6 +289,28 @@ def guaranteed(
         **facts,
         "versions": versions(),
     }
+
+
+def _of_persons(event: Event, privacy: Privacy, counts: KnownCounts | None) -> Event:
+    """The event for neighbours that differ in all records of a person, if they do."""
+    if privacy.most_per_person is None:
+        return event
+    if counts is not None and counts.origin != "stated":
+        raise ValueError(
+            "Expected public numbers of records (counts = [...]) where neighbours differ in all "
+            "records of a person: noisy ones are for a single record."
+        )
+    replaced = Adjacency.parse(privacy.adjacency) is Adjacency.REPLACE_ONE
+    if replaced and not all(isinstance(one, _SUMS) for one in all_parts(event)):
+        raise ValueError(
+            "Expected adjacency add_or_remove_one where neighbours differ in all records of a "
+            "person: this event says nothing of persons with different numbers of records."
+        )
+    return Group(event=event, size=privacy.most_per_person)
+
+
+# A record that is absent adds nothing to a sum: no further from another one than two records are.
+_SUMS = (Composed, Gaussian, EpsilonDelta)
 
 
 def release_without_guarantee(

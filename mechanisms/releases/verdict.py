@@ -8,7 +8,8 @@ say better of itself than its own numbers do. The other checks are statements of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from rdpkit import (
     Adjacency,
@@ -20,7 +21,15 @@ from rdpkit import (
     UncertifiedEnclosure,
 )
 from rdpkit.formats.text import rounded_up
-from rdpkit.mechanisms.parts.checks import CHECK_NAMES, STATUSES, PrivacyCheck, Status, worse
+from rdpkit.mechanisms.parts.checks import (
+    CHECK_NAMES,
+    STATUSES,
+    PrivacyCheck,
+    Source,
+    Status,
+    source_checks,
+    worse,
+)
 
 LARGEST_DELTA = 0.1
 """From this delta on a guarantee is not called private, whatever the number of records."""
@@ -155,7 +164,7 @@ def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> lis
     def found(status: Status, sentence: str) -> PrivacyCheck:
         return PrivacyCheck(name="preconditions", status=status, sentence=sentence)
 
-    if any(isinstance(part, GaussianSynthesis) for part in _all_parts(event)):
+    if any(isinstance(part, GaussianSynthesis) for part in all_parts(event)):
         return [
             found(
                 "fails",
@@ -231,12 +240,14 @@ def computed_checks(
     guarantee: Guarantee | None,
     reproducible_noise: bool,
     accept_epsilon: float | None,
+    public: Mapping[str, Source] = MappingProxyType({}),
 ) -> tuple[PrivacyCheck, ...]:
-    """The checks that follow from the numbers of a manifest."""
+    """The checks that follow from the numbers of a manifest, and from its public parameters."""
     found = [
         secret_noise(reproducible_noise),
         epsilon_check(guarantee, accept_epsilon),
         *precondition_checks(event, guarantee),
+        *source_checks(public),
     ]
     if guarantee is not None:
         found.append(delta_check(guarantee.delta, stated_records(event)))
@@ -263,15 +274,7 @@ def unstated_checks(
     device : str or None
         The device on which the arrays were computed, if it is not the processor.
     """
-    names = {check.name for check in stated}
-    if "public_parameters" not in names:
-        yield PrivacyCheck(
-            name="public_parameters",
-            status="depends",
-            sentence="the mechanism says nothing about where its parameters come from; it holds if "
-            "none of them was read from the private data",
-        )
-    if "code_path" not in names:
+    if "code_path" not in {check.name for check in stated}:
         tested = (
             "`rdpkit verify` can test the code that made it"
             if tested_as is None
@@ -344,16 +347,18 @@ def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:
     ]
 
 
-def _all_parts(event: Event) -> Iterator[Event]:
+def all_parts(event: Event) -> Iterator[Event]:
+    """The event, its parts, and theirs."""
     yield event
     for _, part in event.parts():
-        yield from _all_parts(part)
+        yield from all_parts(part)
 
 
 __all__ = [
     "LARGEST_DELTA",
     "LARGEST_EPSILON",
     "WEAK_EPSILON",
+    "all_parts",
     "better_than_computed",
     "complete",
     "computed_checks",

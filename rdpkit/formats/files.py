@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, *, new: bool = False) -> Iterator[Path]:
     """A temporary path beside ``path``, moved into its place when the block ends well.
 
     The content is on the disk (``fsync``) before the name points to it. After an error nothing is
@@ -22,6 +22,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     ----------
     path : Path
         The file that is to be there in the end.
+    new : bool
+        Whether a file that has the name by then is an error instead of being replaced.
 
     Yields
     ------
@@ -30,6 +32,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Raises
     ------
+    FileExistsError
+        If the file has to be new and is not.
     OSError
         If the folder does not exist or cannot be written to.
     """
@@ -46,22 +50,39 @@ def whole_file(path: Path) -> Iterator[Path]:
         mask = os.umask(0)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
+        if new:
+            _claim_name(temporary, path)
+        else:
+            temporary.replace(path)
         _flush_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def write_whole(path: Path, content: bytes | str) -> None:
+def _claim_name(temporary: Path, path: Path) -> None:
+    """Give a file a name that no file has, even where another process does the same."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: the empty file holds the name until it is replaced.
+        open(path, "xb").close()
+        temporary.replace(path)
+    else:
+        temporary.unlink()
+
+
+def write_whole(path: Path, content: bytes | str, *, new: bool = False) -> None:
     """Write a file, whole or not at all; text is written as UTF-8.
 
     Raises
     ------
-    OSError
+    FileExistsError, OSError
         As :func:`whole_file`.
     """
-    with whole_file(path) as temporary:
+    with whole_file(path, new=new) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
@@ -127,42 +148,54 @@ def _take_place(folder: Path, path: Path) -> None:
 
 
 @contextmanager
-def locked_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to read and to add to, which no other process has open in this way meanwhile.
+def locked_file(path: Path, mode: Literal["a+b", "r+b", "rb"] = "a+b") -> Iterator[IO[bytes]]:
+    """A file that no other process writes meanwhile, under whatever name it is known there.
+
+    The file itself is locked, so that links to it lead to the same lock.
 
     Parameters
     ----------
     path : Path
-        The file; it is made if it is not there.
+        The file.
+    mode : {"a+b", "r+b", "rb"}
+        "a+b": it is made if it is not there, and whatever is written is added to its end. "r+b": it
+        is there, and is read and written. "rb": it is only read, as others may meanwhile; this
+        works on a disk that cannot be written to.
 
     Yields
     ------
     file
-        Whatever is written is added to its end, one write at a time.
+        Without a buffer: one write at a time.
 
     Raises
     ------
     OSError
         If it cannot be opened.
     """
-    with open(path, "a+b", buffering=0) as file:
-        _lock(file.fileno())
-        # Closing the file ends the lock, also where the process is killed.
-        yield file
+    while True:
+        with open(path, mode, buffering=0) as file:
+            _lock(file.fileno(), shared=mode == "rb")
+            # While this waited, another file may have been given the name.
+            if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                continue
+            # Closing the file ends the lock, also where the process is killed.
+            yield file
+            return
 
 
-def _lock(descriptor: int) -> None:
-    """Wait until no other process has the file locked, and lock it."""
+def _lock(descriptor: int, *, shared: bool) -> None:
+    """Wait until no other process writes the file, or reads it where this one will write."""
     if os.name == "nt":
         import msvcrt  # noqa: PLC0415 - of Windows alone
 
         # Beyond the end of any file: what is locked there cannot even be read by others.
         os.lseek(descriptor, 2**40, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+        os.lseek(descriptor, 0, os.SEEK_SET)
         return
     import fcntl  # noqa: PLC0415 - of Unix alone
 
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 
 
 def _flush_folder(folder: Path) -> None:

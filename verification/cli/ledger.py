@@ -64,6 +64,12 @@ def ledger() -> None:
     help="The part of delta for releases that are charged with a delta of their own, like those "
     "with noisy counts.  [default: 0]",
 )
+@click.option(
+    "--of-persons",
+    is_flag=True,
+    help="Neighbours differ in all records of one person; releases about single records are "
+    "refused.",
+)
 @format_option
 @to_file_option
 @one_line_errors
@@ -203,6 +209,7 @@ def _show(found: Ledger, names: tuple[str, ...], output_format: str) -> None:
 def _lines(account: LedgerAccount) -> list[str]:
     """What people read about one data set."""
     at = f"at delta {account.delta:g}, {account.adjacency.value}"
+    at += ", persons with all their records" if account.of_persons else ""
     lines = [f"{account.dataset}: {how_many(len(account.releases), 'release')}"]
     if not account.private:
         lines.append(
@@ -257,6 +264,7 @@ def _account_table(account: LedgerAccount) -> dict[str, Any]:
         "adjacency": account.adjacency.value,
         "delta": account.delta,
         "budget": account.budget,
+        "of_persons": account.of_persons,
         "private": account.private,
         "epsilon_if_fixed_in_advance": (
             None if account.fixed is None else as_plain(account.fixed.epsilon)

@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import _validate
+from rdpkit.formats.numbers import how_many
 from rdpkit.mechanisms.data.idx import read_images_and_labels
-from rdpkit.mechanisms.data.images.image_set import ImageSet
+from rdpkit.mechanisms.data.images.image_set import CLASSES, ImageSet
 from rdpkit.mechanisms.data.images.pixels import Frame, decoded
 
 Names = tuple[str, ...] | None
 _SUFFIXES = (".png", ".jpg", ".jpeg")
 _FEATURES, _LABELS = ("features", "images", "x", "x_train"), ("labels", "label", "y", "y_train")
 IMAGE_COLUMNS, LABEL_COLUMNS = ("image", "img", "images"), ("label", "labels", "fine_label")
-CLASSES_OF_SOURCE = (
-    "The classes were not stated. Those that the source names count as public knowledge."
-)
 
 
 def of_folder(path: Path, names: Names, frame: Frame) -> ImageSet:
@@ -33,13 +30,12 @@ def of_folder(path: Path, names: Names, frame: Frame) -> ImageSet:
             raise ValueError(
                 f"{path}: expected a folder for each class with PNG or JPEG files, got none."
             )
-        names = tuple(folders)
-        assumed = (
-            "The classes were not stated. The names of the folders count as public knowledge.",
+        names, assumed = tuple(folders), (CLASSES,)
+    if extra := set(folders) - set(names):
+        raise ValueError(
+            f"{path}: expected classes to name every folder; "
+            f"{how_many(len(extra), 'folder')} of {len(folders)} have other names."
         )
-    extra = sorted(set(folders) - set(names))
-    if extra:
-        raise _validate.fail("classes", f"to name every folder in {path}", ", ".join(extra[:10]))
     rows: list[NDArray[np.uint8]] = []
     labels: list[int] = []
     for number, name in enumerate(names):
@@ -47,9 +43,10 @@ def of_folder(path: Path, names: Names, frame: Frame) -> ImageSet:
         for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
             if file.is_dir() or file.name.startswith("."):
                 continue
+            where = f"{path}, file {len(rows) + 1} in the order of the classes and of their names"
             if file.suffix.lower() not in _SUFFIXES:
-                raise ValueError(f"{file}: expected PNG and JPEG files ({', '.join(_SUFFIXES)}).")
-            rows.append(frame.row(decoded(file, str(file)), str(file)))
+                raise ValueError(f"{where}: expected PNG and JPEG files ({', '.join(_SUFFIXES)}).")
+            rows.append(frame.row(decoded(file, where), where))
             labels.append(number)
     return collected(path.name, rows=rows, labels=labels, names=names, frame=frame, assumed=assumed)
 
@@ -94,14 +91,13 @@ def of_idx(path: Path, part: str, names: Names, frame: Frame) -> ImageSet:
     assert pair is not None
     features, labels, shape = read_images_and_labels(*pair)
     rows = frame.rows(features.reshape(len(features), *shape), str(pair[0]))
-    assumed = () if names else ("The classes were not stated. There are ten, by the format.",)
     return ImageSet(
         name=path.name,
         features=rows,
         labels=labels,
         classes=names or tuple("0123456789"),
         image_shape=frame.shape,
-        assumed=(*assumed, *frame.assumed()),
+        assumed=frame.assumed(),
     )
 
 
@@ -113,10 +109,13 @@ def of_npz(path: Path, names: Names, frame: Frame) -> ImageSet:
             second = next((key for key in _LABELS if key in file), None)
             if first is None or second is None:
                 raise ValueError(
-                    f"{path}: expected the arrays features and labels, got {', '.join(file)}."
+                    f"{path}: expected the arrays features and labels, and there are "
+                    f"{how_many(len(file.files), 'array')} with other names."
                 )
             images, labels = file[first], file[second]
             listed = file.get("classes", None)
+    except MemoryError:
+        raise ValueError(f"{path}: its arrays claim to be larger than memory.") from None
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path}: the file is truncated or corrupted ({error}).") from None
     return of_arrays(
@@ -156,7 +155,7 @@ def of_arrays(
     numbers = numbered(np.asarray(labels), names, where)
     if numbers.shape != (len(rows),):
         raise ValueError(f"{where}: expected {len(rows)} labels, got shape {numbers.shape}.")
-    assumed = () if stated else (CLASSES_OF_SOURCE,)
+    assumed = () if stated else (CLASSES,)
     return ImageSet(
         name=name,
         features=np.ascontiguousarray(rows),
@@ -182,8 +181,9 @@ def numbered(labels: NDArray[Any], names: tuple[str, ...], where: str) -> NDArra
     found = [places.get(str(label), -1) for label in labels.tolist()]
     if -1 in found:
         raise ValueError(
-            f"{where}: expected labels to be integers, or names of the classes "
-            f"{', '.join(names[:20])}; got {labels.tolist()[found.index(-1)]!r}."
+            f"{where}: expected labels to be integers, or names of the "
+            f"{how_many(len(names), 'class', 'classes')}; {how_many(found.count(-1), 'label')} of "
+            f"{len(found)} have other names."
         )
     return np.array(found, np.int64)
 
@@ -230,7 +230,7 @@ def of_parquet(
                 rows.append(frame.row(decoded(content, where), where))
     if names is None:
         raise ValueError(f"{path}: expected classes= (--classes): names, or how many there are.")
-    assumed = () if stated else (CLASSES_OF_SOURCE,)
+    assumed = () if stated else (CLASSES,)
     numbers = numbered(np.array(labels), names, str(path)) if labels else labels
     return collected(
         path.stem, rows=rows, labels=numbers, names=names, frame=frame, assumed=assumed
@@ -247,7 +247,6 @@ def _names_in(metadata: Any, label: str) -> Names:
 
 
 __all__ = [
-    "CLASSES_OF_SOURCE",
     "IMAGE_COLUMNS",
     "LABEL_COLUMNS",
     "collected",

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
+from rdpkit.mechanisms.data.dataset import Source
 
 Shape = tuple[int, int, int]
+CLASSES, SIZE, CHANNELS = PUBLIC = ("class names", "size", "channels")
+"""What is taken as public knowledge of images."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,8 +33,8 @@ class ImageSet:
     image_shape : (int, int, int)
         Channels, height and width: public knowledge.
     assumed : tuple of str
-        What nobody stated, so that it was read from the data and counts as public knowledge: whole
-        sentences for the notes of a manifest.
+        What nobody stated to be public, so that it was read from the data: "class names", "size",
+        "channels". A release that is made with it is not private.
 
     Raises
     ------
@@ -58,12 +61,17 @@ class ImageSet:
         if len(set(self.classes)) != len(self.classes) or not self.classes:
             raise _validate.fail("classes", "to be different names, at least one", self.classes)
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < len(self.classes):
-            wrong = labels[(labels < 0) | (labels >= len(self.classes))][0]
-            condition = (
-                f"to be in [0, {len(self.classes) - 1}], as there are {len(self.classes)} classes"
+            wrong = int(((labels < 0) | (labels >= len(self.classes))).sum())
+            raise ValueError(
+                f"Expected labels to be in [0, {len(self.classes) - 1}], as there are "
+                f"{len(self.classes)} classes, and {wrong} of {len(labels)} are not."
             )
-            raise _validate.fail("labels", condition, int(wrong))
         object.__setattr__(self, "labels", labels.astype(np.int64))
+
+    @property
+    def public(self) -> dict[str, Source]:
+        """How classes, size and channels became known."""
+        return {name: "read" if name in self.assumed else "stated" for name in PUBLIC}
 
     def __len__(self) -> int:
         return len(self.features)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from rdpkit.mechanisms.data.images.files import (
-    CLASSES_OF_SOURCE,
     IMAGE_COLUMNS,
     LABEL_COLUMNS,
     Names,
@@ -16,7 +15,7 @@ from rdpkit.mechanisms.data.images.files import (
     numbered,
     of_arrays,
 )
-from rdpkit.mechanisms.data.images.image_set import ImageSet
+from rdpkit.mechanisms.data.images.image_set import CLASSES, ImageSet
 from rdpkit.mechanisms.data.images.pixels import Frame, bytes_of, decoded
 
 
@@ -49,7 +48,7 @@ def hugging_face(
         rows.append(_row(record[image], frame, f"record {number}"))
         labels.append(record[label])
     numbers = numbered(np.array(labels), names, "the data set") if labels else labels
-    assumed = () if stated else (CLASSES_OF_SOURCE,)
+    assumed = () if stated else (CLASSES,)
     return collected(
         "Hugging Face data set",
         rows=rows,
@@ -86,7 +85,7 @@ def map_style(source: Any, names: Names, frame: Frame) -> ImageSet:
             raise ValueError(f"Expected item {number} of the {kind} to be (image, label).")
         rows.append(_row(item[0], frame, f"item {number}"))
         numbers.append(int(item[1]))
-    assumed = () if stated else (CLASSES_OF_SOURCE,)
+    assumed = () if stated else (CLASSES,)
     return collected(kind, rows=rows, labels=numbers, names=names, frame=frame, assumed=assumed)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.mechanisms.data.images.image_set import Shape
+from rdpkit.mechanisms.data.images.image_set import CHANNELS, SIZE, Shape
 
 Bytes = NDArray[np.uint8]
 _GREY, _COLOUR = 1, 3
@@ -19,7 +19,7 @@ _GREY, _COLOUR = 1, 3
 class Frame:
     """The one size and number of channels that all images get.
 
-    What the user did not state is taken from the first image, and counts as public knowledge.
+    What the user did not state is taken from the first image, and a release of it is not private.
 
     Parameters
     ----------
@@ -61,18 +61,9 @@ class Frame:
         return (self.channels, self.height, self.width)
 
     def assumed(self) -> tuple[str, ...]:
-        """What was taken from the first image, in words."""
-        missing = []
-        if not self.resize:
-            missing.append(f"height and width ({self.height} x {self.width})")
-        if not self.stated_channels:
-            missing.append(f"number of channels ({self.channels})")
-        if not missing:
-            return ()
-        return (
-            f"The images' {' and '.join(missing)} were not stated. They were read from the data "
-            "and count as public knowledge.",
-        )
+        """What was taken from the first image."""
+        stated = {SIZE: self.resize, CHANNELS: self.stated_channels}
+        return tuple(name for name, known in stated.items() if not known)
 
     def row(self, picture: Any, where: str) -> Bytes:
         """A Pillow image as a flat row.
@@ -90,7 +81,7 @@ class Frame:
             self.width, self.height = picture.size
         if picture.size != (self.width, self.height):
             if not self.resize:
-                self._refuse(where, picture.size[1], picture.size[0])
+                self._refuse(where)
             picture = picture.convert("L" if self.channels == _GREY else "RGB")
             picture = picture.resize((self.width, self.height), Image.Resampling.BILINEAR)
         picture = picture.convert("L" if self.channels == _GREY else "RGB")
@@ -98,10 +89,10 @@ class Frame:
         flat: Bytes = values.transpose(2, 0, 1).reshape(-1)
         return flat
 
-    def _refuse(self, where: str, height: int, width: int) -> None:
+    def _refuse(self, where: str) -> None:
         raise ValueError(
-            f"{where}: expected an image of {self.height} x {self.width} pixels, as the first one "
-            f"is, got {height} x {width}. State image_size= (--image-size), and images are resized."
+            f"{where}: expected an image of the size of the first one. State image_size= "
+            "(--image-size), and images are resized."
         )
 
     def rows(self, images: Any, where: str) -> Bytes:
@@ -123,7 +114,7 @@ class Frame:
             if not self.height:
                 self.height, self.width = height, width
             if (height, width) != (self.height, self.width):
-                self._refuse(where, height, width)
+                self._refuse(where)
             if self.channels is None:
                 self.channels = channels
             if channels == self.channels:
@@ -184,15 +175,15 @@ def decoded(content: bytes | Path, where: str) -> Any:
     """
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
 
-    source = io.BytesIO(content) if isinstance(content, bytes) else content
     try:
+        source = io.BytesIO(content if isinstance(content, bytes) else content.read_bytes())
         with Image.open(source) as image:
             image.load()
             return image.copy()
-    except FileNotFoundError:
-        raise
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{where}: the image is truncated or corrupted ({error}).") from None
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        pass
+    # Outside of the block, because what the library says may name the file.
+    raise ValueError(f"{where}: the image is truncated or corrupted.")
 
 
 __all__ = ["Frame", "bytes_of", "decoded"]

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rdpkit.formats.records import did_you_mean
+from rdpkit.formats.numbers import how_many
 from rdpkit.mechanisms.data.tables.arrow_types import is_text, value_type
 from rdpkit.mechanisms.data.tables.schema import PER_SECOND, Column, Schema
 
@@ -56,16 +56,28 @@ def encode(table: pa.Table, schema: Schema) -> Codes:
     ValueError
         If a column is not there, or its type as a whole is none that can be read as its kind.
     """
+    check_columns(table, schema)
     found = np.empty((table.num_rows, len(schema.columns)), dtype=np.int32)
     for index, column in enumerate(schema.columns):
-        if column.name not in table.column_names:
-            raise ValueError(
-                f"Expected the table to have the column {column.name!r} of the schema; it has "
-                f"{', '.join(table.column_names)}."
-                f"{did_you_mean(column.name, table.column_names)}"
-            )
         found[:, index] = _codes(column, table[column.name])
     return found
+
+
+def check_columns(table: pa.Table, schema: Schema) -> None:
+    """Refuse a table without all columns of the schema.
+
+    Raises
+    ------
+    ValueError
+        If one is not there. Names of the table's own columns are not quoted: where a file has no
+        header, they are those of a record.
+    """
+    for name in schema.names:
+        if name not in table.column_names:
+            raise ValueError(
+                f"Expected the table to have the column {name!r} of the schema; none of its "
+                f"{how_many(table.num_columns, 'column')} has that name."
+            )
 
 
 def decode(codes: Codes, schema: Schema, *, draws: UniformDraws) -> pa.Table:
@@ -321,4 +333,4 @@ _READABLE: dict[str, tuple[Callable[[Any], bool], ...]] = {
 _WORDS = {"true": True, "yes": True, "t": True, "y": True, "1": True}
 _WORDS |= {"false": False, "no": False, "f": False, "n": False, "0": False}
 
-__all__ = ["UniformDraws", "decode", "encode", "read_values"]
+__all__ = ["UniformDraws", "check_columns", "decode", "encode", "read_values"]

@@ -1,14 +1,24 @@
-"""Tables from files and data frames: CSV, Parquet, Arrow, pandas, polars. Nothing runs code."""
+"""Tables from files and data frames: CSV, Parquet, Arrow, pandas, polars. Nothing runs code.
+
+No record is a reason to refuse a table, and no error quotes one: errors say what is wrong with the
+file, without names of its columns, because the first record may stand where names should be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import codecs
+import csv as python_csv
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv, feather, parquet
 
+from rdpkit.formats.numbers import how_many
 from rdpkit.formats.records import did_you_mean, shown
 from rdpkit.mechanisms.data.tables.schema import Schema
 
@@ -19,6 +29,21 @@ FORMATS: Mapping[str, str] = {
     ".feather": "arrow",
 }
 """Formats of tables by the endings of files."""
+
+
+_ANY_LINE = r"[^\r\n]*+(?:\r\n?|\n|\Z)"
+_LINE = re.compile(r"[^\r\n]*+")
+_DELIMITERS = (",", ";", "\t", "|")
+_MISSING = pa.array(["NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "-", "?", "."])
+_GUESSES = (
+    pa.int64(),
+    pa.float64(),
+    pa.bool_(),
+    pa.date32(),
+    pa.timestamp("s"),
+    pa.timestamp("us"),
+    pa.timestamp("us", tz="UTC"),
+)
 
 
 def format_of(path: str | Path) -> str:
@@ -55,7 +80,10 @@ def read(source: Any, *, schema: Schema | None = None) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        All columns. An empty cell of a CSV file is missing; "" in quotes is an empty text.
+        All columns. An empty cell of a CSV file is missing; "" in quotes is an empty text. A line
+        of a CSV file with more or fewer cells than the header is left out, and bytes that are no
+        UTF-8 become the sign for such. Cells are separated by commas, semicolons, tabs or bars,
+        whichever gives the header most cells.
 
     Raises
     ------
@@ -69,10 +97,12 @@ def read(source: Any, *, schema: Schema | None = None) -> pa.Table:
         where = str(source)
     else:
         found, where = _from_frame(source), "the table"
-    names = found.column_names
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = len(found.column_names) - len(set(found.column_names))
     if twice:
-        raise ValueError(f"{where}: expected each column to be named once, got {twice} twice.")
+        raise ValueError(
+            f"{where}: expected each column to be named once, and {how_many(twice, 'name')} "
+            "came again."
+        )
     return found
 
 
@@ -80,33 +110,122 @@ def _from_file(path: Path, *, as_text: bool) -> pa.Table:
     kind = format_of(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
+    readers: dict[str, Callable[[Path], pa.Table]] = {
+        "csv": partial(_from_csv, guessing=not as_text),
+        "parquet": _from_parquet,
+        "arrow": _from_feather,
+    }
+    found = _table_or_nothing(readers[kind], path)
+    if found is None:
+        raise ValueError(f"{path}: this is no table in {kind}, or the file is damaged.")
+    return found if as_text or kind != "csv" else _with_types(found)
+
+
+def _table_or_nothing(reader: Callable[[Path], pa.Table], path: Path) -> pa.Table | None:
+    """The table; None where Arrow refuses the file in words that may quote what is in it."""
     try:
-        if kind == "csv":
-            return _from_csv(path, as_text=as_text)
-        if kind == "parquet":
-            return _without_index(parquet.read_table(path))
-        return _with_plain_texts(feather.read_table(path))
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: expected text in UTF-8, got bytes that are none.") from None
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        first = str(error).splitlines()[0][:300]
-        raise ValueError(f"{path}: not a table in {kind}: {first}") from None
+        return reader(path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowKeyError):
+        return None
+    except OSError as error:
+        # Arrow's own, about the content; those of the system have a number.
+        if error.errno is None:
+            return None
+        raise
 
 
-def _from_csv(path: Path, *, as_text: bool) -> pa.Table:
+def _from_parquet(path: Path) -> pa.Table:
+    return _without_index(parquet.read_table(path))
+
+
+def _from_feather(path: Path) -> pa.Table:
+    return _with_plain_texts(feather.read_table(path))
+
+
+def _from_csv(path: Path, *, guessing: bool) -> pa.Table:
+    """All cells as text. Each line is read by itself: none decides how another one is read."""
+    content = path.read_bytes()
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise ValueError(f"{path}: expected text in UTF-8, got UTF-16.")
+    text = content.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    header = _LINE.match(text)[0]  # type: ignore[index]  # it matches every text
+    delimiter = _delimiter(header)
+    content = _well_formed(text, delimiter).encode()
     # Texts may hold line breaks, and in a table of one column an empty line is a missing value.
-    parsing = csv.ParseOptions(newlines_in_values=True)
-    with csv.open_csv(path, parse_options=parsing) as first:
-        names = first.schema.names
+    ragged: list[int] = []
+
+    def skipped(row: Any) -> str:
+        ragged.append(1)
+        return "skip"
+
+    parsing = csv.ParseOptions(
+        newlines_in_values=True,
+        delimiter=delimiter,
+        invalid_row_handler=skipped,
+    )
+    empty = csv.read_csv(pa.BufferReader(header.encode() + b"\n"), parse_options=parsing)
+    names = empty.column_names
+    if len(set(names)) < len(names):
+        return empty
     parsing.ignore_empty_lines = len(names) > 1
-    types = {name: pa.string() for name in names} if as_text else None
     options = csv.ConvertOptions(
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
         null_values=[""],
-        column_types=types,
+        column_types={name: pa.string() for name in names},
     )
-    return csv.read_csv(path, parse_options=parsing, convert_options=options)
+    # A record may be as long as the file.
+    size = csv.ReadOptions(block_size=max(1 << 20, min(len(content) + 1, 2**31 - 1)))
+    found = csv.read_csv(
+        pa.BufferReader(content), read_options=size, parse_options=parsing, convert_options=options
+    )
+    if guessing and len(ragged) > found.num_rows:
+        raise ValueError(
+            f"{path}: expected a header that names the columns; most lines have more or fewer "
+            "cells than the first one."
+        )
+    return found
+
+
+def _delimiter(header: str) -> str:
+    """What separates the cells of the header: the sign that makes most of them."""
+    return max(_DELIMITERS, key=lambda sign: len(next(python_csv.reader([header], delimiter=sign))))
+
+
+def _well_formed(text: str, delimiter: str) -> str:
+    """The text without lines in which a quote opens that does not close before a cell ends.
+
+    Such a line would take all lines up to the next quote for a part of its cell.
+    """
+    if '"' not in text:
+        return text
+    plain = rf'[^"\r\n{re.escape(delimiter)}][^\r\n{re.escape(delimiter)}]*+'
+    cell = rf'(?>"[^"]*+(?:""[^"]*+)*+"|{plain}|)'
+    records = re.compile(rf"({cell}(?:{re.escape(delimiter)}{cell})*+(?:\r\n?|\n|\Z))|{_ANY_LINE}")
+    return "".join(found[1] for found in records.finditer(text) if found[1] is not None)
+
+
+def _with_types(table: pa.Table) -> pa.Table:
+    """Columns of texts with the first type that all their cells have."""
+    for index, name in enumerate(table.column_names):
+        texts = table.column(index)
+        if not pa.types.is_string(texts.type):
+            continue
+        # Digits behind a zero are those of a code, and signs for what is missing are no category.
+        if pc.any(pc.match_substring_regex(texts, "^0[0-9]")).as_py():
+            continue
+        known = pc.if_else(pc.is_in(texts, value_set=_MISSING), pa.scalar(None, pa.string()), texts)
+        for kind in _GUESSES:
+            try:
+                # A cast that fails is slow, and most fail at once.
+                known.slice(0, 100).cast(kind)
+                column = known.cast(kind)
+            except pa.ArrowInvalid:
+                continue
+            if column.null_count < len(column):
+                table = table.set_column(index, name, column)
+            break
+    return table
 
 
 def _from_frame(source: Any) -> pa.Table:

@@ -32,6 +32,7 @@ from rdpkit.formats.records import (
     refused,
     text,
 )
+from rdpkit.mechanisms.data.dataset import Source
 from rdpkit.mechanisms.data.tables.arrow_types import (
     arrow_type,
     is_real,
@@ -94,9 +95,15 @@ class Column:
         The category that stands for all that are not listed.
     missing : bool
         Whether values may be missing.
-    public : bool
-        Whether whoever wrote the schema says that all of this is public knowledge. A drafted schema
-        says false where it has read the private records.
+    public : bool or str
+        Whether whoever wrote the schema says that all of this is public knowledge. A column that
+        was drafted from private records needs a reason, such as "the form that people fill in".
+    drafted : bool
+        Whether the range or the categories were first read from the private records.
+    paid : bool
+        Whether they are found with noise when a release is made, which its guarantee pays for. Then
+        ``values`` is not needed; ``range`` is not either, and where it is stated, the parts are
+        found inside of it. All that is not stated needs a person's word no more.
 
     Raises
     ------
@@ -114,7 +121,9 @@ class Column:
     values: tuple[Any, ...] = ()
     other: str | None = None
     missing: bool = False
-    public: bool = True
+    public: bool | str = True
+    drafted: bool = False
+    paid: bool = False
     cuts: Edges = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -124,13 +133,25 @@ class Column:
             object.__setattr__(self, "type", _DEFAULT_TYPES[self.kind])
         _check_type(self.kind, self.arrow_type)
         self._check_keys()
-        cuts = self._cuts() if self.is_ordered else np.empty(0)
+        cuts = self._cuts() if self.is_ordered and self.range is not None else np.empty(0)
         object.__setattr__(self, "cuts", cuts)
 
     @property
     def arrow_type(self) -> Any:
         """The Arrow type of the column."""
         return arrow_type(self.type)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the parts or categories are still to be found, with noise."""
+        return self.paid and (self.edges is None if self.is_ordered else not self.values)
+
+    @property
+    def source(self) -> Source:
+        """How what is stated of the column became known."""
+        if isinstance(self.public, str):
+            return "confirmed" if self.drafted else "stated"
+        return "stated" if self.public and not self.drafted else "read"
 
     @property
     def is_ordered(self) -> bool:
@@ -152,7 +173,7 @@ class Column:
     @property
     def parts(self) -> int:
         """How many codes there are for values that are not missing."""
-        return len(self.cuts) - 1 if self.is_ordered else len(self.categories)
+        return max(0, len(self.cuts) - 1) if self.is_ordered else len(self.categories)
 
     @property
     def codes(self) -> int:
@@ -172,8 +193,11 @@ class Column:
             found["values"] = list(self.values)
         if self.missing:
             found["missing"] = True
-        if not self.public:
-            found["public"] = False
+        for key in ("drafted", "paid"):
+            if getattr(self, key):
+                found[key] = True
+        if self.public is not True:
+            found["public"] = self.public
         return found
 
     def steps_of(self, value: Any) -> Any:
@@ -193,11 +217,40 @@ class Column:
                 return (_date(value) - _EPOCH).days
         return _instant(value, self.arrow_type)
 
+    @property
+    def steps_of_day(self) -> int:
+        """Units of a column of times that a day has."""
+        return 86_400 * self.steps_of_second
+
+    def value_of(self, step: Any) -> Any:
+        """The value in the words of a schema, the other way round of :meth:`steps_of`."""
+        if self.kind in ("number", "integer"):
+            return step
+        if self.kind == "date":
+            return (_EPOCH + dt.timedelta(days=int(step))).isoformat()
+        seconds, rest = divmod(int(step), self.steps_of_second)
+        zone = None if self.arrow_type.tz is None else dt.UTC
+        found = dt.datetime(1970, 1, 1, tzinfo=zone) + dt.timedelta(seconds=seconds)
+        return (found + dt.timedelta(microseconds=rest * 10**6 // self.steps_of_second)).isoformat()
+
+    @property
+    def steps_of_second(self) -> int:
+        """Units of a column of times that a second has."""
+        return PER_SECOND[self.arrow_type.unit]
+
     def _check_keys(self) -> None:
         needs = {"category": "values", "boolean": None}.get(self.kind, "range")
-        if needs == "range" and self.range is None:
+        if self.paid and self.kind == "boolean":
+            raise ValueError(
+                "paid has no meaning for the kind 'boolean': there is nothing to find."
+            )
+        if self.paid and self.kind == "category" and not is_text(self.arrow_type):
+            raise refused("type", "to be one of texts where categories are paid for", self.type)
+        if isinstance(self.public, str) and not self.public.strip():
+            raise refused("public", "to be true, false or a reason", self.public)
+        if needs == "range" and self.range is None and not self.paid:
             raise ValueError("expected the key range, which is missing.")
-        if needs == "values" and not self.values:
+        if needs == "values" and not self.values and not self.paid:
             raise ValueError("expected the key values, the list of all categories.")
         allowed = {"range": ("range", "bins", "edges"), "values": ("values", "other")}
         for key in ("range", "bins", "edges", "values", "other", "decimals"):
@@ -287,7 +340,7 @@ class Schema:
     @property
     def unconfirmed(self) -> tuple[str, ...]:
         """Columns of which nobody has said yet that what the schema states is public."""
-        return tuple(column.name for column in self.columns if not column.public)
+        return tuple(column.name for column in self.columns if column.source == "read")
 
     def __getitem__(self, name: str) -> Column:
         """The column of this name."""
@@ -309,9 +362,14 @@ class Schema:
         unwanted = {self[name].name for name in names}
         return self.select(name for name in self.names if name not in unwanted)
 
-    def confirmed(self) -> Schema:
-        """The same, where every column is said to be public knowledge."""
-        return replace(self, columns=tuple(replace(c, public=True) for c in self.columns))
+    def confirmed(self, reasons: Mapping[str, str]) -> Schema:
+        """The same, where each named column is public knowledge for the reason that is given."""
+        for name in reasons:
+            self[name]
+        return replace(
+            self,
+            columns=tuple(replace(c, public=reasons.get(c.name, c.public)) for c in self.columns),
+        )
 
     def as_table(self) -> dict[str, Any]:
         """Plain values, from which :meth:`from_table` makes the schema again."""
@@ -384,6 +442,13 @@ def _listed(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def _reason(name: str, value: Any) -> bool | str:
+    if not isinstance(value, bool | str):
+        raise refused(name, "to be true, false or a reason", value)
+    return value
+
+
+_REASON = ValueKind(_reason, {"type": ["boolean", "string"]})
 _KEYS = {
     "name": Key(text(), "The column's name.", needed=True),
     "kind": Key(choice(KINDS), "What its values are.", needed=True),
@@ -395,7 +460,9 @@ _KEYS = {
     "values": Key(ValueKind(_listed, {"type": "array"}), "All categories.", default=()),
     "other": Key(optional(text()), "The category for all that are not listed."),
     "missing": Key(flag(), "Whether values may be missing.", default=False),
-    "public": Key(flag(), "Whether all of this is public knowledge.", default=True),
+    "public": Key(_REASON, "Whether, or why, all of this is public knowledge.", default=True),
+    "drafted": Key(flag(), "Whether it was first read from the private records.", default=False),
+    "paid": Key(flag(), "Whether range or values are found with noise.", default=False),
 }
 
 

@@ -138,9 +138,9 @@ def evaluate_release(
     stated = load_schema(schema) if isinstance(schema, str | Path) else schema
     made = open_release(release, stated)
     stated = stated or schema_of(made.manifest)
-    opened = open_records(real, directory, schema=stated)
+    opened = open_records(real, directory, schema=stated, like=made.manifest)
     asked, others = (
-        None if one is None else open_records(one, directory, schema=stated)
+        None if one is None else open_records(one, directory, schema=stated, like=made.manifest)
         for one in (test, holdout)
     )
     asked = opened.test if asked is None else asked
@@ -151,7 +151,9 @@ def evaluate_release(
         )
     samples = _samples(made, opened, asked, others, schema=stated)
     plan = TrainingPlan(
-        targets=chosen_targets(samples.synthetic, target), models=tuple(models), seed=seed
+        targets=chosen_targets(samples.synthetic, target),
+        models=tuple(models),
+        seed=seed,
     )
     names = (opened.name, "30 % of the real records" if asked is None else asked.name)
     if budget is not None:

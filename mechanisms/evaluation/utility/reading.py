@@ -110,7 +110,11 @@ def schema_of(manifest: Manifest | None) -> Schema | None:
 
 
 def open_records(
-    source: Any, directory: str | Path | None = None, *, schema: Schema | None = None
+    source: Any,
+    directory: str | Path | None = None,
+    *,
+    schema: Schema | None = None,
+    like: Manifest | None = None,
 ) -> Opened:
     """Real records.
 
@@ -123,6 +127,8 @@ def open_records(
         The data directory, for data sets by name.
     schema : Schema, optional
         What is known of the columns; then cells of CSV files are read as it says.
+    like : Manifest, optional
+        Of a release of images, whose classes, in their order, and whose size images are read with.
 
     Raises
     ------
@@ -135,7 +141,7 @@ def open_records(
         return _of_dataset(str(source), directory)
     path = Path(source)
     if path.is_dir():
-        return _of_folder(path)
+        return _of_folder(path, like)
     if path.suffix in TABLES:
         return Opened(name=path.name, table=read(path, schema=schema))
     if path.suffix == ".npz":
@@ -160,10 +166,12 @@ def _frame(source: Any, schema: Schema | None) -> Any:
 
 def _of_release(made: Release, name: str) -> Opened:
     features = np.asarray(made.features)
+    stated = made.manifest.parameters.get("image_shape")
+    image = tuple(stated) if isinstance(stated, list) and len(stated) == 3 else None
     return Opened(
         name=name,
         arrays=(features, np.asarray(made.labels)),
-        image=image_shape(features),
+        image=image if fits(image, features) else image_shape(features),
         manifest=made.manifest,
     )
 
@@ -180,11 +188,18 @@ def _of_dataset(name: str, directory: str | Path | None) -> Opened:
     return part("train", data.train_features, data.train_labels, test=test)
 
 
-def _of_folder(path: Path) -> Opened:
+def _of_folder(path: Path, like: Manifest | None) -> Opened:
     """Images of a folder, with a folder for each class or files as MNIST has them."""
     from rdpkit.mechanisms.data.images import load_images  # noqa: PLC0415
 
-    train = load_images(path)
+    stated = {} if like is None else like.parameters
+    names, shape = stated.get("class_names"), stated.get("image_shape") or (None, None, None)
+    train = load_images(
+        path,
+        classes=names,
+        channels=shape[0],
+        image_size=None if shape[0] is None else tuple(shape[1:]),
+    )
     test = None
     if (path / "test").is_dir():
         size, channels = train.image_shape[1:], train.image_shape[0]
@@ -208,6 +223,8 @@ def _of_npz(path: Path) -> Opened:
             if lacking:
                 raise ValueError(f"it has no array {min(lacking)!r}.")
             features, labels = file["features"], file["labels"]
+    except MemoryError:
+        raise ValueError(f"{path}: its arrays claim to be larger than memory.") from None
     except ValueError as error:
         raise ValueError(f"{path}: expected the arrays features and labels: {error}") from None
     if len(features) != len(labels) or not len(features):

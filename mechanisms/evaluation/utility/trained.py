@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,10 @@ from rdpkit.mechanisms.evaluation.utility.standard_models import (
     title_of,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.releases.computation import Progress
+
+PROGRESS: ContextVar[Progress | None] = ContextVar("progress of models", default=None)
+"""Called with the models that are trained and all of them, for each column that is predicted."""
 
 MOST_TARGETS = 3
 _MOST_CLASSES = 50
@@ -192,8 +197,11 @@ def target_scores(
     judged = test if missing_is_wrong else _with_answers(test, target)
     true = None if train is None else _with_answers(train, target)
     answers = judged.column(target).values
-    models = []
-    for name in chosen_models(synthetic, plan.models, target):
+    models: list[ModelScore] = []
+    chosen = chosen_models(synthetic, plan.models, target)
+    for name in chosen:
+        if (report := PROGRESS.get()) is not None:
+            report(len(models), len(chosen))
         ours = _said(name, made, judged, target, plan.seed)
         theirs = None if true is None else _said(name, true, judged, target, plan.seed)
         real = None if theirs is None else score(answers, theirs)

@@ -327,7 +327,7 @@ class PrivacyFilter:
         check_adjacency(event, self.adjacency)
         spending = Charge(event, times, share, _validate.one_of_a_kind("label", label, str))
         charge = self._charge(event, share)
-        with self._up_to_date():
+        with self._up_to_date(writing=True):
             if not self._allows(spending, charge):
                 raise self._refusal(spending, charge)
             if self._ledger is not None:
@@ -522,18 +522,18 @@ class PrivacyFilter:
         return found
 
     @contextmanager
-    def _up_to_date(self) -> Iterator[None]:
+    def _up_to_date(self, *, writing: bool = False) -> Iterator[None]:
         """With what others spent, while no other thread and no other process spends."""
         with self._mutex:
             if self._ledger is None or self._held:
                 yield
                 return
-            yield from self._with_file(self._ledger)
+            yield from self._with_file(self._ledger, writing)
 
-    def _with_file(self, ledger: LedgerFile) -> Iterator[None]:
-        with ledger.locked():
-            for entry in ledger.new_entries():
-                self.take(entry)
+    def _with_file(self, ledger: LedgerFile, writing: bool) -> Iterator[None]:
+        with ledger.locked(writing=writing):
+            for charge in ledger.new_entries(_from_entry):
+                self._take(*charge)
             self._held = True
             try:
                 yield
@@ -542,7 +542,7 @@ class PrivacyFilter:
 
     def __enter__(self) -> PrivacyFilter:
         """Keep other processes from spending until the block ends."""
-        held = self._up_to_date()
+        held = self._up_to_date(writing=True)
         held.__enter__()
         self._blocks.append(held)
         return self

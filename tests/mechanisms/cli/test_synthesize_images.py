@@ -35,7 +35,8 @@ def test_a_folder_of_images_becomes_a_release(folder, tmp_path):
     found = run(
         folder, "--mechanism", "dpcda", "--epsilon", 8, "--delta", 1e-4, "--adjacency",
         "replace_one", "--counts", "40,40", "--classes", "cat,dog", "--image-size", "4x4",
-        "--dataset", "pets", *(part for option in options for part in ("--option", option)),
+        "--channels", 1, "--dataset", "pets",
+        *(part for option in options for part in ("--option", option)),
         "-o", tmp_path / "synth.npz",
     )  # fmt: skip
     assert found.exit_code == 0, found.output
@@ -44,6 +45,30 @@ def test_a_folder_of_images_becomes_a_release(folder, tmp_path):
     assert manifest.dataset == "pets"
     assert manifest.guarantee.epsilon <= 8.0
     assert manifest.parameters["class_names"] == ["cat", "dog"]
+    assert manifest.private
+    assert "verdict    PRIVATE" in found.output
+
+
+def test_a_folder_that_nobody_described_is_not_private(folder, tmp_path):
+    (folder / "9_HIV_John_Smith").mkdir()
+    (folder / "cat" / "000000.png").rename(folder / "9_HIV_John_Smith" / "John_Smith.png")
+    found = run(
+        folder, "--mechanism", "moments", "--epsilon", 1, "--delta", 1e-4, "--adjacency",
+        "replace_one", "--option", "rows=6", "-o", tmp_path / "synth.npz",
+    )  # fmt: skip
+    written = (tmp_path / "synth.json").read_text() if (tmp_path / "synth.json").exists() else ""
+    assert "John" not in found.output + written
+    assert "verdict    PRIVATE" not in found.output
+    # A name that is not among the stated ones is not quoted, and neither is a file.
+    (folder / "cat" / "Jane.png").write_text("no image")
+    for classes in ("cat,dog", "cat,dog,9_HIV_John_Smith"):
+        found = run(
+            folder, "--mechanism", "moments", "--epsilon", 1, "--delta", 1e-4, "--adjacency",
+            "replace_one", "--classes", classes, "-o", tmp_path / "other.npz",
+        )  # fmt: skip
+        assert found.exit_code != 0
+        assert "Jane" not in f"{found.output} {found.exception}"
+        assert "John" not in f"{found.output} {found.exception}"
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rdpkit.mechanisms.data.images import ImageSet, load_images, to_image_folder
+from rdpkit.mechanisms.evaluation.utility.reading import open_records, open_release
 from rdpkit.mechanisms.experiments.own_images import synthesize_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.releases.release import load_release
@@ -23,7 +26,6 @@ def images():
         labels=np.arange(400) % 2,
         classes=("cat", "dog"),
         image_shape=(1, 8, 8),
-        assumed=("The size was not stated.",),
     )
 
 
@@ -36,7 +38,7 @@ def test_the_target_is_met_and_the_manifest_says_what_is_needed_to_go_back(
     assert 9.0 < made.guarantee.epsilon <= 10.0
     assert made.manifest.private
     assert made.manifest.dataset == "pets"
-    assert made.manifest.notes[-1] == "The size was not stated."
+    assert set(made.manifest.parameters["public"].values()) == {"stated"}
     made.save(tmp_path / "synth.npz")
     again = load_release(tmp_path / "synth.npz")
     names, shape = (again.manifest.parameters[key] for key in ("class_names", "image_shape"))
@@ -44,6 +46,19 @@ def test_the_target_is_met_and_the_manifest_says_what_is_needed_to_go_back(
     found = load_images(folder, classes=names)
     assert found.features.shape == (10, 64)
     assert found.labels.tolist() == [0] * 5 + [1] * 5
+
+
+@pytest.mark.parametrize("unstated", ["class names", "size", "channels"])
+def test_what_nobody_stated_is_not_private_and_names_no_class(images, unstated):
+    found = replace(images, assumed=(unstated,))
+    made = synthesize_images(found, counts=[200, 200], options=OPTIONS, **QUESTION)
+    assert not made.manifest.private
+    (check,) = [one for one in made.manifest.checks if one.status == "fails"]
+    assert check.name == "public_parameters"
+    assert check.sentence.startswith(f"{unstated}: read from the private records")
+    assert ("cat" in str(made.manifest.as_dict())) == (unstated != "class names")
+    with pytest.raises(ValueError, match="Expected private to be false"):
+        replace(made.manifest, private=True, checks=())
 
 
 def test_bytes_give_what_scaled_numbers_give(images):
@@ -62,7 +77,25 @@ def test_bytes_give_what_scaled_numbers_give(images):
 
 
 def test_what_cannot_be_done_is_said(images):
-    with pytest.raises(ValueError, match="whose noise can be calibrated"):
+    with pytest.raises(ValueError, match="adds none: it is a baseline without any guarantee"):
         synthesize_images(images, **{**QUESTION, "mechanism": "original"})
     with pytest.raises(ValueError, match="preprocessing"):
         synthesize_images(images, options={**OPTIONS, "preprocessing": "exact-z-score"}, **QUESTION)
+
+
+def test_a_release_of_own_images_is_evaluated_in_its_own_order_of_classes(tmp_path):
+    """Classes in another order than that of their folders, and images of another size."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % 2
+    pixels = np.clip(rng.normal(60 + 130 * labels[:, None], 20, (200, 64)), 0, 255).astype(np.uint8)
+    names, shape = ("dog", "cat"), (1, 8, 8)
+    made = ImageSet(name="s", features=pixels, labels=labels, classes=names, image_shape=shape)
+    kept = to_image_folder(made, tmp_path / "kept", classes=names, image_shape=shape)
+    found = load_images(kept, classes=names, image_size=8, channels=1)
+    question = {**QUESTION, "epsilon": 20.0}
+    release = synthesize_images(found, counts=[100, 100], options=OPTIONS, **question)
+    release.save(tmp_path / "synth.npz")
+    opened = open_records(kept, like=release.manifest)
+    features, numbers = opened.arrays
+    assert features[numbers == 0].mean() + 80 < features[numbers == 1].mean()
+    assert opened.image == open_release(tmp_path / "synth.npz").image == shape

@@ -1,5 +1,6 @@
 import json
 import warnings
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from rdpkit.mechanisms.cli.synthesize import synthesize
 from rdpkit.mechanisms.data.tables.reading import read
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
 from rdpkit.mechanisms.data.tables.writing import write
+from rdpkit.mechanisms.experiments.table_release import first_of_each
 from rdpkit.mechanisms.parts.marginals import table_model
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
 
@@ -192,3 +194,85 @@ def test_what_does_not_fit_is_said(files, monkeypatch, given, message):
     args = [part for one in given for part in (question(files) if one == "QUESTION" else (one,))]
     assert message in run(*args, status=2)
     assert not (files / "s.csv").exists()
+
+
+def of_visits(count):
+    rng = np.random.default_rng(0)
+    return pa.table(
+        {
+            "who": [f"p{k // 4}" if k % 50 else None for k in range(count)],
+            "age": rng.integers(20, 80, count),
+            "job": rng.choice(["a", "b"], count),
+        }
+    )
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_or_remove_one"])
+def test_a_person_with_several_records_is_bounded_and_pays_for_all(adjacency):
+    table, question = of_visits(400), {**QUESTION, "adjacency": adjacency}
+    schema = SCHEMA.select(["age", "job"])
+    charged = []
+    made = synthesize_table(
+        table, schema=schema, person=("who", 2), before=charged.append, **question
+    )
+    assert made.private
+    assert 0.99 < made.guarantee.epsilon <= 1.0
+    assert charged == [made.stated["event"]]
+    assert made.stated["parameters"]["most_per_person"] == charged[0].size == 2
+    kept = first_of_each(table, "who", 2)
+    assert max(Counter(kept["who"].to_pylist()).values()) == 2
+    assert kept["who"].null_count == 0
+    # The first records of each person stay whatever others have.
+    others = pa.concat_tables([of_visits(8), table.slice(8)])
+    assert first_of_each(others, "who", 2).slice(8).equals(kept.slice(8))
+    with pytest.raises(ValueError, match="person to be a column"):
+        synthesize_table(table, schema=schema, person=("nobody", 2), **question)
+
+
+def test_a_ledger_of_persons_takes_releases_of_persons_alone(tmp_path):
+    write(of_visits(200), tmp_path / "t.csv")
+    (tmp_path / "s.toml").write_text(SCHEMA.select(["age", "job"]).as_toml())
+    ledger = Ledger.create(tmp_path / "l.jsonl")
+    ledger.open("visits", adjacency="replace_one", delta=1e-6, epsilon=3.0, of_persons=True)
+    command = (
+        f"{tmp_path}/t.csv --schema {tmp_path}/s.toml --epsilon 1 --delta 1e-6 --adjacency "
+        f"replace_one --ledger {tmp_path}/l.jsonl --dataset visits -o {tmp_path}/synth.csv"
+    )
+    found = CliRunner().invoke(synthesize, command.split())
+    assert "its guarantee is about a single record" in f"{found.output} {found.exception}"
+    assert not (tmp_path / "synth.csv").exists()
+    found = CliRunner().invoke(synthesize, [*command.split(), "--person", "who"])
+    assert "--person and --most-per-person together" in f"{found.output} {found.exception}"
+    options = ["--person", "who", "--most-per-person", "4"]
+    found = CliRunner().invoke(synthesize, [*command.split(), *options])
+    assert found.exit_code == 0, found.output
+    (one,) = Ledger(ledger.path).account("visits").releases
+    assert one.sha256 is not None
+    assert one.event.size == 4
+
+
+def test_domains_that_are_paid_for_are_charged(tmp_path):
+    columns = [
+        {"name": "age", "kind": "integer", "paid": True},
+        {"name": "job", "kind": "category", "paid": True, "missing": True},
+    ]
+    seen = []
+    made = synthesize_table(
+        of_visits(400), schema={"column": columns}, before=seen.append, **QUESTION
+    )
+    assert seen == [made.stated["event"]]
+    assert 0.99 < made.guarantee.epsilon <= 1.0
+    assert made.stated["parameters"]["public"] == {
+        "column age": "stated",
+        "column job": "stated",
+        "parts of age": "paid",
+        "parts of job": "paid",
+        "options": "stated",
+    }
+    ledger = Ledger.create(tmp_path / "l.jsonl")
+    ledger.open("visits", adjacency="replace_one", delta=1e-5, epsilon=3.0, delta_for_events=2e-6)
+    plan = {"dataset": "visits", "adjacency": "replace_one", "delta": 1e-6}
+    number = ledger.charge(event=seen[0], path=tmp_path / "synth.csv", **plan)
+    made.save(tmp_path / "synth.csv", dataset="visits")
+    assert ledger.complete(number, tmp_path / "synth.json").sha256 is not None
+    assert load_manifest(tmp_path / "synth.json").private

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import copy
 import multiprocessing
 import os
@@ -25,6 +26,25 @@ def test_system_sources_differ_and_do_not_repeat():
     words = np.concatenate([one.words(5000), one.words(5000), two.words(5000)])
     # 15,000 words of 64 bits collide with probability 6e-12.
     assert np.unique(words).size == words.size
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+def test_threads_that_share_a_source_are_given_no_number_twice(seeded):
+    """By chance two of four million numbers are the same with probability 1e-3 at most."""
+    source = NoiseSource.seeded(4) if seeded else NoiseSource.system()
+    asked = [10_000, 3_000, 20_000, 1_000]
+
+    def draw(thread):
+        words = [source.words(asked[thread % 4]) for _ in range(12)]
+        normal = [source.normal(asked[thread % 4]) for _ in range(12)]
+        return np.concatenate(words), np.concatenate(normal)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        drawn = list(threads.map(draw, range(8)))
+    for numbers in (np.concatenate([one[kind] for one in drawn]) for kind in (0, 1)):
+        assert np.unique(numbers).size == numbers.size == 12 * 2 * sum(asked)
+    # Eight words are used for each number, and for one more where their number is odd.
+    assert source.position == 12 * 2 * sum(asked) * (1 + 4 * 2 // 2)
 
 
 def test_words_are_the_same_in_whatever_portions():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import random
 import signal
 import subprocess
 import sys
@@ -87,27 +90,157 @@ def test_a_line_that_was_cut_off_is_forgotten(tmp_path):
     found.spend(QUERY)
     whole = path.read_bytes()
     with path.open("ab") as file:
-        file.write(as_line(2, {"event": {}})[:-5])
+        file.write(as_line(2, {"event": {}})[:-20])
     assert len(rdpkit.PrivacyFilter.load(path).spendings) == 1
-    assert path.read_bytes() == whole
     found.spend(QUERY)
+    assert path.read_bytes()[28 : len(whole)] == whole[28:]
     assert len(rdpkit.PrivacyFilter.load(path).spendings) == 2
 
 
 @pytest.mark.parametrize(
-    "change", [(b'"count":1', b'"count":0'), (b'"n":1', b'"n":2'), (b"{", b"")]
+    "change", [(b'"count":1', b'"count":0'), (b'"n":1', b'"n":2'), (b'{"n":1', b'"n":1')]
 )
 def test_other_damage_is_an_error(tmp_path, change):
     path = tmp_path / "budget"
     found = budget().save(path)
     found.spend(QUERY)
-    first, second = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(first + second.replace(*change, 1))
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(*change, 1))
     with pytest.raises(ValueError, match="line 2: this is not what was written there"):
         rdpkit.PrivacyFilter.load(path)
-    path.write_bytes(first)
+    path.write_bytes(whole[: whole.index(b'{"n":1')])
     with pytest.raises(ValueError, match="what was spent is no longer there"):
         found.spend(QUERY)
+    with pytest.raises(ValueError, match="2 lines were written, and the first 1 are left"):
+        rdpkit.PrivacyFilter.load(path)
+
+
+def test_a_file_that_lost_its_last_line_or_a_part_of_it_has_every_charge(tmp_path):
+    path = tmp_path / "budget"
+    found = budget().save(path)
+    found.spend(TINY)
+    found.spend(QUERY)
+    spendings, whole = found.spendings, path.read_bytes()
+    last = whole.rfind(b"\n", 0, -1)
+    # The end of the last line, its break, and the break before it.
+    for size in range(last, len(whole)):
+        path.write_bytes(whole[:size])
+        again = rdpkit.PrivacyFilter.load(path)
+        assert again.spendings == spendings
+        again.spend(TINY)
+        assert len(rdpkit.PrivacyFilter.load(path).spendings) == 3
+    # A part of the charge itself is missing, although it had been written.
+    for size in (last - 1, last - 40):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match="no longer there"):
+            rdpkit.PrivacyFilter.load(path)
+
+
+def test_what_cannot_be_understood_is_read_again(tmp_path):
+    """Otherwise a budget that was loaded would go on without the charges before the damage."""
+    path = tmp_path / "budget"
+    found = budget().save(path)
+    other = rdpkit.PrivacyFilter.load(path)
+    found.spend(QUERY)
+    found.spend(QUERY)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"n":2', b'"n":3'))
+    with pytest.raises(ValueError, match="line 3"):
+        _ = other.spendings
+    path.write_bytes(whole)
+    assert len(other.spendings) == 2
+
+
+def test_another_file_in_its_place_is_noticed(tmp_path):
+    path = tmp_path / "budget"
+    found = budget().save(path)
+    budget().save(tmp_path / "other")
+    (tmp_path / "other").replace(path)
+    with pytest.raises(ValueError, match="another file has taken its place"):
+        found.spend(QUERY)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="of Unix alone")
+def test_reading_needs_no_right_to_write(tmp_path, monkeypatch):
+    path = tmp_path / "budget"
+    budget().save(path).spend(QUERY)
+    opened = open
+
+    def reading_alone(file, mode="r", *args, **options):
+        if set(mode) & set("wa+x"):
+            raise OSError(errno.EROFS, "Read-only file system", str(file))
+        return opened(file, mode, *args, **options)
+
+    monkeypatch.setattr("builtins.open", reading_alone)
+    found = rdpkit.PrivacyFilter.load(path)
+    assert len(found.spendings) == 1
+    with pytest.raises(OSError, match="Read-only"):
+        found.spend(QUERY)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    path = tmp_path / "budget"
+    budget().save(path).spend(QUERY)
+    before = path.read_bytes()
+    for room in (1, 50, 150):
+        code = (
+            "import resource, sys, rdpkit\n"
+            "budget = rdpkit.PrivacyFilter.load(sys.argv[1])\n"
+            "event = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)\n"
+            "budget.affordable(event)\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
+            "budget.spend(event)"
+        )
+        # Without -B, what Python compiles meanwhile would be cut off and kept.
+        command = [sys.executable, "-B", "-c", code, str(path), str(len(before) + room)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "OSError" in done.stderr
+        assert path.read_bytes() == before
+
+
+def names_of(path, folder):
+    """Five names of one file."""
+    folder.mkdir()
+    (folder / "symbolic").symlink_to(path)
+    (folder / "hard").hardlink_to(path)
+    (folder / "of-a-link").symlink_to(folder / "symbolic")
+    (folder / "through").symlink_to(path.parent)
+    links = ("symbolic", "hard", "of-a-link", f"through/{path.name}")
+    return [path, *(folder / name for name in links)]
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize("seed", range(2))
+def test_kills_links_and_lost_ends_never_exceed_a_budget(tmp_path, seed):
+    rng = random.Random(seed)
+    path = tmp_path / "budget"
+    whole = budget().save(path)
+    noise = 60.0
+    most = whole.affordable(rdpkit.Gaussian(noise_std=noise, record_norm=1.0))
+    names = names_of(path, tmp_path / "names")
+    released, killed = 0, 0
+    for _ in range(4):
+        writers = [spender(rng.choice(names), noise, "") for _ in range(3)]
+        for writer in writers:
+            assert writer.stdout.readline() == "ready\n"
+        time.sleep(rng.uniform(0.0, 0.05))
+        for writer in writers:
+            writer.send_signal(signal.SIGKILL)
+        killed += len(writers)
+        released += sum(writer.communicate()[0].count("released") for writer in writers)
+        # What has lost its last line, or a part of it, has lost no charge.
+        content = path.read_bytes()
+        os.truncate(path, len(content) - rng.randrange(len(content) - content.rfind(b"\n", 0, -1)))
+        charged = len(rdpkit.PrivacyFilter.load(rng.choice(names)).spendings)
+        assert released <= charged <= min(most, released + killed)
+    output = spender(rng.choice(names), noise, "").communicate(timeout=60)[0]
+    assert output.endswith("refused\n")
+    found = rdpkit.PrivacyFilter.load(path)
+    assert len(found.spendings) == most
+    assert found.used <= 1.0
 
 
 def test_files_that_are_no_budgets(tmp_path):

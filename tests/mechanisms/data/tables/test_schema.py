@@ -67,7 +67,15 @@ def test_columns_are_chosen_by_their_names():
 def test_a_column_that_nobody_confirmed_is_named():
     column = Column(name="x", kind="boolean", public=False)
     assert Schema(columns=(column,)).unconfirmed == ("x",)
-    assert Schema(columns=(column,)).confirmed().unconfirmed == ()
+    schema = Schema(columns=(column, Column(name="y", kind="boolean", drafted=True)))
+    assert schema.unconfirmed == ("x", "y")
+    assert schema.confirmed({"y": "a question of the form"}).unconfirmed == ("x",)
+    again = Schema.from_table(schema.confirmed({"x": "as y", "y": "a form"}).as_table())
+    assert [one.source for one in again.columns] == ["stated", "confirmed"]
+    with pytest.raises(ValueError, match="'z'"):
+        schema.confirmed({"z": "a form"})
+    with pytest.raises(ValueError, match="a reason"):
+        Column(name="x", kind="boolean", public=" ")
 
 
 def test_a_range_is_one_that_the_type_has():

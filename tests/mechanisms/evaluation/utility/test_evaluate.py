@@ -99,7 +99,7 @@ def test_errors_say_what_is_missing(tmp_path):
     with pytest.raises(ValueError, match="to be a file, a frame or an arrow table"):
         evaluate_release(made, real=7)
     (tmp_path / "x.parquet").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match=r"x.parquet: not a table"):
+    with pytest.raises(ValueError, match=r"x.parquet: this is no table"):
         evaluate_release(tmp_path / "x.parquet", real=made)
     np.savez(tmp_path / "y.npz", features=np.ones((9, 5)), labels=np.arange(9))
     with pytest.raises(ValueError, match=r"real records to have 5 numbers and a label.*got 64"):
