@@ -25,13 +25,36 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What a field says of itself; :mod:`rdpkit.events.fields` makes it.
+
+    Parameters
+    ----------
+    text : str
+        Its meaning, its unit and its range.
+    check : callable or None
+        ``check(name, value)`` returns the value to keep, or raises a ValueError.
+    free : callable or None
+        How calibration may choose it, from an event.
+    most : str
+        The name of another field, which limits it; "" if none does.
+    """
+
+    text: str
+    check: Callable[..., Any] | None
+    free: Callable[[Any], FreeParameter] | None
+    most: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event(Compared):
     """A frozen description of what was released, in the user's own units.
 
     An event knows nothing of theorems. The event of a paper's mechanism expands, by :meth:`expand`,
     to primitive events (Gaussian, sampled Gaussian, compositions) that reveal at least as much, and
     sound bounds are computed for those. The methods are all that other packages ask of an event.
-    Every method has a default, which says that nothing is known.
+    Every method has a default, which says that nothing is known. Fields are declared by
+    :mod:`rdpkit.events.fields`.
 
     ``event * 1000`` is the event released 1000 times, ``one + other`` is both of them, and ``sum``
     adds up any number.
@@ -71,6 +94,20 @@ class Event(Compared):
             except TypeError:
                 raise _validate.wrong_call(cls.__name__, signature, args, kwargs) from None
         return object.__new__(cls)
+
+    def __post_init__(self) -> None:
+        """Check every field as it is declared, those last that another one limits."""
+        kind: Any = type(self)
+        for name, default, declared in _checked(kind):
+            value = getattr(self, name)
+            if value is None and default is None:
+                continue
+            limits = {"maximum": getattr(self, declared.most)} if declared.most else {}
+            object.__setattr__(self, name, declared.check(name, value, **limits))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Check what must hold between parameters, each of which is in its range."""
 
     def __mul__(self, count: Any) -> Event:
         """The event released ``count`` times on the same data."""
@@ -119,9 +156,11 @@ class Event(Compared):
         """The event's own parameters that calibration may choose, by name.
 
         The direction that each of them states must hold for the divergence itself, because upper
-        bounds rest on it; see :class:`rdpkit.events.free_parameters.FreeParameter`.
+        bounds rest on it; see :class:`rdpkit.events.free_parameters.FreeParameter`. By default they
+        are those that the fields declare.
         """
-        return {}
+        known = [(field.name, declared_of(field)) for field in dataclasses.fields(self)]
+        return {name: one.free(self) for name, one in known if one is not None and one.free}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The losses that bound one release from above; only called for primitive events.
@@ -249,6 +288,19 @@ def check_samples(event: Event) -> None:
                 event,
             )
         pending.extend(part for _, part in current.parts())
+
+
+def declared_of(field: dataclasses.Field[Any]) -> Declared | None:
+    """What a field of an event says of itself; None if it is a plain field."""
+    return field.metadata.get("declared")
+
+
+@cache
+def _checked(kind: type[Event]) -> list[tuple[str, Any, Any]]:
+    """The fields with a check: their names, defaults and declarations."""
+    known = [(field.name, field.default, declared_of(field)) for field in dataclasses.fields(kind)]
+    found = [one for one in known if one[2] is not None and one[2].check]
+    return sorted(found, key=lambda one: bool(one[2].most))
 
 
 @cache

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from rdpkit import _validate
-from rdpkit.events.base import Event
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event, declared_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,6 +23,23 @@ class Parameter:
     choices: tuple[str, ...] = ()
     nullable: bool = False
     one_for_all: bool = False
+    text: str = ""
+
+    def annotation(self) -> str:
+        """The type of its values, as a docstring names it."""
+        words = {
+            "integer": "int",
+            "integers": "int or sequence of int" if self.one_for_all else "sequence of int",
+            "number": "float",
+            "numbers": "sequence of float",
+            "flag": "bool",
+            "event": "Event",
+            "events": "sequence of Event",
+            "choice": "{" + ", ".join(f'"{choice}"' for choice in self.choices) + "}",
+        }
+        if self.choices == tuple(Adjacency):
+            return "Adjacency or str"
+        return words[self.kind] + (", optional" if self.nullable else "")
 
     def describe(self) -> str:
         """What is accepted, in words."""
@@ -75,6 +93,7 @@ def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
         required = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
+        declared = declared_of(field)
         found.append(
             Parameter(
                 name=field.name,
@@ -83,6 +102,7 @@ def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
                 choices=choices,
                 nullable=nullable,
                 one_for_all=kind == "integers" and _one_for_all(hints[field.name]),
+                text="" if declared is None else declared.text,
             )
         )
     return tuple(found)
