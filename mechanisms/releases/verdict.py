@@ -155,7 +155,7 @@ def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> lis
     def found(status: Status, sentence: str) -> PrivacyCheck:
         return PrivacyCheck(name="preconditions", status=status, sentence=sentence)
 
-    if any(isinstance(part, GaussianSynthesis) for part in _all_parts(event)):
+    if event.fold(lambda one, inside: isinstance(one, GaussianSynthesis) or any(inside)):
         return [
             found(
                 "fails",
@@ -208,8 +208,10 @@ def exact_count_checks(notes: Sequence[str], adjacency: Adjacency) -> tuple[Priv
 
 def stated_records(event: Event | None) -> int | None:
     """The number of records that an event states as public; None where it states none."""
-    if event is None:
-        return None
+    return None if event is None else event.fold(_stated)
+
+
+def _stated(event: Event, parts: tuple[int | None, ...]) -> int | None:
     for name in ("population_size", "records"):
         number = getattr(event, name, None)
         if isinstance(number, int):
@@ -217,7 +219,6 @@ def stated_records(event: Event | None) -> int | None:
     sizes = getattr(event, "class_sizes", None)
     if isinstance(sizes, tuple):
         return int(sum(sizes))
-    parts = [stated_records(part) for _, part in event.parts()]
     known = [number for number in parts if number is not None]
     if isinstance(event, Parallel):
         # Its parts see different records.
@@ -342,12 +343,6 @@ def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:
         f"verdict    {first}",
         *(f"  {one.status:<8} {one.name.replace('_', ' ')}: {one.sentence}" for one in ranked),
     ]
-
-
-def _all_parts(event: Event) -> Iterator[Event]:
-    yield event
-    for _, part in event.parts():
-        yield from _all_parts(part)
 
 
 __all__ = [

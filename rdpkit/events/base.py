@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from numbers import Number
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import ORDINARY, Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
 from rdpkit.events.identity import Compared, is_shown_whole, size
-from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError
+from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
 from rdpkit.events.mixing import Mixing
 from rdpkit.formats import html
+
+T = TypeVar("T")
 
 # Parts of a composition that a notebook shows.
 _SHOWN = 20
@@ -38,12 +40,15 @@ class Declared:
         How calibration may choose it, from an event.
     most : str
         The name of another field, which limits it; "" if none does.
+    holds_events : bool
+        Whether its values are events, which the event is made of.
     """
 
     text: str
     check: Callable[..., Any] | None
     free: Callable[[Any], FreeParameter] | None
     most: str
+    holds_events: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +75,14 @@ class Event(Compared):
     adjacencies : tuple of Adjacency
         The neighbouring relations under which it is known what one record changes. Any other
         relation is refused. By default the special record of zero-out is not known.
+    assumed : tuple of str
+        What must hold, beyond the parameters, for the description to be true, whatever they are.
+    losses_are_attained : bool
+        Whether two data sets have the losses of :meth:`dominating`.
+    groups_are_attained : bool
+        Whether groups attain what :meth:`in_groups` says.
+    expansion_is_attained : bool
+        Whether all that data sets attain of :meth:`expand` they attain here.
     mixing : Mixing or None
         For mechanisms that release noisy means or sums of records: the parameters that planning
         may change.
@@ -80,6 +93,10 @@ class Event(Compared):
         "its class does not say that it describes a release from a sample"
     )
     adjacencies: ClassVar[tuple[Adjacency, ...]] = ORDINARY
+    assumed: ClassVar[tuple[str, ...]] = ()
+    losses_are_attained: ClassVar[bool] = False
+    groups_are_attained: ClassVar[bool] = False
+    expansion_is_attained: ClassVar[bool] = False
     mixing: ClassVar[Mixing | None] = None
     # numpy's numbers leave a product with an event to the event.
     __array_ufunc__: ClassVar[None] = None
@@ -142,15 +159,50 @@ class Event(Compared):
         It is what :meth:`expand` is for upper bounds. None for a primitive, and where nothing is
         known from below.
         """
-        return None
+        return self.expand() if self.expansion_is_attained else None
 
     def assumptions(self) -> tuple[str, ...]:
         """What must hold, beyond the parameters, for the description to be true."""
-        return ()
+        return self.assumed
 
     def parts(self) -> tuple[tuple[str, Event], ...]:
         """Events that this one is made of, each with its path: ``event``, ``events[0]``."""
-        return ()
+        kind: Any = type(self)
+        found: list[tuple[str, Event]] = []
+        for name in _holding_events(kind):
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                found += [(f"{name}[{i}]", part) for i, part in enumerate(value)]
+            else:
+                found.append((name, value))
+        return tuple(found)
+
+    def fold(self, combine: Callable[[Event, tuple[T, ...]], T]) -> T:
+        """What a function makes of the event and of what it made of the parts of the event.
+
+        Each event is looked at once, however often and however deep it occurs.
+
+        Parameters
+        ----------
+        combine : callable
+            ``combine(event, found)``, where ``found`` has what it returned for each part.
+        """
+        known: dict[int, T] = {}
+        # What is known by where it is in memory stays there.
+        kept: list[Event] = []
+        pending: list[tuple[Event, list[Event] | None]] = [(self, None)]
+        while pending:
+            current, parts = pending.pop()
+            if id(current) in known:
+                continue
+            if parts is None:
+                parts = [part for _, part in current.parts()]
+                pending.append((current, parts))
+                pending.extend((part, None) for part in reversed(parts))
+            else:
+                kept.append(current)
+                known[id(current)] = combine(current, tuple(known[id(part)] for part in parts))
+        return known[id(self)]
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """The event's own parameters that calibration may choose, by name.
@@ -202,6 +254,8 @@ class Event(Compared):
         NoLossDistributionError
             If none are known.
         """
+        if self.losses_are_attained:
+            return attains(self.dominating(adjacency))
         raise self._no_losses(adjacency)
 
     def _no_losses(self, adjacency: Adjacency) -> NoLossDistributionError:
@@ -241,6 +295,8 @@ class Event(Compared):
         size : int
             At least 2.
         """
+        if self.groups_are_attained:
+            return self.in_groups(size)
         expanded = self.attained_expansion()
         return None if expanded is None else expanded.attained_in_groups(size)
 
@@ -272,22 +328,14 @@ class Event(Compared):
 
 def check_samples(event: Event) -> None:
     """Raise a ValueError if an event, or a part of it, has no meaning on a random sample."""
-    seen: set[int] = set()
-    pending = [event]
-    while pending:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
+
+    def check(current: Event, parts: tuple[None, ...]) -> None:
         if current.of_whole_data:
             name = type(current).__name__
-            raise _validate.fail(
-                "event",
-                f"to be a release from a random sample, which {name} is not: "
-                f"{current.of_whole_data}",
-                event,
-            )
-        pending.extend(part for _, part in current.parts())
+            reason = f"which {name} is not: {current.of_whole_data}"
+            raise _validate.fail("event", f"to be a release from a random sample, {reason}", event)
+
+    event.fold(check)
 
 
 def declared_of(field: dataclasses.Field[Any]) -> Declared | None:
@@ -301,6 +349,13 @@ def _checked(kind: type[Event]) -> list[tuple[str, Any, Any]]:
     known = [(field.name, field.default, declared_of(field)) for field in dataclasses.fields(kind)]
     found = [one for one in known if one[2] is not None and one[2].check]
     return sorted(found, key=lambda one: bool(one[2].most))
+
+
+@cache
+def _holding_events(kind: type[Event]) -> list[str]:
+    """The fields whose values are events."""
+    known = [(field.name, declared_of(field)) for field in dataclasses.fields(kind)]
+    return [name for name, one in known if one is not None and one.holds_events]
 
 
 @cache

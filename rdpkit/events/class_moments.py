@@ -165,6 +165,3 @@ def _root_above(square: Fraction) -> float:
         return math.inf
     # Among the smallest floats, which have fewer digits, scaling may have rounded down.
     return scaled if Fraction(scaled) ** 2 >= square else math.nextafter(scaled, math.inf)
-
-
-__all__ = ["ClassMoments"]

@@ -45,10 +45,6 @@ class Composed(Event):
 
     events: tuple[Event, ...] = parts("What is released, in any order")
 
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """The events in order."""
-        return _numbered(self.events)
-
     def in_groups(self, size: int) -> Event:
         """Every event for groups."""
         return replace(self, events=tuple(_in_groups(part, size) for part in self.events))
@@ -91,10 +87,6 @@ class Repeated(Event):
         "record may be in another part each time",
         default=True,
     )
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """The event that is repeated."""
-        return (("event", self.event),)
 
     def in_groups(self, size: int) -> Event:
         """The repeated event for groups."""
@@ -150,10 +142,6 @@ class Parallel(Event):
         default=False,
     )
 
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """The events of the parts."""
-        return _numbered(self.events)
-
     def with_one_more_record(self) -> Event:
         """Every part with one more record, because the record may join any part."""
         return replace(self, events=tuple(_with_one_more(part) for part in self.events))
@@ -189,10 +177,6 @@ def _attained_in_groups(part: Event, size: int) -> Event | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _with_one_more(part: Event) -> Event:
     return part.with_one_more_record()
-
-
-def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:
-    return tuple((f"events[{i}]", event) for i, event in enumerate(events))
 
 
 def part_by_part(events: Iterable[Event]) -> Event:

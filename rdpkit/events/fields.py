@@ -42,6 +42,7 @@ def declared(
     accepted: str = "",
     free: FreeParameter | Free | None = None,
     most: str = "",
+    holds_events: bool = False,
     default: Any = MISSING,
 ) -> Any:
     """A field of an event.
@@ -59,13 +60,17 @@ def declared(
         How calibration may choose it, perhaps as a function of the event.
     most : str
         The name of another field, which limits it.
+    holds_events : bool
+        Whether its values are events, which the event is made of.
     default : object
         Its default; without one it has to be given.
     """
     first, stop, rest = text.partition(". ")
     words = f"{first}; {accepted}" if accepted else first
     made = free if free is None or callable(free) else partial(_constant, free)
-    about = Declared(text=f"{words}{stop}{rest}.", check=check, free=made, most=most)
+    about = Declared(
+        text=f"{words}{stop}{rest}.", check=check, free=made, most=most, holds_events=holds_events
+    )
     return dataclasses.field(default=default, metadata={"declared": about})
 
 
@@ -241,12 +246,13 @@ def relation(text: str) -> Any:
 
 def part(text: str) -> Any:
     """An event inside of this one."""
-    return declared(text, check=partial(_validate.one_of_a_kind, kind=Event))
+    check = partial(_validate.one_of_a_kind, kind=Event)
+    return declared(text, check=check, holds_events=True)
 
 
 def parts(text: str) -> Any:
     """Several events inside of this one."""
-    return declared(text, check=_events, accepted="at least one event")
+    return declared(text, check=_events, accepted="at least one event", holds_events=True)
 
 
 def _events(name: str, value: object) -> tuple[Event, ...]:

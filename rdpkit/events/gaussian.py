@@ -10,7 +10,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.fields import diameter, event_class, noise, norm
 from rdpkit.events.geometry import opposite_records, record_move, with_longer_records
-from rdpkit.events.losses import Attained, Dominating, attains, sampled_step
+from rdpkit.events.losses import Dominating, sampled_step
 
 
 @event_class
@@ -32,6 +32,9 @@ class Gaussian(Event):
     mechanism: ClassVar[str] = "gaussian"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    losses_are_attained = True
+    # Equal records add up to one that is so many times as long.
+    groups_are_attained = True
 
     noise_std: float = noise()
     record_norm: float = norm(more="It is the sensitivity under add-or-remove-one and zero-out")
@@ -52,17 +55,9 @@ class Gaussian(Event):
         z = self.noise_multiplier(adjacency)
         return Dominating(sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0))
 
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The same two Gaussians: see :meth:`neighbours`."""
-        return attains(self.dominating(adjacency))
-
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""
         return with_longer_records(self, size)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Equal records add up to one that is so many times as long."""
-        return self.in_groups(size)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and none (or the special one), or one record and its mirror image."""

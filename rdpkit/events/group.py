@@ -48,10 +48,6 @@ class Group(Event):
         """Groups of groups."""
         return self.event.attained_in_groups(self.size * size)
 
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """What is released."""
-        return (("event", self.event),)
-
     def in_groups(self, size: int) -> Event:
         """Groups of groups."""
         return Group(event=self.event, size=self.size * size)

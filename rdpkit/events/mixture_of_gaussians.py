@@ -10,7 +10,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.fields import declared, event_class, noise
-from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
+from rdpkit.events.losses import Dominating, NoLossDistributionError
 from rdpkit.events.pairs import GaussianMixturePair
 
 _SUM = 1e-9
@@ -39,6 +39,8 @@ class MixtureOfGaussians(Event):
     mechanism: ClassVar[str] = "mixture_of_gaussians"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.ZERO_OUT)
+    # By vectors of these norms, all in one direction.
+    losses_are_attained = True
 
     noise_std: float = noise()
     sensitivities: tuple[float, ...] = declared(
@@ -79,7 +81,3 @@ class MixtureOfGaussians(Event):
             weights=self.probabilities,
         )
         return Dominating((pair,))
-
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The same losses: vectors of these norms, all in one direction."""
-        return attains(self.dominating(adjacency))

@@ -9,7 +9,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.fields import declared, event_class, integer, noise
 from rdpkit.events.geometry import with_longer_records
-from rdpkit.events.losses import Attained, Dominating, attains
+from rdpkit.events.losses import Dominating
 from rdpkit.events.pairs import DiscreteLaplacePair
 
 
@@ -36,6 +36,9 @@ class DiscreteLaplace(Event):
     mechanism: ClassVar[str] = "discrete_laplace"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    losses_are_attained = True
+    # Equal records add up to one that is so many times as long.
+    groups_are_attained = True
 
     noise_scale: float = noise("Scale of the noise, in the units of the sum")
     record_norm: int = integer(
@@ -65,14 +68,6 @@ class DiscreteLaplace(Event):
         )
         return Dominating((pair,))
 
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The same two distributions: a record of that length, and none or the opposite one."""
-        return attains(self.dominating(adjacency))
-
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""
         return with_longer_records(self, size)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Equal records add up to one that is so many times as long."""
-        return self.in_groups(size)

@@ -9,7 +9,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.fields import diameter, event_class, noise, norm
 from rdpkit.events.geometry import opposite_records, record_move, with_longer_records
-from rdpkit.events.losses import Attained, Dominating, attains
+from rdpkit.events.losses import Dominating
 from rdpkit.events.pairs import LaplacePair
 
 
@@ -34,6 +34,9 @@ class Laplace(Event):
     mechanism: ClassVar[str] = "laplace"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    losses_are_attained = True
+    # Equal records add up to one that is so many times as long.
+    groups_are_attained = True
 
     noise_scale: float = noise(
         "Scale b of the noise, whose standard deviation is b times the square root of 2, in the "
@@ -61,10 +64,6 @@ class Laplace(Event):
         """Two Laplace distributions, as far apart as the sensitivity."""
         return Dominating((LaplacePair(distance=self.distance(adjacency)),))
 
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The same two distributions: see :meth:`neighbours`."""
-        return attains(self.dominating(adjacency))
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and no record, or one record and its mirror image."""
         return opposite_records(self, adjacency)
@@ -72,7 +71,3 @@ class Laplace(Event):
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""
         return with_longer_records(self, size)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Equal records add up to one that is so many times as long."""
-        return self.in_groups(size)

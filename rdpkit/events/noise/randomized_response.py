@@ -10,7 +10,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated
 from rdpkit.events.fields import declared, event_class, integer
 from rdpkit.events.free_parameters import number
-from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
+from rdpkit.events.losses import Dominating, NoLossDistributionError
 from rdpkit.events.pairs import ResponsePair
 
 
@@ -40,6 +40,10 @@ class RandomizedResponse(Event):
     mechanism: ClassVar[str] = "randomized_response"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE_ONE,)
+    # By a record in one bucket, and in another.
+    losses_are_attained = True
+    # All answers of the group are released.
+    groups_are_attained = True
 
     noise_parameter: float = declared(
         "p, the probability that a bucket is drawn at random",
@@ -61,14 +65,6 @@ class RandomizedResponse(Event):
         pair = ResponsePair(noise_parameter=self.noise_parameter, num_buckets=self.num_buckets)
         return Dominating((pair,))
 
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The same losses: a record in one bucket, and in another."""
-        return attains(self.dominating(adjacency))
-
     def in_groups(self, size: int) -> Event:
         """Every record of the group has an answer of its own."""
         return Repeated(event=self, count=size)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """All answers of the group are released."""
-        return self.in_groups(size)

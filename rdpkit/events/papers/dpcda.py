@@ -53,6 +53,7 @@ class DPCDA(Event):
         label_noise="label_noise",
         scale="clip_norm",
     )
+    expansion_is_attained = True
 
     class_sizes: tuple[int, ...] = sizes(
         "Records of each class, in the larger of two neighbours", least="order_of_mixture"
@@ -107,10 +108,6 @@ class DPCDA(Event):
         if self.preprocessing != "public":
             return None
         return mixtures(self, record_norm=self.clip_norm)
-
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record at the clip norm, all others at its mirror image."""

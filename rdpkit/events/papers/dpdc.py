@@ -84,6 +84,8 @@ class LDPDC(Event):
         is_sum=True,
         scale="value_bound",
     )
+    expansion_is_attained = True
+    assumed = (_SAMPLING,)
 
     class_sizes: tuple[int, ...] = sizes(_SIZES, least="group_size")
     group_size: float = declared(
@@ -113,10 +115,6 @@ class LDPDC(Event):
         """For each class, ``samples_per_class`` Poisson-sampled sums."""
         return _sums(self, self.samples_per_class)
 
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in a corner of the cube, or its mirror image, and all other records at 0."""
         return one_record_of_a_class_changed(
@@ -128,10 +126,6 @@ class LDPDC(Event):
             replacement=-self.record_norm,
             direction="diagonal",
         )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What must hold beyond the parameters."""
-        return (_SAMPLING,)
 
 
 @event_class
@@ -157,6 +151,12 @@ class NDPDC(Event):
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="group_size", releases="iterations", noise="noise_std", is_sum=True, scale="clip_norm"
+    )
+    expansion_is_attained = True
+    assumed = (
+        _SAMPLING,
+        "the feature extractors, their parameters and the augmentations do not depend on the "
+        "private data, and no layer mixes records of a batch",
     )
 
     class_sizes: tuple[int, ...] = sizes(_SIZES, least="group_size")
@@ -190,10 +190,6 @@ class NDPDC(Event):
         """
         return _sums(self, self.iterations)
 
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One representation at the clip norm, or its mirror image, and all others at 0."""
         return one_record_of_a_class_changed(
@@ -203,12 +199,4 @@ class NDPDC(Event):
             others=0.0,
             changed=self.clip_norm,
             replacement=-self.clip_norm,
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What must hold beyond the parameters."""
-        return (
-            _SAMPLING,
-            "the feature extractors, their parameters and the augmentations do not depend on the "
-            "private data, and no layer mixes records of a batch",
         )

@@ -63,6 +63,8 @@ class DPMix(Event):
         soft_labels=True,
         population="population_size",
     )
+    expansion_is_attained = True
+    assumed = (_RANGE,)
 
     population_size: int = records(
         "Number of records (n of the paper), in the larger of two neighbours",
@@ -98,10 +100,6 @@ class DPMix(Event):
             count=self.releases,
         )
 
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in the far corner of the cube and of another class, all others at 0.
 
@@ -127,10 +125,6 @@ class DPMix(Event):
             label=1,
             direction="diagonal",
         )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What must hold beyond the parameters."""
-        return (_RANGE,)
 
 
 @event_class
@@ -160,6 +154,13 @@ class ClassWiseDPMix(Event):
         releases="samples_per_class",
         noise="feature_noise",
         label_noise="label_noise",
+    )
+    expansion_is_attained = True
+    assumed = (
+        _RANGE,
+        "a fresh subset is drawn for every release (the thesis's listing B.1 draws one per "
+        "class, which voids this account)",
+        "samples per class are fixed before the data are seen",
     )
 
     class_sizes: tuple[int, ...] = sizes(
@@ -198,10 +199,6 @@ class ClassWiseDPMix(Event):
         width = math.sqrt(self.feature_dimension)
         return mixtures(self, record_norm=width, record_diameter=width)
 
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in the far corner of the cube, all others at 0."""
         return one_record_of_a_class_changed(
@@ -212,13 +209,4 @@ class ClassWiseDPMix(Event):
             changed=math.sqrt(self.feature_dimension),
             replacement=0.0,
             direction="diagonal",
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What must hold beyond the parameters."""
-        return (
-            _RANGE,
-            "a fresh subset is drawn for every release (the thesis's listing B.1 draws one per "
-            "class, which voids this account)",
-            "samples per class are fixed before the data are seen",
         )

@@ -35,6 +35,7 @@ class FixedSizeSampled(Event):
     mechanism: ClassVar[str] = "fixed_size_sampled"
     of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    expansion_is_attained = True
 
     event: Event = part("What is released from the sample")
     sample_size: int = batch("Records in the sample", most="population_size")
@@ -58,14 +59,6 @@ class FixedSizeSampled(Event):
             )
         return None
 
-    def attained_expansion(self) -> Event | None:
-        """The same: it is the same release."""
-        return self.expand()
-
     def assumptions(self) -> tuple[str, ...]:
         """Those of the event."""
         return self.event.assumptions()
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """What is released from the sample."""
-        return (("event", self.event),)

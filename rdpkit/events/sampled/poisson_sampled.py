@@ -45,6 +45,7 @@ class PoissonSampled(Event):
     mechanism: ClassVar[str] = "poisson_sampled"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    expansion_is_attained = True
 
     event: Event = part("What is released from the sample")
     sampling_probability: float = probability(
@@ -70,14 +71,6 @@ class PoissonSampled(Event):
     def assumptions(self) -> tuple[str, ...]:
         """Those of the event."""
         return self.event.assumptions()
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """The event on the sample."""
-        return (("event", self.event),)
-
-    def attained_expansion(self) -> Event | None:
-        """The same: it is the same release."""
-        return self.expand()
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The pair of the event, mixed with what is released without the record.

@@ -36,6 +36,8 @@ class PoissonSampledGaussian(Event):
     mechanism: ClassVar[str] = "poisson_sampled_gaussian"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    # The records of the group are equal.
+    groups_are_attained = True
 
     noise_std: float = noise()
     record_norm: float = norm()
@@ -113,10 +115,6 @@ class PoissonSampledGaussian(Event):
             sampling_probability=self.sampling_probability,
             records_per_user=size,
         )
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """The same: equal records."""
-        return self.in_groups(size)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and none (or the special one), or one record and its mirror image."""

@@ -38,6 +38,9 @@ class AboveThreshold(Event):
     mechanism: ClassVar[str] = "above_threshold"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (SCORES.replace("scores", "queries"),)
+    # Every record of a group may move the queries as far, in one direction.
+    groups_are_attained = True
 
     threshold_noise_scale: float = noise(
         "Scale of the noise of the threshold, in the units of the queries"
@@ -52,10 +55,6 @@ class AboveThreshold(Event):
     monotone_queries: bool = flag(
         "Whether between neighbours either no query falls or no query rises", default=False
     )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the queries' sensitivity is measured under."""
-        return (SCORES.replace("scores", "queries"),)
 
     def pure_epsilon(self) -> float:
         """The epsilon of pure differential privacy, rounded up."""
@@ -92,7 +91,3 @@ class AboveThreshold(Event):
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""
         return replace(self, sensitivity=size * self.sensitivity)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Every record of a group may move the queries as far, in one direction."""
-        return self.in_groups(size)

@@ -33,6 +33,9 @@ class Exponential(Event):
     mechanism: ClassVar[str] = "exponential"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (SCORES,)
+    # Every record of a group may move the scores as far, in one direction.
+    groups_are_attained = True
 
     epsilon: float = positive("The parameter of the mechanism, in nats", private=-1)
     monotone_scores: bool = flag(
@@ -40,10 +43,6 @@ class Exponential(Event):
         "add-or-remove-one",
         default=False,
     )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the scores' sensitivity is measured under."""
-        return (SCORES,)
 
     def range(self) -> float:
         """The length of the range of losses."""
@@ -60,7 +59,3 @@ class Exponential(Event):
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, epsilon=size * self.epsilon)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Every record of a group may move the scores as far, in one direction."""
-        return self.in_groups(size)

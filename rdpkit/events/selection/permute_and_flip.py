@@ -33,15 +33,14 @@ class PermuteAndFlip(Event):
     mechanism: ClassVar[str] = "permute_and_flip"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (SCORES,)
+    # Every record of a group may move the scores as far, in one direction.
+    groups_are_attained = True
 
     epsilon: float = positive("The parameter of the mechanism, in nats", private=-1)
     monotone_scores: bool = flag(
         "Whether between neighbours either no score falls or no score rises", default=False
     )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the scores' sensitivity is measured under."""
-        return (SCORES,)
 
     def distance(self, adjacency: Adjacency) -> float:
         """How far apart two Laplace distributions are that tell as much as this can."""
@@ -58,7 +57,3 @@ class PermuteAndFlip(Event):
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, epsilon=size * self.epsilon)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Every record of a group may move the scores as far, in one direction."""
-        return self.in_groups(size)

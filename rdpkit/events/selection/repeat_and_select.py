@@ -47,6 +47,11 @@ class RepeatAndSelect(Event):
     mechanism: ClassVar[str] = "repeat_and_select"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (
+        "the number of runs, and the outputs of runs that were not selected, stay secret",
+        "the order by which the best output is selected does not depend on the data except "
+        "through the outputs",
+    )
 
     event: Event = part("One run")
     mean: float = declared(
@@ -63,15 +68,3 @@ class RepeatAndSelect(Event):
     def _check_together(self) -> None:
         if math.isfinite(self.shape) and self.mean < 1.0:
             raise _validate.fail("mean", "to be at least 1 unless shape is inf", self.mean)
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """One run."""
-        return (("event", self.event),)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What must stay secret, and what must be fixed."""
-        return (
-            "the number of runs, and the outputs of runs that were not selected, stay secret",
-            "the order by which the best output is selected does not depend on the data except "
-            "through the outputs",
-        )

@@ -40,6 +40,9 @@ class ReportNoisyMax(Event):
     mechanism: ClassVar[str] = "report_noisy_max"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (SCORES,)
+    # Every record of a group may move the scores as far, in one direction.
+    groups_are_attained = True
 
     noise_scale: float = noise("Scale of the noise, in the units of the scores")
     sensitivity: float = positive(
@@ -49,10 +52,6 @@ class ReportNoisyMax(Event):
     monotone_scores: bool = flag(
         "Whether between neighbours either no score falls or no score rises", default=False
     )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the scores' sensitivity is measured under."""
-        return (SCORES,)
 
     def distance(self, adjacency: Adjacency) -> float:
         """How far the difference of two scores may move, over the scale of the noise."""
@@ -78,7 +77,3 @@ class ReportNoisyMax(Event):
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, sensitivity=size * self.sensitivity)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Every record of a group may move the scores as far, in one direction."""
-        return self.in_groups(size)

@@ -10,7 +10,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.fields import declared, event_class, non_negative, relation
-from rdpkit.events.losses import Attained, Dominating, attains
+from rdpkit.events.losses import Dominating
 from rdpkit.events.pairs import StatedPair
 
 
@@ -34,6 +34,8 @@ class EpsilonDelta(Event):
     mechanism: ClassVar[str] = "epsilon_delta"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    # By the worst mechanism that has the guarantee.
+    losses_are_attained = True
 
     epsilon: float = non_negative("In nats; finite", private=-1)
     delta: float = declared(
@@ -48,10 +50,6 @@ class EpsilonDelta(Event):
         if self.epsilon == self.delta == 0.0:
             return Dominating(())
         return Dominating((StatedPair(epsilon=self.epsilon, delta=self.delta),))
-
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The worst mechanism has the guarantee, too: it tells two data sets apart."""
-        return attains(self.dominating(adjacency))
 
     def in_groups(self, size: int) -> Event:
         """Chains of neighbours: epsilon times the size, and delta times a geometric sum."""

@@ -58,6 +58,7 @@ class DPSGD(Event):
     mechanism: ClassVar[str] = "dpsgd"
     of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    expansion_is_attained = True
 
     noise_multiplier: float = noise(
         "Standard deviation of the noise on the sum of clipped gradients, divided by the clipping "
@@ -210,10 +211,6 @@ class DPSGD(Event):
                 made = RandomAllocationGaussian(**sums, batches=self.batches)
         count = self.passes if self.sampling in _IN_EPOCHS else self.updates
         return Repeated(event=made, count=count)
-
-    def attained_expansion(self) -> Event | None:
-        """The same: what is released is described exactly."""
-        return self.expand()
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private; fewer steps are, too, and smaller batches at equal steps."""

@@ -294,6 +294,3 @@ class MatrixFactorization(Event):
             f"each record is in one of {self.min_separation} groups, which does not depend on the "
             "other records; the groups take turns, and each batch is a Poisson sample of its group",
         )
-
-
-__all__ = ["MatrixFactorization"]

@@ -36,6 +36,7 @@ class RandomAllocationGaussian(Event):
     mechanism: ClassVar[str] = "random_allocation_gaussian"
     of_whole_data: ClassVar[str] = "it states in which of its steps a record takes part"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (_ALLOCATED,)
 
     noise_std: float = noise()
     record_norm: float = norm()
@@ -79,7 +80,3 @@ class RandomAllocationGaussian(Event):
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and no record, or one record and one at the origin."""
         return one_record_changed(adjacency, changed=self._position(adjacency), replacement=0.0)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """How batches are made."""
-        return (_ALLOCATED,)

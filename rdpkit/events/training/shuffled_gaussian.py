@@ -47,6 +47,7 @@ class ShuffledGaussian(Event):
     mechanism: ClassVar[str] = "shuffled_gaussian"
     of_whole_data: ClassVar[str] = "its batches are parts of a data set of known size"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (_SHUFFLED,)
 
     noise_std: float = noise()
     record_norm: float = norm()
@@ -136,10 +137,3 @@ class ShuffledGaussian(Event):
         half = self.swap_distance / 2.0
         rest = RecordGroup(count=self._larger(adjacency) - 1, position=-half)
         return one_record_changed(adjacency, changed=half, replacement=-half, rest=(rest,))
-
-    def assumptions(self) -> tuple[str, ...]:
-        """How batches are made."""
-        return (_SHUFFLED,)
-
-
-__all__ = ["ShuffledGaussian"]

@@ -13,10 +13,8 @@ from rdpkit.events.fields import declared, diameter, event_class, flag, noise, n
 from rdpkit.events.free_parameters import integers
 from rdpkit.events.geometry import opposite_records, record_move
 from rdpkit.events.losses import (
-    Attained,
     Dominating,
     NoLossDistributionError,
-    attains,
     sampled_step,
 )
 
@@ -47,6 +45,11 @@ class TreeAggregation(Event):
     mechanism: ClassVar[str] = "tree_aggregation"
     of_whole_data: ClassVar[str] = "it states in which of its steps a record takes part"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT)
+    losses_are_attained = True
+    assumed = (
+        "each record is in one step of one tree, and which one it is does not depend on the "
+        "other records",
+    )
 
     noise_std: float = noise(
         "Standard deviation of the noise in each coordinate of each node, in the units of a sum"
@@ -106,20 +109,6 @@ class TreeAggregation(Event):
         z = self.noise_multiplier(adjacency)
         return Dominating(sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0))
 
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The same two Gaussians: see :meth:`neighbours`."""
-        return attains(self.dominating(adjacency))
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in a step with as many nodes as any, and the special one or its opposite."""
         return opposite_records(self, adjacency)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """How records are spread over the steps."""
-        return (
-            "each record is in one step of one tree, and which one it is does not depend on the "
-            "other records",
-        )
-
-
-__all__ = ["TreeAggregation"]

@@ -45,6 +45,7 @@ class TruncatedPoissonGaussian(Event):
     mechanism: ClassVar[str] = "truncated_poisson_gaussian"
     of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (_CUT,)
 
     noise_std: float = noise()
     record_norm: float = norm()
@@ -139,7 +140,3 @@ class TruncatedPoissonGaussian(Event):
     def with_one_more_record(self) -> Event:
         """The sample is drawn from one record more."""
         return replace(self, population_size=self.population_size + 1)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """How samples are cut."""
-        return (_CUT,)
