@@ -62,7 +62,6 @@ class CustomProfile(Event):
         # Adding zero turns -0.0 into 0.0, so that equal events are also printed alike.
         object.__setattr__(self, "epsilons", tuple(float(v) + 0.0 for v in epsilons))
         object.__setattr__(self, "deltas", tuple(float(v) + 0.0 for v in deltas))
-        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The points; no data sets are known that attain them."""

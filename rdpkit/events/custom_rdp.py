@@ -47,4 +47,3 @@ class CustomRdp(Event):
             raise _validate.fail("orders", "to be strictly increasing", self.orders)
         object.__setattr__(self, "orders", tuple(float(v) for v in orders))
         object.__setattr__(self, "values", tuple(float(v) for v in values))
-        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))

@@ -51,7 +51,6 @@ class MixtureOfGaussians(Event):
     )
 
     def _check_together(self) -> None:
-        _validate.attributes(self, noise_std=_validate.positive)
         condition = "to be finite numbers >= 0, of shape (k,) with k >= 1"
         norms = np.atleast_1d(_validate.real_array("sensitivities", self.sensitivities, condition))
         if norms.ndim != 1 or not norms.size or not (np.isfinite(norms) & (norms >= 0.0)).all():
