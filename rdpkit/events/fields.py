@@ -290,8 +290,9 @@ def _events(name: str, value: object) -> tuple[Event, ...]:
 )
 def event_class(cls: EventType) -> EventType:
     """A decorator that makes a class a frozen dataclass, with its parameters in the docstring."""
+    written = cls.__doc__ or ""
     made = dataclass(frozen=True, slots=True, kw_only=True)(cls)
-    made.__doc__ = _Docstring(made.__doc__ or "")  # type: ignore[assignment]
+    made.__doc__ = _Docstring(written)  # type: ignore[assignment]
     return made  # type: ignore[return-value]
 
 

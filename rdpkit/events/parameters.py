@@ -27,33 +27,31 @@ class Parameter:
 
     def annotation(self) -> str:
         """The type of its values, as a docstring names it."""
-        words = {
-            "integer": "int",
-            "integers": "int or sequence of int" if self.one_for_all else "sequence of int",
-            "number": "float",
-            "numbers": "sequence of float",
-            "flag": "bool",
-            "event": "Event",
-            "events": "sequence of Event",
-            "choice": "{" + ", ".join(f'"{choice}"' for choice in self.choices) + "}",
-        }
         if self.choices == tuple(Adjacency):
             return "Adjacency or str"
-        return words[self.kind] + (", optional" if self.nullable else "")
+        choices = "{" + ", ".join(f'"{choice}"' for choice in self.choices) + "}"
+        several = "int or sequence of int" if self.one_for_all else "sequence of int"
+        one = {"choice": choices, "integers": several}.get(self.kind, _WORDS[self.kind][0])
+        return one + (", optional" if self.nullable else "")
 
     def describe(self) -> str:
         """What is accepted, in words."""
-        words = {
-            "integer": "an integer",
-            "integers": "a list of integers",
-            "number": "a number",
-            "numbers": "a list of numbers",
-            "flag": "true or false",
-            "event": "a table with a key 'mechanism'",
-            "events": "a list of tables, each with a key 'mechanism'",
-            "choice": "one of " + ", ".join(repr(c) for c in self.choices),
-        }
-        return words[self.kind]
+        if self.kind == "choice":
+            return "one of " + ", ".join(repr(choice) for choice in self.choices)
+        return _WORDS[self.kind][1]
+
+
+# For each kind of parameter its type in a docstring, and what is accepted in words.
+_WORDS = {
+    "integer": ("int", "an integer"),
+    "integers": ("sequence of int", "a list of integers"),
+    "number": ("float", "a number"),
+    "numbers": ("sequence of float", "a list of numbers"),
+    "flag": ("bool", "true or false"),
+    "choice": ("str", "a name"),
+    "event": ("Event", "a table with a key 'mechanism'"),
+    "events": ("sequence of Event", "a list of tables, each with a key 'mechanism'"),
+}
 
 
 def _kind_of(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
