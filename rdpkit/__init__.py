@@ -185,8 +185,8 @@ __all__ = [
     "zcdp",
 ]
 
-# Public names by module. Each is imported when it is first asked for, so that ``import rdpkit``
-# costs next to nothing in programs that may never ask.
+# Public names by module; those that are not listed are events. Each is imported when it is first
+# asked for, so that ``import rdpkit`` costs next to nothing in programs that may never ask.
 _MODULES = {
     "accountants.losses.layout": ("limits",),
     "adjacency": ("Adjacency",),
@@ -210,48 +210,6 @@ _MODULES = {
         "calibrate_attack",
     ),
     "accountants.rdp_curve": ("RdpCurve",),
-    "events": (
-        "AboveThreshold",
-        "ClassMoments",
-        "ClassWiseDPMix",
-        "Composed",
-        "CustomProfile",
-        "CustomRdp",
-        "DPCDA",
-        "DPMix",
-        "DPSGD",
-        "DiscreteGaussian",
-        "DiscreteLaplace",
-        "EpsilonDelta",
-        "Event",
-        "Exponential",
-        "FixedSizeSampled",
-        "FixedSizeSampledGaussian",
-        "Gaussian",
-        "GaussianSynthesis",
-        "Group",
-        "LDPDC",
-        "Laplace",
-        "MixtureOfGaussians",
-        "NDPDC",
-        "Parallel",
-        "PermuteAndFlip",
-        "PoissonSampled",
-        "PoissonSampledGaussian",
-        "RandomAllocationGaussian",
-        "RandomizedResponse",
-        "RegularisedSynthesis",
-        "RepeatAndSelect",
-        "Repeated",
-        "ReportNoisyMax",
-        "ShuffledGaussian",
-        "TreeAggregation",
-        "MatrixFactorization",
-        "ZeroConcentrated",
-        "TruncatedPoissonGaussian",
-        "UserSampledGaussian",
-        "event_from_parameters",
-    ),
     "guarantee": ("Comparison", "Enclosure", "Guarantee", "UncertifiedEnclosure"),
     "planning": (
         "Choice",
@@ -274,11 +232,11 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 def __getattr__(name: str) -> object:
     """A public name or a submodule, imported now (PEP 562)."""
-    if name not in _HOMES:
+    if name not in __all__:
         if not name.startswith("_") and _find_spec(f"rdpkit.{name}") is not None:
             return _import_module(f"rdpkit.{name}")
         raise AttributeError(f"module 'rdpkit' has no attribute {name!r}")
-    value = getattr(_import_module(f"rdpkit.{_HOMES[name]}"), name)
+    value = getattr(_import_module(f"rdpkit.{_HOMES.get(name, 'events')}"), name)
     globals()[name] = value
     return value
 

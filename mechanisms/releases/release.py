@@ -34,7 +34,6 @@ from rdpkit.mechanisms.releases.arrays import (
 )
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
 from rdpkit.mechanisms.releases.verdict import (
-    all_parts,
     complete,
     computed_checks,
     delta_check,
@@ -301,7 +300,7 @@ def _of_persons(event: Event, privacy: Privacy, counts: KnownCounts | None) -> E
             "records of a person: noisy ones are for a single record."
         )
     replaced = Adjacency.parse(privacy.adjacency) is Adjacency.REPLACE_ONE
-    if replaced and not all(isinstance(one, _SUMS) for one in all_parts(event)):
+    if replaced and not event.fold(lambda one, inside: isinstance(one, _SUMS) and all(inside)):
         raise ValueError(
             "Expected adjacency add_or_remove_one where neighbours differ in all records of a "
             "person: this event says nothing of persons with different numbers of records."

@@ -164,7 +164,7 @@ def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> lis
     def found(status: Status, sentence: str) -> PrivacyCheck:
         return PrivacyCheck(name="preconditions", status=status, sentence=sentence)
 
-    if any(isinstance(part, GaussianSynthesis) for part in all_parts(event)):
+    if event.fold(lambda one, inside: isinstance(one, GaussianSynthesis) or any(inside)):
         return [
             found(
                 "fails",
@@ -217,8 +217,10 @@ def exact_count_checks(notes: Sequence[str], adjacency: Adjacency) -> tuple[Priv
 
 def stated_records(event: Event | None) -> int | None:
     """The number of records that an event states as public; None where it states none."""
-    if event is None:
-        return None
+    return None if event is None else event.fold(_stated)
+
+
+def _stated(event: Event, parts: tuple[int | None, ...]) -> int | None:
     for name in ("population_size", "records"):
         number = getattr(event, name, None)
         if isinstance(number, int):
@@ -226,7 +228,6 @@ def stated_records(event: Event | None) -> int | None:
     sizes = getattr(event, "class_sizes", None)
     if isinstance(sizes, tuple):
         return int(sum(sizes))
-    parts = [stated_records(part) for _, part in event.parts()]
     known = [number for number in parts if number is not None]
     if isinstance(event, Parallel):
         # Its parts see different records.
@@ -347,18 +348,10 @@ def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:
     ]
 
 
-def all_parts(event: Event) -> Iterator[Event]:
-    """The event, its parts, and theirs."""
-    yield event
-    for _, part in event.parts():
-        yield from all_parts(part)
-
-
 __all__ = [
     "LARGEST_DELTA",
     "LARGEST_EPSILON",
     "WEAK_EPSILON",
-    "all_parts",
     "better_than_computed",
     "complete",
     "computed_checks",

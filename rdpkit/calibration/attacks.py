@@ -271,28 +271,28 @@ def _search(
             "to have a fixed direction: more of it is always more private, or always less",
             variable.names,
         )
-    seen: dict[float, float] = {}
+    answers: dict[float, float] = {}
 
     def score(t: float) -> float:
-        if t not in seen:
-            seen[t] = wanted.of(variable.at(t))
-        if seen[t] <= 0.0:
+        if t not in answers:
+            answers[t] = wanted.of(variable.at(t))
+        if answers[t] <= 0.0:
             return -math.inf
-        return math.log(seen[t] / wanted.target) if math.isfinite(seen[t]) else math.inf
+        return math.log(answers[t] / wanted.target) if math.isfinite(answers[t]) else math.inf
 
     found = _bracket(variable, score, tolerance)
     if found.meets is None:
-        best = min(seen, key=seen.__getitem__)
+        best = min(answers, key=answers.__getitem__)
         raise UnreachableTargetError(
             f"{wanted.name} {wanted.target:g} cannot be reached by {variable.names}: the smallest "
-            f"found is {rounded_up(seen[best])}, at {variable.values(best)}.",
-            limit=seen[best],
+            f"found is {rounded_up(answers[best])}, at {variable.values(best)}.",
+            limit=answers[best],
         )
     if found.constant and variable.lowest < variable.highest:
         raise NoEffectError(
             f"{wanted.name} does not depend on {variable.names}: it is "
-            f"{rounded_up(seen[found.meets])} at every value that was tried.",
-            limit=seen[found.meets],
+            f"{rounded_up(answers[found.meets])} at every value that was tried.",
+            limit=answers[found.meets],
         )
     event = variable.at(found.meets)
     return AttackCalibration(
@@ -300,10 +300,10 @@ def _search(
         values=variable.values(found.meets),
         measure=wanted.name,
         target=wanted.target,
-        reached=seen[found.meets],
+        reached=answers[found.meets],
         adjacency=adjacency,
         misses=None if found.misses is None else variable.values(found.misses),
-        evaluations=len(seen),
+        evaluations=len(answers),
         assumptions=event.assumptions(),
     )
 

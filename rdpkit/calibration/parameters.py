@@ -36,9 +36,13 @@ def paths(event: Event) -> dict[str, FreeParameter]:
             f"The parameters of an event that is made of at most {_MOST_EVENTS} others have names, "
             f"got one of {size(event)}."
         )
+    return event.fold(_paths)
+
+
+def _paths(event: Event, inside: tuple[dict[str, FreeParameter], ...]) -> dict[str, FreeParameter]:
     found = dict(event.free_parameters())
-    for name, part in event.parts():
-        found |= {f"{name}.{path}": parameter for path, parameter in paths(part).items()}
+    for (name, _), parameters in zip(event.parts(), inside, strict=True):
+        found |= {f"{name}.{path}": parameter for path, parameter in parameters.items()}
     return found
 
 

@@ -195,8 +195,8 @@ def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool
     known = [(t, found.order) for t, found in scores.items() if found.order is not None]
     if variable.lowest == variable.highest or not known:
         return True
-    seen = [found.guess for found in scores.values()]
-    if min(seen) <= 0.0 < max(seen) and max(seen) - min(seen) > _HARDLY:
+    guesses = [found.guess for found in scores.values()]
+    if min(guesses) <= 0.0 < max(guesses) and max(guesses) - min(guesses) > _HARDLY:
         return True
     t, order = known[0]
     # A bound that does not depend on the variable is the same to the last bit everywhere.
@@ -380,17 +380,17 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     start = variable.start if known is None else _position(variable, known)
     distributions = _Distributions(variable, requirement)
     found = _search_bracket(replace(search, tolerance=tolerance), distributions.score, start)
-    seen, reasons = distributions.seen, distributions.reasons
+    answers, reasons = distributions.answers, distributions.reasons
     evaluations = distributions.evaluations + (0 if known is None else known.evaluations)
     if found.meets is None:
         if also_divergences and known is not None:
             note = (f"no privacy loss distribution: {reasons[0]}",) if reasons else ()
             return replace(known, evaluations=evaluations, notes=(*known.notes, *note))
-        if also_divergences and failed is not None and not seen:
+        if also_divergences and failed is not None and not answers:
             raise failed
-        raise _out_of_reach(search, seen, reasons)
+        raise _out_of_reach(search, answers, reasons)
     if found.constant and variable.lowest < variable.highest:
-        raise _no_effect(search, seen)
+        raise _no_effect(search, answers)
     notes = []
     if variable.private == 0:
         side = "smaller" if search.smallest else "larger"
@@ -400,7 +400,7 @@ def by_distributions(search: Search, tolerance: float, *, also_divergences: bool
     return Calibration(
         event=variable.at(found.meets),
         values=variable.values(found.meets),
-        guarantee=seen[found.meets],
+        guarantee=answers[found.meets],
         target_epsilon=requirement.epsilon,
         misses=None if found.misses is None else variable.values(found.misses),
         evaluations=evaluations,
@@ -414,7 +414,7 @@ class _Distributions:
     def __init__(self, variable: SearchVariable, requirement: Requirement) -> None:
         self._variable = variable
         self._requirement = requirement
-        self.seen: dict[float, Guarantee] = {}
+        self.answers: dict[float, Guarantee] = {}
         self.reasons: list[str] = []
         self.evaluations = 0
 
@@ -426,7 +426,7 @@ class _Distributions:
         except NoLossDistributionError as error:
             self.reasons.append(str(error))
             return math.inf
-        self.seen[t] = found
+        self.answers[t] = found
         if found.epsilon <= 0.0:
             return -math.inf
         return math.log(found.epsilon / self._requirement.epsilon)
@@ -443,17 +443,17 @@ def _position(variable: SearchVariable, known: Calibration) -> float:
 
 
 def _out_of_reach(
-    search: Search, seen: dict[float, Guarantee], reasons: list[str]
+    search: Search, answers: dict[float, Guarantee], reasons: list[str]
 ) -> UnreachableTargetError:
     variable, requirement = search.variable, search.requirement
     begin = f"target_epsilon {requirement.epsilon:g} cannot be reached by {variable.names}: "
-    if not seen:
+    if not answers:
         return UnreachableTargetError(
             f"{begin}there is no privacy loss distribution at any value. {reasons[0]}",
             limit=math.inf,
         )
-    best = min(seen, key=lambda t: seen[t].epsilon)
-    limit = seen[best].epsilon
+    best = min(answers, key=lambda t: answers[t].epsilon)
+    limit = answers[best].epsilon
     reason = f" {reasons[-1]}" if reasons else ""
     where = _shown(variable.values(best))
     return UnreachableTargetError(

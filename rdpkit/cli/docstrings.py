@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 _HEADING = re.compile(r"^(\S[^\n]*)\n-{3,}[ ]*$", re.MULTILINE)
-_ENTRY = re.compile(r"^(\w+(?:,[ ]*\w+)*)[ ]*(?::[^\n]*)?$", re.MULTILINE)
 _ROLE = re.compile(r":[\w:]+:`~?([^`]*)`")
 
 
@@ -21,14 +19,11 @@ class Description:
     ----------
     paragraphs : tuple of str
         The text before the first section; the first paragraph is the summary.
-    parameters : mapping of str to str
-        The text about each parameter, in one line.
     examples : str
         The section of that name, as it stands.
     """
 
     paragraphs: tuple[str, ...]
-    parameters: Mapping[str, str]
     examples: str
 
     @property
@@ -44,7 +39,6 @@ def described(documented: object) -> Description:
     sections = dict(zip(pieces[1::2], pieces[2::2], strict=True))
     return Description(
         paragraphs=tuple(map(plain, filter(None, re.split(r"\n\s*\n", pieces[0].strip())))),
-        parameters=_entries(sections.get("Parameters", "")),
         examples=sections.get("Examples", "").strip(),
     )
 
@@ -84,15 +78,6 @@ def example_values(description: Description, constructor: str) -> dict[str, obje
         except ValueError:
             continue
     return None
-
-
-def _entries(section: str) -> dict[str, str]:
-    pieces = _ENTRY.split("\n" + section.strip("\n"))
-    return {
-        name.strip(): plain(text)
-        for names, text in zip(pieces[1::2], pieces[2::2], strict=True)
-        for name in names.split(",")
-    }
 
 
 __all__ = ["Description", "described", "example_values", "first_sentence", "plain"]

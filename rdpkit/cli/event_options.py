@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rdpkit.adjacency import MEANINGS, Adjacency
-from rdpkit.cli.docstrings import described
+from rdpkit.cli.docstrings import plain
 from rdpkit.cli.option_types import (
     ADJACENCY,
     INTEGER,
@@ -38,7 +38,7 @@ def event_options(event_type: type[Event], *, required: bool = True) -> list[cli
     Parameters
     ----------
     event_type : type of Event
-        One that :data:`WITH_OPTIONS` names. Its docstring becomes the help.
+        One that :data:`WITH_OPTIONS` names. What its fields declare becomes the help.
     required : bool
         Whether parameters without a default have to be given.
     """
@@ -47,14 +47,8 @@ def event_options(event_type: type[Event], *, required: bool = True) -> list[cli
 
 def with_help(event_type: type[Event]) -> list[tuple[Parameter, str]]:
     """Every parameter of an event but its adjacency, with the help of the option for it."""
-    texts = described(event_type).parameters
-    found = []
-    for parameter in parameters_of(event_type):
-        if parameter.name != "adjacency":
-            kind = parameter.describe()
-            text = texts.get(parameter.name) or f"{kind[:1].upper()}{kind[1:]}."
-            found.append((parameter, text))
-    return found
+    found = [one for one in parameters_of(event_type) if one.name != "adjacency"]
+    return [(parameter, plain(parameter.text or parameter.describe())) for parameter in found]
 
 
 def _option(parameter: Parameter, text: str, required: bool) -> click.Option:

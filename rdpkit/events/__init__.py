@@ -15,13 +15,10 @@ from rdpkit.events.custom_rdp import CustomRdp
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.group import Group
 from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
-from rdpkit.events.noise import (
-    NOISE_EVENTS,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Laplace,
-    RandomizedResponse,
-)
+from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
+from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
+from rdpkit.events.noise.laplace import Laplace
+from rdpkit.events.noise.randomized_response import RandomizedResponse
 from rdpkit.events.papers.dpcda import DPCDA
 from rdpkit.events.papers.dpdc import LDPDC, NDPDC
 from rdpkit.events.papers.dpmix import ClassWiseDPMix, DPMix
@@ -33,14 +30,11 @@ from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGa
 from rdpkit.events.sampled.poisson_sampled import PoissonSampled
 from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
-from rdpkit.events.selection import (
-    SELECTION_EVENTS,
-    AboveThreshold,
-    Exponential,
-    PermuteAndFlip,
-    RepeatAndSelect,
-    ReportNoisyMax,
-)
+from rdpkit.events.selection.above_threshold import AboveThreshold
+from rdpkit.events.selection.exponential import Exponential
+from rdpkit.events.selection.permute_and_flip import PermuteAndFlip
+from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
+from rdpkit.events.selection.report_noisy_max import ReportNoisyMax
 from rdpkit.events.stated.epsilon_delta import EpsilonDelta
 from rdpkit.events.stated.zero_concentrated import ZeroConcentrated
 from rdpkit.events.training.dpsgd import DPSGD
@@ -64,8 +58,15 @@ _OWN: tuple[type[Event], ...] = (
     FixedSizeSampled,
     EpsilonDelta,
     MixtureOfGaussians,
-    *NOISE_EVENTS,
-    *SELECTION_EVENTS,
+    Laplace,
+    DiscreteLaplace,
+    DiscreteGaussian,
+    RandomizedResponse,
+    Exponential,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    AboveThreshold,
+    RepeatAndSelect,
     Group,
     DPMix,
     ClassWiseDPMix,

@@ -9,19 +9,46 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from numbers import Number
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import ORDINARY, Adjacency
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.free_parameters import FreeParameter
 from rdpkit.events.identity import Compared, is_shown_whole, size
-from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError
+from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
 from rdpkit.events.mixing import Mixing
 from rdpkit.formats import html
 
+T = TypeVar("T")
+
 # Parts of a composition that a notebook shows.
 _SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What a field says of itself; :mod:`rdpkit.events.fields` makes it.
+
+    Parameters
+    ----------
+    text : str
+        Its meaning, its unit and its range.
+    check : callable or None
+        ``check(name, value)`` returns the value to keep, or raises a ValueError.
+    free : callable or None
+        How calibration may choose it, from an event.
+    most : str
+        The name of another field, which limits it; "" if none does.
+    holds_events : bool
+        Whether its values are events, which the event is made of.
+    """
+
+    text: str
+    check: Callable[..., Any] | None
+    free: Callable[[Any], FreeParameter] | None
+    most: str
+    holds_events: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +58,8 @@ class Event(Compared):
     An event knows nothing of theorems. The event of a paper's mechanism expands, by :meth:`expand`,
     to primitive events (Gaussian, sampled Gaussian, compositions) that reveal at least as much, and
     sound bounds are computed for those. The methods are all that other packages ask of an event.
-    Every method has a default, which says that nothing is known.
+    Every method has a default, which says that nothing is known. Fields are declared by
+    :mod:`rdpkit.events.fields`.
 
     ``event * 1000`` is the event released 1000 times, ``one + other`` is both of them, and ``sum``
     adds up any number.
@@ -47,6 +75,14 @@ class Event(Compared):
     adjacencies : tuple of Adjacency
         The neighbouring relations under which it is known what one record changes. Any other
         relation is refused. By default the special record of zero-out is not known.
+    assumed : tuple of str
+        What must hold, beyond the parameters, for the description to be true, whatever they are.
+    losses_are_attained : bool
+        Whether two data sets have the losses of :meth:`dominating`.
+    groups_are_attained : bool
+        Whether groups attain what :meth:`in_groups` says.
+    expansion_is_attained : bool
+        Whether all that data sets attain of :meth:`expand` they attain here.
     mixing : Mixing or None
         For mechanisms that release noisy means or sums of records: the parameters that planning
         may change.
@@ -57,6 +93,10 @@ class Event(Compared):
         "its class does not say that it describes a release from a sample"
     )
     adjacencies: ClassVar[tuple[Adjacency, ...]] = ORDINARY
+    assumed: ClassVar[tuple[str, ...]] = ()
+    losses_are_attained: ClassVar[bool] = False
+    groups_are_attained: ClassVar[bool] = False
+    expansion_is_attained: ClassVar[bool] = False
     mixing: ClassVar[Mixing | None] = None
     # numpy's numbers leave a product with an event to the event.
     __array_ufunc__: ClassVar[None] = None
@@ -71,6 +111,20 @@ class Event(Compared):
             except TypeError:
                 raise _validate.wrong_call(cls.__name__, signature, args, kwargs) from None
         return object.__new__(cls)
+
+    def __post_init__(self) -> None:
+        """Check every field as it is declared, those last that another one limits."""
+        kind: Any = type(self)
+        for name, default, declared in _checked(kind):
+            value = getattr(self, name)
+            if value is None and default is None:
+                continue
+            limits = {"maximum": getattr(self, declared.most)} if declared.most else {}
+            object.__setattr__(self, name, declared.check(name, value, **limits))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Check what must hold between parameters, each of which is in its range."""
 
     def __mul__(self, count: Any) -> Event:
         """The event released ``count`` times on the same data."""
@@ -105,23 +159,60 @@ class Event(Compared):
         It is what :meth:`expand` is for upper bounds. None for a primitive, and where nothing is
         known from below.
         """
-        return None
+        return self.expand() if self.expansion_is_attained else None
 
     def assumptions(self) -> tuple[str, ...]:
         """What must hold, beyond the parameters, for the description to be true."""
-        return ()
+        return self.assumed
 
     def parts(self) -> tuple[tuple[str, Event], ...]:
         """Events that this one is made of, each with its path: ``event``, ``events[0]``."""
-        return ()
+        kind: Any = type(self)
+        found: list[tuple[str, Event]] = []
+        for name in _holding_events(kind):
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                found += [(f"{name}[{i}]", part) for i, part in enumerate(value)]
+            else:
+                found.append((name, value))
+        return tuple(found)
+
+    def fold(self, combine: Callable[[Event, tuple[T, ...]], T]) -> T:
+        """What a function makes of the event and of what it made of the parts of the event.
+
+        Each event is looked at once, however often and however deep it occurs.
+
+        Parameters
+        ----------
+        combine : callable
+            ``combine(event, found)``, where ``found`` has what it returned for each part.
+        """
+        known: dict[int, T] = {}
+        # What is known by where it is in memory stays there.
+        kept: list[Event] = []
+        pending: list[tuple[Event, list[Event] | None]] = [(self, None)]
+        while pending:
+            current, parts = pending.pop()
+            if id(current) in known:
+                continue
+            if parts is None:
+                parts = [part for _, part in current.parts()]
+                pending.append((current, parts))
+                pending.extend((part, None) for part in reversed(parts))
+            else:
+                kept.append(current)
+                known[id(current)] = combine(current, tuple(known[id(part)] for part in parts))
+        return known[id(self)]
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """The event's own parameters that calibration may choose, by name.
 
         The direction that each of them states must hold for the divergence itself, because upper
-        bounds rest on it; see :class:`rdpkit.events.free_parameters.FreeParameter`.
+        bounds rest on it; see :class:`rdpkit.events.free_parameters.FreeParameter`. By default they
+        are those that the fields declare.
         """
-        return {}
+        known = [(field.name, declared_of(field)) for field in dataclasses.fields(self)]
+        return {name: one.free(self) for name, one in known if one is not None and one.free}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The losses that bound one release from above; only called for primitive events.
@@ -163,6 +254,8 @@ class Event(Compared):
         NoLossDistributionError
             If none are known.
         """
+        if self.losses_are_attained:
+            return attains(self.dominating(adjacency))
         raise self._no_losses(adjacency)
 
     def _no_losses(self, adjacency: Adjacency) -> NoLossDistributionError:
@@ -202,6 +295,8 @@ class Event(Compared):
         size : int
             At least 2.
         """
+        if self.groups_are_attained:
+            return self.in_groups(size)
         expanded = self.attained_expansion()
         return None if expanded is None else expanded.attained_in_groups(size)
 
@@ -233,22 +328,34 @@ class Event(Compared):
 
 def check_samples(event: Event) -> None:
     """Raise a ValueError if an event, or a part of it, has no meaning on a random sample."""
-    seen: set[int] = set()
-    pending = [event]
-    while pending:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
+
+    def check(current: Event, parts: tuple[None, ...]) -> None:
         if current.of_whole_data:
             name = type(current).__name__
-            raise _validate.fail(
-                "event",
-                f"to be a release from a random sample, which {name} is not: "
-                f"{current.of_whole_data}",
-                event,
-            )
-        pending.extend(part for _, part in current.parts())
+            reason = f"which {name} is not: {current.of_whole_data}"
+            raise _validate.fail("event", f"to be a release from a random sample, {reason}", event)
+
+    event.fold(check)
+
+
+def declared_of(field: dataclasses.Field[Any]) -> Declared | None:
+    """What a field of an event says of itself; None if it is a plain field."""
+    return field.metadata.get("declared")
+
+
+@cache
+def _checked(kind: type[Event]) -> list[tuple[str, Any, Any]]:
+    """The fields with a check: their names, defaults and declarations."""
+    known = [(field.name, field.default, declared_of(field)) for field in dataclasses.fields(kind)]
+    found = [one for one in known if one[2] is not None and one[2].check]
+    return sorted(found, key=lambda one: bool(one[2].most))
+
+
+@cache
+def _holding_events(kind: type[Event]) -> list[str]:
+    """The fields whose values are events."""
+    known = [(field.name, declared_of(field)) for field in dataclasses.fields(kind)]
+    return [name for name, one in known if one is not None and one.holds_events]
 
 
 @cache

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,13 +10,19 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
-from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter
+from rdpkit.events.fields import declared, event_class, noise, non_negative
 from rdpkit.events.gaussian import Gaussian
 
 _WEIGHTS = ("sum_weight", "pooled_weight", "class_weight", "count_weight")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _truth(name: str, value: object) -> object:
+    if not isinstance(value, bool):
+        raise _validate.fail(name, "to be True or False", value)
+    return value
+
+
+@event_class
 class ClassMoments(Event):
     """Sums and second moments of records, with and without their classes, plus Gaussian noise.
 
@@ -33,28 +37,6 @@ class ClassMoments(Event):
     no vector longer take the place of u or of u u' in a part. It is the same if everything is of
     all classes together. It is *not* the same if the sums alone are. The lower bound is of the
     release as described above, with two classes and two coordinates or more.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise on each released number; above 0.
-    sum_weight : float
-        Weight of the sums of each class; at least 0. Not all weights are 0.
-    pooled_weight : float, optional
-        Weight of the second moments of all classes together; at least 0.
-    class_weight : float, optional
-        Weight of the second moments of each class; at least 0.
-    count_weight : float, optional
-        Weight of the numbers of records of each class; at least 0. With 0 they are not released.
-    nonnegative : bool, optional
-        Whether no inner product of two records is negative, because it is public knowledge that no
-        coordinate is. Replacing a record then changes a little less.
-
-    Raises
-    ------
-    ValueError
-        If the noise is not a finite positive number, a weight is not a finite number of at least 0,
-        or all weights are 0.
 
     Source
     ------
@@ -72,18 +54,29 @@ class ClassMoments(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    noise_std: float
-    sum_weight: float
-    pooled_weight: float = 0.0
-    class_weight: float = 0.0
-    count_weight: float = 0.0
-    nonnegative: bool = False
+    noise_std: float = noise("Standard deviation of the noise on each released number")
+    sum_weight: float = non_negative(
+        "Weight of the sums of each class. Not all weights are 0", private=-1
+    )
+    pooled_weight: float = non_negative(
+        "Weight of the second moments of all classes together", private=-1, default=0.0
+    )
+    class_weight: float = non_negative(
+        "Weight of the second moments of each class", private=-1, default=0.0
+    )
+    count_weight: float = non_negative(
+        "Weight of the numbers of records of each class. With 0 they are not released",
+        private=-1,
+        default=0.0,
+    )
+    nonnegative: bool = declared(
+        "Whether no inner product of two records is negative, because it is public knowledge that "
+        "no coordinate is. Replacing a record then changes a little less",
+        check=_truth,
+        default=False,
+    )
 
-    def __post_init__(self) -> None:
-        checks = dict.fromkeys(_WEIGHTS, _validate.non_negative)
-        _validate.attributes(self, noise_std=_validate.positive, **checks)
-        if not isinstance(self.nonnegative, bool):
-            raise _validate.fail("nonnegative", "to be True or False", self.nonnegative)
+    def _check_together(self) -> None:
         given = tuple(getattr(self, name) for name in _WEIGHTS)
         if not any(given):
             raise _validate.fail("the weights", "not to be all 0", given)
@@ -143,10 +136,6 @@ class ClassMoments(Event):
             return (norms, "no two records have a negative inner product")
         return (norms,)
 
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private, and larger weights are less private."""
-        return {"noise_std": NOISE, **dict.fromkeys(_WEIGHTS, NORM)}
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """A record of norm 1 and none, or another one at the angle that changes most."""
         product = self._product()
@@ -176,6 +165,3 @@ def _root_above(square: Fraction) -> float:
         return math.inf
     # Among the smallest floats, which have fewer digits, scaling may have rounded down.
     return scaled if Fraction(scaled) ** 2 >= square else math.nextafter(scaled, math.inf)
-
-
-__all__ = ["ClassMoments"]

@@ -4,46 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.events import fields
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import COUNT, FreeParameter
+from rdpkit.events.fields import count, event_class, flag, parts
 
 # An event may occur many times in another one; of so many it is remembered what they become.
 _REMEMBERED = 1024
 
 
-def _events(value: object) -> tuple[Event, ...]:
-    condition = "to be a non-empty sequence of events"
-    if not isinstance(value, (tuple, list)) or not value:
-        raise _validate.fail("events", condition, value)
-    for item in value:
-        if not isinstance(item, Event):
-            raise _validate.fail("events", condition, value)
-    return tuple(value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class Composed(Event):
     """Several releases from the same data; each may depend on the outputs of earlier ones.
 
     Released: the outputs of all events. Renyi divergences and privacy losses add up. The partition
     of a :class:`Parallel` among them may depend on earlier outputs as well, unless it says that it
     is fixed.
-
-    Parameters
-    ----------
-    events : sequence of Event
-        What is released, in any order; at least one event.
-
-    Raises
-    ------
-    ValueError
-        If ``events`` is empty, or holds something that is not an event.
 
     Examples
     --------
@@ -62,14 +43,7 @@ class Composed(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    events: tuple[Event, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "events", _events(self.events))
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """The events in order."""
-        return _numbered(self.events)
+    events: tuple[Event, ...] = parts("What is released, in any order")
 
     def in_groups(self, size: int) -> Event:
         """Every event for groups."""
@@ -86,29 +60,13 @@ class Composed(Event):
         return replace(self, events=tuple(_with_one_more(part) for part in self.events))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class Repeated(Event):
     """The same release a number of times, with fresh randomness each time.
 
     Released: ``count`` outputs of the event. Renyi divergences and privacy losses add up. If the
     event is on disjoint parts of the data (:class:`Parallel`), the partition is the same every
     time, so that a record is in the same part in all releases, unless ``same_partition`` is False.
-
-    Parameters
-    ----------
-    event : Event
-        What is released each time.
-    count : int
-        Number of releases; at least 1.
-    same_partition : bool
-        Whether disjoint parts inside of the event are the same in all releases. If not, a record
-        may be in another part each time.
-
-    Raises
-    ------
-    ValueError
-        If ``event`` is not an event, ``count`` is not an integer of at least 1, or
-        ``same_partition`` is not a truth value.
 
     Examples
     --------
@@ -122,22 +80,13 @@ class Repeated(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    event: Event
-    count: int
-    same_partition: bool = True
-
-    def __post_init__(self) -> None:
-        _validate.one_of_a_kind("event", self.event, Event)
-        object.__setattr__(self, "count", _validate.integer("count", self.count))
-        _validate.one_of_a_kind("same_partition", self.same_partition, bool)
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """The event that is repeated."""
-        return (("event", self.event),)
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """The number of releases; fewer releases are more private."""
-        return {"count": COUNT}
+    event: Event = fields.part("What is released each time")
+    count: int = count("Number of releases")
+    same_partition: bool = flag(
+        "Whether disjoint parts inside of the event are the same in all releases. If not, a "
+        "record may be in another part each time",
+        default=True,
+    )
 
     def in_groups(self, size: int) -> Event:
         """The repeated event for groups."""
@@ -153,7 +102,7 @@ class Repeated(Event):
         return replace(self, event=_with_one_more(self.event))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class Parallel(Event):
     """Releases from disjoint parts of the data, where a record's own value decides its part.
 
@@ -161,23 +110,6 @@ class Parallel(Event):
     single part, so the divergence is the largest divergence of a part. Under replace-one the new
     record may be in another part than the old one, for example if its label changes. Then one part
     loses a record and another part gains one, and the divergences of both parts add up.
-
-    Parameters
-    ----------
-    events : sequence of Event
-        What is released from each part; at least one event.
-    fixed_partition : bool
-        Whether the partition is fixed before any output is seen, as by a label. If not, it may be
-        chosen after the outputs of releases that this one is composed with.
-    record_keeps_its_part : bool
-        Whether a replaced record stays in its part. True is right only if the part is determined
-        by something that is the same in both neighbours (a public key). The special record of
-        zero-out is then in the part of the record whose place it takes, and otherwise in no part.
-
-    Raises
-    ------
-    ValueError
-        If ``events`` is empty, or holds something that is not an event.
 
     Examples
     --------
@@ -196,18 +128,19 @@ class Parallel(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    events: tuple[Event, ...]
-    record_keeps_its_part: bool = False
-    fixed_partition: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "events", _events(self.events))
-        _validate.one_of_a_kind("record_keeps_its_part", self.record_keeps_its_part, bool)
-        _validate.one_of_a_kind("fixed_partition", self.fixed_partition, bool)
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """The events of the parts."""
-        return _numbered(self.events)
+    events: tuple[Event, ...] = parts("What is released from each part")
+    record_keeps_its_part: bool = flag(
+        "Whether a replaced record stays in its part. True is right only if the part is "
+        "determined by something that is the same in both neighbours (a public key). The special "
+        "record of zero-out is then in the part of the record whose place it takes, and otherwise "
+        "in no part",
+        default=False,
+    )
+    fixed_partition: bool = flag(
+        "Whether the partition is fixed before any output is seen, as by a label. If not, it may "
+        "be chosen after the outputs of releases that this one is composed with",
+        default=False,
+    )
 
     def with_one_more_record(self) -> Event:
         """Every part with one more record, because the record may join any part."""
@@ -244,10 +177,6 @@ def _attained_in_groups(part: Event, size: int) -> Event | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _with_one_more(part: Event) -> Event:
     return part.with_one_more_record()
-
-
-def _numbered(events: tuple[Event, ...]) -> tuple[tuple[str, Event], ...]:
-    return tuple((f"events[{i}]", event) for i, event in enumerate(events))
 
 
 def part_by_part(events: Iterable[Event]) -> Event:

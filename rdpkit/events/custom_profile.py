@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,10 +9,11 @@ import numpy as np
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.fields import declared, event_class, relation
 from rdpkit.events.losses import Dominating, ProfilePoints
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class CustomProfile(Event):
     """A mechanism of which only points of the privacy profile are known.
 
@@ -21,22 +21,6 @@ class CustomProfile(Event):
     (epsilon, delta) guarantee as papers state it; with delta 0 it is pure differential privacy.
     More points give tighter bounds. Neighbouring is symmetric, so every point bounds the
     hockey-stick divergence in both directions.
-
-    Parameters
-    ----------
-    epsilons : sequence of float, shape (k,)
-        Privacy losses in nats; finite, at least 0, strictly increasing.
-    deltas : sequence of float, shape (k,)
-        Upper bounds on probabilities; in [0, 1], nowhere increasing, as many as there are epsilons.
-        They need not be convex.
-    adjacency : Adjacency or str
-        The neighbouring relation under which they hold.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not match, hold NaN or a number outside of its range, epsilons are not
-        increasing, or deltas increase.
 
     Examples
     --------
@@ -51,11 +35,16 @@ class CustomProfile(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    epsilons: tuple[float, ...]
-    deltas: tuple[float, ...]
-    adjacency: Adjacency
+    epsilons: tuple[float, ...] = declared(
+        "Privacy losses in nats; finite, at least 0, strictly increasing"
+    )
+    deltas: tuple[float, ...] = declared(
+        "Upper bounds on probabilities; in [0, 1], nowhere increasing, as many as there are "
+        "epsilons. They need not be convex"
+    )
+    adjacency: Adjacency = relation("The neighbouring relation under which they hold")
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         condition = "to be finite numbers >= 0, of shape (k,) with k >= 1"
         epsilons = np.atleast_1d(_validate.real_array("epsilons", self.epsilons, condition))
         if epsilons.ndim != 1 or epsilons.size == 0:
@@ -73,7 +62,6 @@ class CustomProfile(Event):
         # Adding zero turns -0.0 into 0.0, so that equal events are also printed alike.
         object.__setattr__(self, "epsilons", tuple(float(v) + 0.0 for v in epsilons))
         object.__setattr__(self, "deltas", tuple(float(v) + 0.0 for v in deltas))
-        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The points; no data sets are known that attain them."""

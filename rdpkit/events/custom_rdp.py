@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.fields import declared, event_class, relation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class CustomRdp(Event):
     """A mechanism of which only bounds on the Renyi divergence are known, at some orders.
 
     It satisfies (orders[i], values[i])-RDP under ``adjacency`` for every i: the Renyi divergence of
     order ``orders[i]`` between the outputs on neighbours is at most ``values[i]``.
-
-    Parameters
-    ----------
-    orders : sequence of float, shape (k,)
-        Renyi orders without a unit; each above 1, strictly increasing.
-    values : sequence of float, shape (k,)
-        Upper bounds on the Renyi divergence between neighbours, in nats; each at least 0, as many
-        as there are orders. inf stands for an unknown bound.
-    adjacency : Adjacency or str
-        The neighbouring relation under which they hold.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not match, or hold NaN or a negative value, or orders are not increasing.
 
     Examples
     --------
@@ -46,15 +31,19 @@ class CustomRdp(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    orders: tuple[float, ...]
-    values: tuple[float, ...]
-    adjacency: Adjacency
+    orders: tuple[float, ...] = declared(
+        "Renyi orders without a unit; each above 1, strictly increasing"
+    )
+    values: tuple[float, ...] = declared(
+        "Upper bounds on the Renyi divergence between neighbours, in nats; each at least 0, as "
+        "many as there are orders. inf stands for an unknown bound"
+    )
+    adjacency: Adjacency = relation("The neighbouring relation under which they hold")
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         orders = _validate.orders("orders", self.orders)
         values = _validate.divergences("values", self.values, like=orders)
         if (orders[1:] <= orders[:-1]).any():
             raise _validate.fail("orders", "to be strictly increasing", self.orders)
         object.__setattr__(self, "orders", tuple(float(v) for v in orders))
         object.__setattr__(self, "values", tuple(float(v) for v in values))
-        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))

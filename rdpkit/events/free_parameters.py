@@ -96,11 +96,3 @@ COUNT = integer(-1, role="count")
 """How often something is released."""
 COORDINATES = integer(-1)
 """How many coordinates a release has."""
-
-
-def geometry(record_norm: float, record_diameter: float | None) -> dict[str, FreeParameter]:
-    """The norm and the diameter of records; each limits the range of the other."""
-    return {
-        "record_norm": number(-1, lowest=(record_diameter or 0.0) / 2.0 or SMALLEST),
-        "record_diameter": number(-1, highest=2.0 * record_norm),
-    }

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.fields import event_class, integer, part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class Group(Event):
     """The same release, for neighbours that differ in up to ``size`` records instead of one.
 
     For a family, a household or a user with several records. The event says itself what it tells of
     a group: noise hides a sum of records that is so many times as long, and a guarantee of
     (epsilon, delta) is used once for every record of a chain of neighbours.
-
-    Parameters
-    ----------
-    event : Event
-        What is released.
-    size : int
-        How many records may differ; at least 1.
-
-    Raises
-    ------
-    ValueError
-        If ``event`` is not an event, ``size`` is not an integer of at least 1, or nothing is known
-        about groups for the event.
 
     Examples
     --------
@@ -44,12 +30,10 @@ class Group(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    event: Event
-    size: int
+    event: Event = part("What is released")
+    size: int = integer("How many records may differ")
 
-    def __post_init__(self) -> None:
-        _validate.one_of_a_kind("event", self.event, Event)
-        object.__setattr__(self, "size", _validate.integer("size", self.size))
+    def _check_together(self) -> None:
         self.expand()
 
     def expand(self) -> Event:
@@ -63,10 +47,6 @@ class Group(Event):
     def attained_in_groups(self, size: int) -> Event | None:
         """Groups of groups."""
         return self.event.attained_in_groups(self.size * size)
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """What is released."""
-        return (("event", self.event),)
 
     def in_groups(self, size: int) -> Event:
         """Groups of groups."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,14 +9,14 @@ import numpy as np
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import NOISE, FreeParameter
-from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
+from rdpkit.events.fields import declared, event_class, noise
+from rdpkit.events.losses import Dominating, NoLossDistributionError
 from rdpkit.events.pairs import GaussianMixturePair
 
 _SUM = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class MixtureOfGaussians(Event):
     """A noisy sum to which what one person contributes is random, released once.
 
@@ -26,20 +24,6 @@ class MixtureOfGaussians(Event):
     records, say) has at most the norm sensitivities[j] with probability probabilities[j],
     independently of all others. With two sensitivities, one of them 0, it is the Gaussian mechanism
     on a Poisson sample.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
-    sensitivities : sequence of float, shape (k,)
-        L2 norms, in the units of the sum; finite and >= 0.
-    probabilities : sequence of float, shape (k,)
-        Their probabilities, in (0, 1], which add up to 1 within 1e-9 and are scaled to do so.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range, or the shapes differ.
 
     Examples
     --------
@@ -54,17 +38,19 @@ class MixtureOfGaussians(Event):
 
     mechanism: ClassVar[str] = "mixture_of_gaussians"
     of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = (
-        Adjacency.ADD_OR_REMOVE_ONE,
-        Adjacency.ZERO_OUT,
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.ZERO_OUT)
+    # By vectors of these norms, all in one direction.
+    losses_are_attained = True
+
+    noise_std: float = noise()
+    sensitivities: tuple[float, ...] = declared(
+        "L2 norms, in the units of the sum; finite and >= 0"
+    )
+    probabilities: tuple[float, ...] = declared(
+        "Their probabilities, in (0, 1], which add up to 1 within 1e-9 and are scaled to do so"
     )
 
-    noise_std: float
-    sensitivities: tuple[float, ...]
-    probabilities: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, noise_std=_validate.positive)
+    def _check_together(self) -> None:
         condition = "to be finite numbers >= 0, of shape (k,) with k >= 1"
         norms = np.atleast_1d(_validate.real_array("sensitivities", self.sensitivities, condition))
         if norms.ndim != 1 or not norms.size or not (np.isfinite(norms) & (norms >= 0.0)).all():
@@ -77,10 +63,6 @@ class MixtureOfGaussians(Event):
             raise _validate.fail("probabilities", condition, self.probabilities)
         object.__setattr__(self, "sensitivities", tuple(float(v) + 0.0 for v in norms))
         object.__setattr__(self, "probabilities", tuple(float(v) for v in shares))
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private."""
-        return {"noise_std": NOISE}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """A mixture against a Gaussian; what a replacement by another vector does is not known."""
@@ -98,7 +80,3 @@ class MixtureOfGaussians(Event):
             weights=self.probabilities,
         )
         return Dominating((pair,))
-
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The same losses: vectors of these norms, all in one direction."""
-        return attains(self.dominating(adjacency))

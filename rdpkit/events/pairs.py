@@ -26,6 +26,42 @@ class SymmetricPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SidedPair:
+    """A mixture against another distribution, or the reverse.
+
+    Parameters
+    ----------
+    kind : {"removed", "added"}
+        "removed": the mixture is the first member. "added": it is the second.
+    """
+
+    kind: Side
+
+    def reversed(self) -> Self:
+        """The two members exchanged."""
+        return replace(self, kind="added" if self.kind == "removed" else "removed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchedCurve:
+    """A curve made of several.
+
+    Parameters
+    ----------
+    branches : tuple
+        Steps of :mod:`rdpkit.events.losses`, or pairs of this module.
+    """
+
+    is_a_pair: ClassVar[bool] = False
+
+    branches: tuple[Any, ...]
+
+    def reversed(self) -> Self:
+        """Every one of them with its members exchanged."""
+        return replace(self, branches=tuple(branch.reversed() for branch in self.branches))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaplacePair(SymmetricPair):
     """Two Laplace distributions of scale 1.
 
@@ -123,13 +159,11 @@ class BoundedRange(SymmetricPair):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianMixturePair:
+class GaussianMixturePair(SidedPair):
     """A mixture of Gaussians against the one at 0, or the reverse.
 
     Parameters
     ----------
-    kind : {"removed", "added"}
-        "removed": the mixture is the first member. "added": it is the second.
     noise_std : float
         Standard deviation of all of them; exact.
     positions : tuple of float
@@ -140,31 +174,23 @@ class GaussianMixturePair:
 
     is_a_pair: ClassVar[bool] = True
 
-    kind: Side
     noise_std: float
     positions: tuple[float, ...]
     weights: tuple[float, ...]
 
-    def reversed(self) -> GaussianMixturePair:
-        """The two members exchanged."""
-        return replace(self, kind=_other(self.kind))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledPair:
+class SampledPair(SidedPair):
     """A record that takes part with a probability: (1-q) Q + q P against Q, or the reverse.
 
     Parameters
     ----------
-    kind : {"removed", "added"}
-        "removed": the mixture is the first member. "added": it is the second.
     pair : Pair
         P and Q: the release with and without the record, if it is certain to take part.
     sampling_probability : float
         q, in (0, 1); perhaps with a few roundings.
     """
 
-    kind: Side
     pair: Pair
     sampling_probability: float
 
@@ -172,10 +198,6 @@ class SampledPair:
     def is_a_pair(self) -> bool:
         """Whether P and Q are a pair."""
         return self.pair.is_a_pair
-
-    def reversed(self) -> SampledPair:
-        """The two members exchanged."""
-        return replace(self, kind=_other(self.kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,15 +254,13 @@ class StatedPair(SymmetricPair):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllocatedPair:
+class AllocatedPair(SidedPair):
     """The mean of t Gaussians, each moved by 1 along its own axis, against the Gaussian at 0.
 
     It is what a record leaks that is in one of t batches, which one at random.
 
     Parameters
     ----------
-    kind : {"removed", "added"}
-        "removed": the mixture is the first member. "added": it is the second.
     noise_multiplier : float
         Standard deviation of every Gaussian on every axis, perhaps with a few roundings; above 0.
     batches : int
@@ -251,17 +271,12 @@ class AllocatedPair:
     # small, or delta, another theorem may say more.
     is_a_pair: ClassVar[bool] = False
 
-    kind: Side
     noise_multiplier: float
     batches: int
 
-    def reversed(self) -> AllocatedPair:
-        """The two members exchanged."""
-        return replace(self, kind=_other(self.kind))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShuffledMaximum:
+class ShuffledMaximum(SidedPair):
     """The largest of k noisy sums of shuffled batches, one of which has a record more.
 
     With probability ``presence`` one of k independent Gaussians is centred at 2, or, for the second
@@ -269,8 +284,6 @@ class ShuffledMaximum:
 
     Parameters
     ----------
-    kind : {"removed", "added"}
-        "added": the members are exchanged.
     noise_multiplier : float
         Standard deviation of the Gaussians, perhaps with a few roundings; above 0.
     batches : int
@@ -284,56 +297,28 @@ class ShuffledMaximum:
 
     is_a_pair: ClassVar[bool] = True
 
-    kind: Side
     noise_multiplier: float
     batches: int
     presence: float
     second: int = 1
 
-    def reversed(self) -> ShuffledMaximum:
-        """The two members exchanged."""
-        return replace(self, kind=_other(self.kind))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BranchedPair:
+class BranchedPair(BranchedCurve):
     """One of several pairs, chosen at random, and it is seen which.
 
     Parameters
     ----------
-    branches : tuple
-        Steps of :mod:`rdpkit.events.losses`, or pairs of this module.
     weights : tuple of float
         Upper bounds on the probabilities of the branches.
     """
 
-    is_a_pair: ClassVar[bool] = False
-
-    branches: tuple[Any, ...]
     weights: tuple[float, ...]
-
-    def reversed(self) -> BranchedPair:
-        """Every pair with its members exchanged."""
-        return replace(self, branches=tuple(branch.reversed() for branch in self.branches))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LargestOf:
-    """The curve above several pairs, one of which is chosen after earlier outputs were seen.
-
-    Parameters
-    ----------
-    branches : tuple
-        Steps of :mod:`rdpkit.events.losses`, or pairs of this module.
-    """
-
-    is_a_pair: ClassVar[bool] = False
-
-    branches: tuple[Any, ...]
-
-    def reversed(self) -> LargestOf:
-        """Every pair with its members exchanged."""
-        return replace(self, branches=tuple(branch.reversed() for branch in self.branches))
+class LargestOf(BranchedCurve):
+    """The curve above several pairs, one of which is chosen after earlier outputs were seen."""
 
 
 Pair = (
@@ -354,10 +339,6 @@ Pair = (
     | StatedPair
 )
 """Every description of this module."""
-
-
-def _other(side: Side) -> Side:
-    return "added" if side == "removed" else "removed"
 
 
 __all__ = [

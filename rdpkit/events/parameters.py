@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from rdpkit import _validate
-from rdpkit.events.base import Event
+from rdpkit.adjacency import Adjacency
+from rdpkit.events.base import Event, declared_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,20 +23,35 @@ class Parameter:
     choices: tuple[str, ...] = ()
     nullable: bool = False
     one_for_all: bool = False
+    text: str = ""
+
+    def annotation(self) -> str:
+        """The type of its values, as a docstring names it."""
+        if self.choices == tuple(Adjacency):
+            return "Adjacency or str"
+        choices = "{" + ", ".join(f'"{choice}"' for choice in self.choices) + "}"
+        several = "int or sequence of int" if self.one_for_all else "sequence of int"
+        one = {"choice": choices, "integers": several}.get(self.kind, _WORDS[self.kind][0])
+        return one + (", optional" if self.nullable else "")
 
     def describe(self) -> str:
         """What is accepted, in words."""
-        words = {
-            "integer": "an integer",
-            "integers": "a list of integers",
-            "number": "a number",
-            "numbers": "a list of numbers",
-            "flag": "true or false",
-            "event": "a table with a key 'mechanism'",
-            "events": "a list of tables, each with a key 'mechanism'",
-            "choice": "one of " + ", ".join(repr(c) for c in self.choices),
-        }
-        return words[self.kind]
+        if self.kind == "choice":
+            return "one of " + ", ".join(repr(choice) for choice in self.choices)
+        return _WORDS[self.kind][1]
+
+
+# For each kind of parameter its type in a docstring, and what is accepted in words.
+_WORDS = {
+    "integer": ("int", "an integer"),
+    "integers": ("sequence of int", "a list of integers"),
+    "number": ("float", "a number"),
+    "numbers": ("sequence of float", "a list of numbers"),
+    "flag": ("bool", "true or false"),
+    "choice": ("str", "a name"),
+    "event": ("Event", "a table with a key 'mechanism'"),
+    "events": ("sequence of Event", "a list of tables, each with a key 'mechanism'"),
+}
 
 
 def _kind_of(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
@@ -75,6 +91,7 @@ def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
         required = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
+        declared = declared_of(field)
         found.append(
             Parameter(
                 name=field.name,
@@ -83,6 +100,7 @@ def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
                 choices=choices,
                 nullable=nullable,
                 one_for_all=kind == "integers" and _one_for_all(hints[field.name]),
+                text="" if declared is None else declared.text,
             )
         )
     return tuple(found)

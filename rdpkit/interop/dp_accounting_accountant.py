@@ -13,8 +13,8 @@ from scipy.special import ndtri
 from rdpkit import _validate, analysis
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.adjacency import Adjacency
-from rdpkit.events import Composed, CustomProfile, Event, Repeated
-from rdpkit.events.composition import composed_of
+from rdpkit.events import CustomProfile, Event
+from rdpkit.events.composition import composed_of, released_counts
 from rdpkit.guarantee import Guarantee
 from rdpkit.interop import profiles
 from rdpkit.interop.events_from_dp_accounting import from_dp_event
@@ -126,8 +126,10 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         self._last = converted
         if do_compose:
             counts = dict(self._counts)
-            for leaf, times in _leaves(converted, self._adjacency):
-                counts[leaf] = counts.get(leaf, 0) + count * times
+            nothing = profiles.nothing(self._adjacency)
+            for leaf, times in released_counts(converted).items():
+                if leaf != nothing:
+                    counts[leaf] = counts.get(leaf, 0) + count * times
             self._counts = counts
         return None
 
@@ -268,22 +270,6 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         value, _ = analysis.upper_rdp(leaf, order=_LOWEST_ORDER, adjacency=self._adjacency)
         # log1p(-1) is undefined; a delta of almost 1 says as little as a delta of 1.
         return 0.0 if math.isfinite(value) else 1.0 - 2.0**-53
-
-
-def _leaves(event: Event, adjacency: Adjacency) -> list[tuple[Event, int]]:
-    """The releases inside of compositions in order, each with its number of repetitions."""
-    nothing = profiles.nothing(adjacency)
-    found: list[tuple[Event, int]] = []
-    pending = [(event, 1)]
-    while pending:
-        current, count = pending.pop()
-        if isinstance(current, Composed):
-            pending.extend((part, count) for part in reversed(current.events))
-        elif isinstance(current, Repeated):
-            pending.append((current.event, count * current.count))
-        elif current != nothing:
-            found.append((current, count))
-    return found
 
 
 def _largest_loss(leaf: Event, adjacency: Adjacency) -> float:

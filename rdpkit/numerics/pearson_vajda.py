@@ -101,10 +101,10 @@ def _log_moments_by_quadrature(highest: int, z: float) -> Array:
 
 def _visible(height: Array, middle: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """The nodes left and right of the middle at which the integrand is above e^-45 of its peak."""
-    seen = height > height.max() - _VISIBLE
+    visible = height > height.max() - _VISIBLE
     parts = []
     for first, last in ((0, middle), (middle, height.size)):
-        inside = np.flatnonzero(seen[first:last])
+        inside = np.flatnonzero(visible[first:last])
         parts.append(
             (first + int(inside[0]), first + int(inside[-1]) + 1) if inside.size else (first, first)
         )

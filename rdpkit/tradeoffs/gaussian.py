@@ -205,23 +205,23 @@ def _described(
     profile: Profile,
     attained: tuple[AttainedProfile, ...],
 ) -> GaussianDP:
-    seen = _down_to(profile, smallest)
+    resolved = _down_to(profile, smallest)
     ceiling = profiles.gaussian_ceiling(event, relation)
     if profile.deltas[-1] == 0.0:
         ceiling = min(ceiling, smallest_mu(profile))
     # Where delta stays above the smallest one, infinite losses are to blame, and no mu has them.
-    reaches = seen.deltas[-1] <= smallest
-    mu = min(smallest_mu(seen) if reaches else math.inf, ceiling)
+    reaches = resolved.deltas[-1] <= smallest
+    mu = min(smallest_mu(resolved) if reaches else math.inf, ceiling)
     return GaussianDP(
         mu=mu,
         lower=max([_refuted(one.forward, smallest, mu) for one in attained], default=0.0),
         regret=regret(mu, profile, attained),
         smallest_delta=smallest,
-        largest_epsilon=seen.epsilons[-1],
+        largest_epsilon=resolved.epsilons[-1],
         everywhere=ceiling,
         adjacency=relation,
         assumptions=event.assumptions(),
-        notes=_notes(seen, smallest, ceiling, bool(attained)),
+        notes=_notes(resolved, smallest, ceiling, bool(attained)),
     )
 
 
@@ -243,9 +243,9 @@ def mu_from_above(event: Event, adjacency: Adjacency, smallest: float) -> float:
     gaussian = profiles.gaussian_mu(event, adjacency)
     if gaussian is not None:
         return gaussian.upper
-    seen = _down_to(profiles.proven(event, adjacency, smallest=smallest), smallest)
+    resolved = _down_to(profiles.proven(event, adjacency, smallest=smallest), smallest)
     ceiling = profiles.gaussian_ceiling(event, adjacency)
-    return min(smallest_mu(seen) if seen.deltas[-1] <= smallest else math.inf, ceiling)
+    return min(smallest_mu(resolved) if resolved.deltas[-1] <= smallest else math.inf, ceiling)
 
 
 def smallest_mu(profile: Profile) -> float:

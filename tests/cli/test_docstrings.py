@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rdpkit.cli.docstrings import described, example_values
-from rdpkit.events import MECHANISMS, parameters_of
+from rdpkit.cli.event_options import with_help
+from rdpkit.events import MECHANISMS
 
 TEXT = """The sum is released. Noise is added.
 
@@ -41,11 +42,6 @@ def test_sections():
     found = described(documented(TEXT))
     assert found.summary == "The sum is released."
     assert found.paragraphs[1] == "With sigma: z = sigma / s, see rdpkit.Gaussian."
-    assert found.parameters == {
-        "one": "In the units of the sum.",
-        "two": "Both at least 1.",
-        "three": "Both at least 1.",
-    }
     assert example_values(found, "Documented") == {"one": 1.5, "two": [1, 2], "three": True}
     assert example_values(found, "Other") is None
 
@@ -56,7 +52,7 @@ def test_sections():
 )
 def test_what_is_missing_is_empty(text):
     found = described(documented(text))
-    assert found.parameters == {}
+    assert found.examples in text
     assert example_values(found, "X") is None
 
 
@@ -67,6 +63,7 @@ def test_arguments_that_are_computed_make_no_example():
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_parameter_of_every_event_is_described(name):
-    found = described(MECHANISMS[name])
-    assert found.summary.endswith(".")
-    assert {p.name for p in parameters_of(MECHANISMS[name])} <= found.parameters.keys()
+    assert described(MECHANISMS[name]).summary.endswith(".")
+    texts = dict(with_help(MECHANISMS[name]))
+    assert all(" " in text and text.endswith(".") for text in texts.values())
+    assert all(parameter.text for parameter in texts)

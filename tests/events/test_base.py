@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rdpkit
-from rdpkit import Composed, Gaussian, PoissonSampledGaussian
+from rdpkit import Composed, Gaussian, PoissonSampledGaussian, Repeated
 from rdpkit.events import MECHANISMS, parameters_of
 
 GAUSSIAN = {"mechanism": "gaussian", "noise_std": 5.0, "record_norm": 1.0}
@@ -361,3 +361,26 @@ def test_a_notebook_shows_the_parameters():
         assert word in text
     many = Composed(events=[one] * 30)._repr_html_()
     assert "and 10 more" in many
+
+
+def test_fold_looks_at_each_event_once_and_counts_all():
+    event, calls = Gaussian(noise_std=1.0, record_norm=1.0), []
+    for _ in range(60):
+        event = Composed(events=[event, event])
+
+    def size(current, parts):
+        calls.append(current)
+        return 1 + sum(parts)
+
+    assert event.fold(size) == 2**61 - 1
+    assert len(calls) == 61
+
+
+def test_fold_has_the_parts_in_order_and_goes_deep():
+    event = Gaussian(noise_std=1.0, record_norm=1.0)
+    for _ in range(5000):
+        event = Repeated(event=event, count=2)
+    assert event.fold(lambda one, parts: one.count * parts[0] if parts else 1) == 2**5000
+    both = Composed(events=[Gaussian(noise_std=s, record_norm=1.0) for s in (1.0, 2.0, 1.0)])
+    assert both.fold(lambda one, parts: parts or one.noise_std) == (1.0, 2.0, 1.0)
+    assert [path for path, _ in both.parts()] == ["events[0]", "events[1]", "events[2]"]

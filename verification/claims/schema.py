@@ -181,8 +181,6 @@ def _parameter(parameter: Parameter) -> _Table:
             schema = {"anyOf": [integer, several]} if parameter.one_for_all else several
         case "numbers":
             schema = {"type": "array", "items": number}
-            if parameter.one_for_all:
-                schema = {"anyOf": [number, schema]}
         case "choice":
             # A relation may be spelled in several ways.
             relation = parameter.choices == tuple(Adjacency)
@@ -193,7 +191,7 @@ def _parameter(parameter: Parameter) -> _Table:
             schema = {"allOf": [{"$ref": "#/definitions/event"}]}
         case "events":
             schema = {"type": "array", "items": {"$ref": "#/definitions/event"}}
-    return {**schema, "description": parameter.describe()}
+    return {**schema, "description": parameter.text or parameter.describe()}
 
 
 __all__ = ["DIALECT", "claims_schema", "schema_text"]

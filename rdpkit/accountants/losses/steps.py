@@ -300,11 +300,11 @@ def _different(events: tuple[Event, ...]) -> list[int]:
     A record may move from one to the other, and further equal events add no alternative: of a
     million equal classes two suffice.
     """
-    seen: dict[int, int] = {}
+    occurrences: dict[int, int] = {}
     by_identity = []
     for index, event in enumerate(events):
-        seen[id(event)] = seen.get(id(event), 0) + 1
-        if seen[id(event)] <= _PARTS_THAT_MEET:
+        occurrences[id(event)] = occurrences.get(id(event), 0) + 1
+        if occurrences[id(event)] <= _PARTS_THAT_MEET:
             by_identity.append(index)
     counted: Counter[Event] = Counter()
     found = []

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
-from rdpkit.events.free_parameters import NOISE, FreeParameter
-from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.fields import diameter, event_class, integer, noise, positive
+from rdpkit.events.geometry import record_move, with_longer_records
 from rdpkit.events.losses import Attained, Dominating, Losses, attains
 from rdpkit.events.pairs import DiscreteGaussianPair
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class DiscreteGaussian(Event):
     """The sum of the records' integer vectors plus discrete Gaussian noise, released once.
 
     Released: sum of x_i plus independent integers in each coordinate, k with a probability in
     proportion to e^(-k^2 / (2 sigma^2)). Its Renyi divergence is at most that of the Gaussian
     mechanism. For one coordinate the losses are known exactly.
-
-    Parameters
-    ----------
-    sigma : float
-        Parameter of the noise, about its standard deviation, in the units of the sum; above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector of integers; above 0, and an integer if there is one
-        coordinate. It is the sensitivity under add-or-remove-one.
-    record_diameter : float, optional
-        Largest L2 distance between two records' vectors; at most 2 * record_norm, which is the
-        default, and an integer if there is one coordinate. It is the sensitivity under replace-one.
-    dimension : int
-        Number of coordinates; at least 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -55,19 +35,22 @@ class DiscreteGaussian(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    sigma: float
-    record_norm: float
-    record_diameter: float | None = None
-    dimension: int = 1
+    sigma: float = noise(
+        "Parameter of the noise, about its standard deviation, in the units of the sum"
+    )
+    record_norm: float = positive(
+        "Largest L2 norm of one record's vector of integers. If there is one coordinate it is an "
+        "integer. It is the sensitivity under add-or-remove-one"
+    )
+    record_diameter: float | None = diameter(
+        "Largest L2 distance between two records' vectors",
+        more="If there is one coordinate it is an integer. It is the sensitivity under replace-one",
+        free=False,
+        default=None,
+    )
+    dimension: int = integer("Number of coordinates", default=1)
 
-    def __post_init__(self) -> None:
-        _validate.attributes(
-            self,
-            sigma=_validate.positive,
-            record_norm=_validate.positive,
-            dimension=_validate.integer,
-        )
-        check_geometry(self.record_norm, self.record_diameter)
+    def _check_together(self) -> None:
         if self.dimension == 1:
             for name in ("record_norm", "record_diameter"):
                 value = getattr(self, name)
@@ -76,19 +59,11 @@ class DiscreteGaussian(Event):
 
     def sensitivity(self, adjacency: Adjacency) -> float:
         """L2 sensitivity of the sum between neighbours."""
-        match adjacency:
-            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
-                return self.record_norm
-            case Adjacency.REPLACE_ONE:
-                return check_geometry(self.record_norm, self.record_diameter)
+        return record_move(self, adjacency)
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Sigma over the sensitivity under ``adjacency``."""
         return self.sigma / self.sensitivity(adjacency)
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private."""
-        return {"sigma": NOISE}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two discrete Gaussians; in several coordinates no pair above all others is known."""
@@ -113,8 +88,7 @@ class DiscreteGaussian(Event):
 
     def in_groups(self, size: int) -> Event:
         """Records ``size`` times as long."""
-        diameter = None if self.record_diameter is None else size * self.record_diameter
-        return replace(self, record_norm=size * self.record_norm, record_diameter=diameter)
+        return with_longer_records(self, size)
 
     def attained_in_groups(self, size: int) -> Event | None:
         """Equal records on one axis; in several coordinates each is an integer vector itself."""

@@ -7,6 +7,7 @@ from typing import Any
 from rdpkit import _validate
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Parallel, Repeated
+from rdpkit.events.free_parameters import FreeParameter, integer
 from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 
 
@@ -24,13 +25,17 @@ def samples_of_classes(class_sizes: tuple[int, ...], samples_per_class: object) 
     return samples
 
 
+def any_order(event: Any) -> FreeParameter:
+    """In a mixture of more records each record takes part more often, but counts less."""
+    most = event.mixing.population_of(event)
+    return integer(0, highest=most, scaled=("feature_noise", "label_noise"))
+
+
 def check_mixtures(event: Any) -> None:
-    """Check ``class_sizes``, ``samples_per_class`` and ``order_of_mixture`` of a new event."""
-    _validate.attributes(event, class_sizes=_validate.integers)
+    """Check the classes of a new event together, and keep the samples of each as a tuple."""
     samples_of_classes(event.class_sizes, event.samples_per_class)
     if isinstance(event.samples_per_class, list):
         object.__setattr__(event, "samples_per_class", tuple(event.samples_per_class))
-    _validate.attributes(event, order_of_mixture=_validate.integer)
     smallest = min(event.class_sizes)
     if event.order_of_mixture > smallest:
         raise _validate.fail(

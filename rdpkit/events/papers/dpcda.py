@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_of_a_class_changed
-from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter, integer, integers
+from rdpkit.events.fields import (
+    choice,
+    declared,
+    event_class,
+    integer,
+    noise,
+    non_negative,
+    positive,
+    sizes,
+)
+from rdpkit.events.free_parameters import integers
 from rdpkit.events.mixing import Mixing
-from rdpkit.events.papers.classes import check_mixtures, mixtures, samples_of_classes
+from rdpkit.events.papers.classes import any_order, check_mixtures, mixtures, samples_of_classes
+
+Preprocessing = Literal["public", "exact-z-score"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class DPCDA(Event):
     """DP-CDA, Algorithm 1: every release is the noisy mean of some records of one class.
 
     Released, for each class and ``samples_per_class`` times: the mean of ``order_of_mixture``
     records of the class, each clipped to L2 norm ``clip_norm`` and drawn without replacement,
     + N(0, feature_noise^2 I), and their mean one-hot label + N(0, label_noise^2 I).
-
-    Parameters
-    ----------
-    class_sizes : sequence of int
-        Records of each class, in the larger of two neighbours; each at least order_of_mixture.
-    samples_per_class : int or sequence of int
-        Releases of each class (T_k of the paper), fixed before the data are seen; one number at
-        least 1 for all classes, or one for each.
-    order_of_mixture : int
-        Records in the mean, drawn without replacement from one class (l of the paper); at least 1.
-    clip_norm : float
-        L2 norm to which every feature vector is clipped (c of the paper), in the units of the
-        features; above 0.
-    feature_noise : float
-        Standard deviation of the noise on each coordinate of the mean feature vector, in the units
-        of the features; above 0.
-    label_noise : float
-        Standard deviation of the noise on each coordinate of the mean one-hot label; at least 0.
-        Within a class that mean is a constant, so the label noise protects nothing.
-    preprocessing : {"public", "exact-z-score"}
-        "public": features were not scaled, or were scaled with constants that do not depend on the
-        data. "exact-z-score": features were scaled with the data's own mean and standard deviation,
-        as in Algorithm 1. No sound bound is known for this, because the scaling itself uses the
-        data.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range, or a class is smaller than ``order_of_mixture``.
 
     Examples
     --------
@@ -73,24 +53,46 @@ class DPCDA(Event):
         label_noise="label_noise",
         scale="clip_norm",
     )
+    expansion_is_attained = True
 
-    class_sizes: tuple[int, ...]
-    samples_per_class: int | tuple[int, ...]
-    order_of_mixture: int
-    clip_norm: float
-    feature_noise: float
-    label_noise: float
-    preprocessing: Literal["public", "exact-z-score"] = "public"
+    class_sizes: tuple[int, ...] = sizes(
+        "Records of each class, in the larger of two neighbours", least="order_of_mixture"
+    )
+    samples_per_class: int | tuple[int, ...] = declared(
+        "Releases of each class (T_k of the paper), fixed before the data are seen; one number at "
+        "least 1 for all classes, or one for each",
+        free=integers(-1, role="count"),
+    )
+    order_of_mixture: int = integer(
+        "Records in the mean, drawn without replacement from one class (l of the paper)",
+        free=any_order,
+    )
+    clip_norm: float = positive(
+        "L2 norm to which every feature vector is clipped (c of the paper), in the units of the "
+        "features",
+        private=-1,
+    )
+    feature_noise: float = noise(
+        "Standard deviation of the noise on each coordinate of the mean feature vector, in the "
+        "units of the features"
+    )
+    label_noise: float = non_negative(
+        "Standard deviation of the noise on each coordinate of the mean one-hot label. Within a "
+        "class that mean is a constant, so the label noise protects nothing",
+        private=1,
+        role="noise",
+    )
+    preprocessing: Preprocessing = choice(
+        '"public": features were not scaled, or were scaled with constants that do not depend on '
+        'the data. "exact-z-score": features were scaled with the data\'s own mean and standard '
+        "deviation, as in Algorithm 1. No sound bound is known for this, because the scaling "
+        "itself uses the data",
+        Preprocessing,
+        default="public",
+    )
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_mixtures(self)
-        _validate.attributes(
-            self,
-            clip_norm=_validate.positive,
-            feature_noise=_validate.positive,
-            label_noise=_validate.non_negative,
-        )
-        _validate.choice("preprocessing", self.preprocessing, ("public", "exact-z-score"))
 
     @property
     def samples(self) -> tuple[int, ...]:
@@ -106,23 +108,6 @@ class DPCDA(Event):
         if self.preprocessing != "public":
             return None
         return mixtures(self, record_norm=self.clip_norm)
-
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise and larger classes are more private; the order of mixture acts both ways."""
-        return {
-            "class_sizes": integers(1, lowest=self.order_of_mixture, role="records"),
-            "samples_per_class": integers(-1, role="count"),
-            "order_of_mixture": integer(
-                0, highest=min(self.class_sizes), scaled=("feature_noise", "label_noise")
-            ),
-            "clip_norm": NORM,
-            "feature_noise": NOISE,
-            "label_noise": NOISE,
-        }
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record at the clip norm, all others at its mirror image."""

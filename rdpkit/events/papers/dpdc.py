@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rdpkit import _validate
@@ -12,22 +10,14 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated, part_by_part
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_of_a_class_changed
-from rdpkit.events.free_parameters import (
-    COORDINATES,
-    COUNT,
-    NOISE,
-    NORM,
-    FreeParameter,
-    integers,
-    number,
-)
+from rdpkit.events.fields import coordinates, count, declared, event_class, noise, positive, sizes
+from rdpkit.events.free_parameters import FreeParameter, number
 from rdpkit.events.mixing import Mixing
 from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
 
 
 def _check_group(event: LDPDC | NDPDC) -> None:
-    """Check ``class_sizes`` and ``group_size`` of a new event."""
-    _validate.attributes(event, class_sizes=_validate.integers, group_size=_validate.positive)
+    """Check that no group is larger than the smallest class."""
     smallest = min(event.class_sizes)
     if event.group_size > smallest:
         raise _validate.fail(
@@ -52,50 +42,26 @@ def _sums(event: LDPDC | NDPDC, count: int) -> Event:
     )
 
 
-def _classes(class_sizes: tuple[int, ...], group_size: float) -> dict[str, FreeParameter]:
-    """Larger classes are more private, and larger groups are less private."""
-    return {
-        "class_sizes": integers(1, lowest=math.ceil(group_size), role="records"),
-        "group_size": number(-1, highest=min(class_sizes), role="batch"),
-    }
+def _group(event: LDPDC | NDPDC) -> FreeParameter:
+    return number(-1, highest=min(event.class_sizes), role="batch")
 
 
+_SIZES = "Records of each class (N_c of the paper), in the larger of two neighbours"
+_GROUP = "Expected size of a sample (L of the paper)"
+_SMALLEST_CLASS = "above 0 and at most the smallest class"
 _SAMPLING = (
     "records join by Poisson sampling with probability group_size / class size, the same for "
     "both neighbours"
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class LDPDC(Event):
     """Linear DPDC: each synthetic record is a noisy sum over a Poisson sample of one class.
 
     Released, for each class and ``samples_per_class`` times: the sum of the records of a Poisson
     sample with probability group_size / class size, + N(0, noise_std^2 I). A record has L2 norm
     value_bound * sqrt(dimension) at most.
-
-    Parameters
-    ----------
-    class_sizes : sequence of int
-        Records of each class (N_c of the paper), in the larger of two neighbours; each at least
-        group_size.
-    group_size : float
-        Expected size of a sample (L of the paper); above 0 and at most the smallest class.
-    samples_per_class : int
-        Synthetic records of each class (M of the paper); at least 1.
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma of the paper), in the
-        units of the features; above 0.
-    value_bound : float
-        Every coordinate of a record lies in [-value_bound, value_bound] (b of the paper), in the
-        units of the features; above 0.
-    dimension : int
-        Number of coordinates of a record (d of the paper); at least 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -118,23 +84,27 @@ class LDPDC(Event):
         is_sum=True,
         scale="value_bound",
     )
+    expansion_is_attained = True
+    assumed = (_SAMPLING,)
 
-    class_sizes: tuple[int, ...]
-    group_size: float
-    samples_per_class: int
-    noise_std: float
-    value_bound: float
-    dimension: int
+    class_sizes: tuple[int, ...] = sizes(_SIZES, least="group_size")
+    group_size: float = declared(
+        _GROUP, check=_validate.positive, accepted=_SMALLEST_CLASS, free=_group
+    )
+    samples_per_class: int = count("Synthetic records of each class (M of the paper)")
+    noise_std: float = noise(
+        "Standard deviation of the noise on each coordinate of the sum (sigma of the paper), in "
+        "the units of the features"
+    )
+    value_bound: float = positive(
+        "Every coordinate of a record lies in [-value_bound, value_bound] (b of the paper), in "
+        "the units of the features",
+        private=-1,
+    )
+    dimension: int = coordinates("Number of coordinates of a record (d of the paper)")
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         _check_group(self)
-        _validate.attributes(
-            self,
-            samples_per_class=_validate.integer,
-            dimension=_validate.integer,
-            noise_std=_validate.positive,
-            value_bound=_validate.positive,
-        )
 
     @property
     def record_norm(self) -> float:
@@ -144,20 +114,6 @@ class LDPDC(Event):
     def expand(self) -> Event:
         """For each class, ``samples_per_class`` Poisson-sampled sums."""
         return _sums(self, self.samples_per_class)
-
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise and larger classes are more private; everything else leaks more if larger."""
-        return {
-            **_classes(self.class_sizes, self.group_size),
-            "samples_per_class": COUNT,
-            "noise_std": NOISE,
-            "value_bound": NORM,
-            "dimension": COORDINATES,
-        }
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in a corner of the cube, or its mirror image, and all other records at 0."""
@@ -171,38 +127,14 @@ class LDPDC(Event):
             direction="diagonal",
         )
 
-    def assumptions(self) -> tuple[str, ...]:
-        """What must hold beyond the parameters."""
-        return (_SAMPLING,)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class NDPDC(Event):
     """Nonlinear DPDC: noisy sums of clipped representations of Poisson samples, class by class.
 
     Released, for each class and in each iteration: the sum of the representations, clipped to L2
     norm ``clip_norm``, of a Poisson sample with probability group_size / class size,
     + N(0, noise_std^2 I).
-
-    Parameters
-    ----------
-    class_sizes : sequence of int
-        Records of each class (N_c of the paper), in the larger of two neighbours; each at least
-        group_size.
-    group_size : float
-        Expected size of a sample (L of the paper); above 0 and at most the smallest class.
-    iterations : int
-        Number of iterations (I of the paper), each with one release of each class; at least 1.
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma of the paper), in the
-        units of the representations; above 0.
-    clip_norm : float
-        L2 norm to which representations are clipped (G of the paper), in their units; above 0.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -218,27 +150,32 @@ class NDPDC(Event):
     of_whole_data: ClassVar[str] = "it states how many records there are of each class"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
-        mixed="group_size",
-        releases="iterations",
-        noise="noise_std",
-        is_sum=True,
-        scale="clip_norm",
+        mixed="group_size", releases="iterations", noise="noise_std", is_sum=True, scale="clip_norm"
+    )
+    expansion_is_attained = True
+    assumed = (
+        _SAMPLING,
+        "the feature extractors, their parameters and the augmentations do not depend on the "
+        "private data, and no layer mixes records of a batch",
     )
 
-    class_sizes: tuple[int, ...]
-    group_size: float
-    iterations: int
-    noise_std: float
-    clip_norm: float
+    class_sizes: tuple[int, ...] = sizes(_SIZES, least="group_size")
+    group_size: float = declared(
+        _GROUP, check=_validate.positive, accepted=_SMALLEST_CLASS, free=_group
+    )
+    iterations: int = count(
+        "Number of iterations (I of the paper), each with one release of each class"
+    )
+    noise_std: float = noise(
+        "Standard deviation of the noise on each coordinate of the sum (sigma of the paper), in "
+        "the units of the representations"
+    )
+    clip_norm: float = positive(
+        "L2 norm to which representations are clipped (G of the paper), in their units", private=-1
+    )
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         _check_group(self)
-        _validate.attributes(
-            self,
-            iterations=_validate.integer,
-            noise_std=_validate.positive,
-            clip_norm=_validate.positive,
-        )
 
     @property
     def record_norm(self) -> float:
@@ -253,19 +190,6 @@ class NDPDC(Event):
         """
         return _sums(self, self.iterations)
 
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise and larger classes are more private; everything else leaks more if larger."""
-        return {
-            **_classes(self.class_sizes, self.group_size),
-            "iterations": COUNT,
-            "noise_std": NOISE,
-            "clip_norm": NORM,
-        }
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One representation at the clip norm, or its mirror image, and all others at 0."""
         return one_record_of_a_class_changed(
@@ -275,12 +199,4 @@ class NDPDC(Event):
             others=0.0,
             changed=self.clip_norm,
             replacement=-self.clip_norm,
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What must hold beyond the parameters."""
-        return (
-            _SAMPLING,
-            "the feature extractors, their parameters and the augmentations do not depend on the "
-            "private data, and no layer mixes records of a batch",
         )

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated
@@ -17,63 +14,32 @@ from rdpkit.events.data_sets import (
     one_record_changed,
     one_record_of_a_class_changed,
 )
-from rdpkit.events.free_parameters import (
-    COORDINATES,
-    COUNT,
-    NOISE,
-    FreeParameter,
+from rdpkit.events.fields import (
+    coordinates,
+    count,
+    declared,
+    event_class,
     integer,
-    integers,
+    noise,
+    non_negative,
+    records,
+    sizes,
 )
+from rdpkit.events.free_parameters import integers
 from rdpkit.events.mixing import Mixing
-from rdpkit.events.papers.classes import check_mixtures, mixtures, samples_of_classes
+from rdpkit.events.papers.classes import any_order, check_mixtures, mixtures, samples_of_classes
 from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 
 _RANGE = "every feature lies in [0, 1] (scaled with public constants) and labels are one-hot"
 
-_COMMON = {
-    "feature_dimension": COORDINATES,
-    "label_dimension": COORDINATES,
-    "feature_noise": NOISE,
-    "label_noise": NOISE,
-}
-"""Parameters of both mechanisms: more noise is more private, and more coordinates leak more."""
 
-
-def _order_of_mixture(highest: int) -> FreeParameter:
-    """In a mixture of more records each record takes part more often, but counts less."""
-    return integer(0, highest=highest, scaled=("feature_noise", "label_noise"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class DPMix(Event):
     """DPMix: each release is the noisy mean of records drawn from the whole data set.
 
     Released, ``releases`` times: the mean feature vector of ``order_of_mixture`` records, drawn
     without replacement, + N(0, feature_noise^2 I), and their mean one-hot label
     + N(0, label_noise^2 I). Features lie in [0, 1].
-
-    Parameters
-    ----------
-    population_size : int
-        Number of records (n of the paper), in the larger of two neighbours; at least
-        order_of_mixture.
-    releases : int
-        Number of synthetic records (T of the paper); at least 1.
-    order_of_mixture : int
-        Records in the mean, drawn without replacement for each release (l of the paper); at
-        least 1.
-    feature_dimension, label_dimension : int
-        Number of coordinates of the features and of the labels (d_x and d_y of the paper); at
-        least 1.
-    feature_noise, label_noise : float
-        Standard deviation of the noise on each coordinate of the mean (feature vector or label);
-        above 0.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range, or ``order_of_mixture`` exceeds the population.
 
     Examples
     --------
@@ -97,25 +63,27 @@ class DPMix(Event):
         soft_labels=True,
         population="population_size",
     )
+    expansion_is_attained = True
+    assumed = (_RANGE,)
 
-    population_size: int
-    releases: int
-    order_of_mixture: int
-    feature_dimension: int
-    label_dimension: int
-    feature_noise: float
-    label_noise: float
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, population_size=_validate.integer, releases=_validate.integer)
-        _validate.integer("order_of_mixture", self.order_of_mixture, maximum=self.population_size)
-        _validate.attributes(
-            self,
-            feature_dimension=_validate.integer,
-            label_dimension=_validate.integer,
-            feature_noise=_validate.positive,
-            label_noise=_validate.positive,
-        )
+    population_size: int = records(
+        "Number of records (n of the paper), in the larger of two neighbours",
+        least="order_of_mixture",
+    )
+    releases: int = count("Number of synthetic records (T of the paper)")
+    order_of_mixture: int = integer(
+        "Records in the mean, drawn without replacement for each release (l of the paper)",
+        most="population_size",
+        free=any_order,
+    )
+    feature_dimension: int = coordinates("Number of coordinates of the features (d_x of the paper)")
+    label_dimension: int = coordinates("Number of coordinates of the labels (d_y of the paper)")
+    feature_noise: float = noise(
+        "Standard deviation of the noise on each coordinate of the mean (feature vector or label)"
+    )
+    label_noise: float = noise(
+        "Standard deviation of the noise on each coordinate of the mean (feature vector or label)"
+    )
 
     def expand(self) -> Event:
         """One sampled mean of features and labels, each divided by its noise, with noise 1."""
@@ -131,19 +99,6 @@ class DPMix(Event):
             ),
             count=self.releases,
         )
-
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise or a larger population is more private; more releases leak more."""
-        return {
-            "population_size": integer(1, lowest=self.order_of_mixture, role="records"),
-            "releases": COUNT,
-            "order_of_mixture": _order_of_mixture(self.population_size),
-            **_COMMON,
-        }
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in the far corner of the cube and of another class, all others at 0.
@@ -171,41 +126,14 @@ class DPMix(Event):
             direction="diagonal",
         )
 
-    def assumptions(self) -> tuple[str, ...]:
-        """What must hold beyond the parameters."""
-        return (_RANGE,)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class ClassWiseDPMix(Event):
     """Class-wise DPMix: every release is drawn from a single class, with a fresh subset.
 
     Released, for each class and ``samples_per_class`` times: the mean feature vector of
     ``order_of_mixture`` records of the class, drawn without replacement, + N(0, feature_noise^2 I),
     and the label of the class + N(0, label_noise^2 I). Features lie in [0, 1].
-
-    Parameters
-    ----------
-    class_sizes : sequence of int
-        Records of each class, in the larger of two neighbours; each at least order_of_mixture.
-    samples_per_class : int or sequence of int
-        Releases of each class, fixed before the data are seen; one number at least 1 for all
-        classes, or one for each.
-    order_of_mixture : int
-        Records in the mean, drawn without replacement from one class; at least 1.
-    feature_dimension, label_dimension : int
-        Number of coordinates of the features and of the labels (d_x and d_y of the paper); at
-        least 1.
-    feature_noise : float
-        Standard deviation of the noise on each coordinate of the mean feature vector; above 0.
-    label_noise : float
-        Standard deviation of the noise on each coordinate of the label; at least 0. The label of a
-        class is a constant, so 0 does not weaken the guarantee.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range, or a class is smaller than ``order_of_mixture``.
 
     Examples
     --------
@@ -227,24 +155,39 @@ class ClassWiseDPMix(Event):
         noise="feature_noise",
         label_noise="label_noise",
     )
+    expansion_is_attained = True
+    assumed = (
+        _RANGE,
+        "a fresh subset is drawn for every release (the thesis's listing B.1 draws one per "
+        "class, which voids this account)",
+        "samples per class are fixed before the data are seen",
+    )
 
-    class_sizes: tuple[int, ...]
-    samples_per_class: int | tuple[int, ...]
-    order_of_mixture: int
-    feature_dimension: int
-    label_dimension: int
-    feature_noise: float
-    label_noise: float
+    class_sizes: tuple[int, ...] = sizes(
+        "Records of each class, in the larger of two neighbours", least="order_of_mixture"
+    )
+    samples_per_class: int | tuple[int, ...] = declared(
+        "Releases of each class, fixed before the data are seen; one number at least 1 for all "
+        "classes, or one for each",
+        free=integers(-1, role="count"),
+    )
+    order_of_mixture: int = integer(
+        "Records in the mean, drawn without replacement from one class", free=any_order
+    )
+    feature_dimension: int = coordinates("Number of coordinates of the features (d_x of the paper)")
+    label_dimension: int = coordinates("Number of coordinates of the labels (d_y of the paper)")
+    feature_noise: float = noise(
+        "Standard deviation of the noise on each coordinate of the mean feature vector"
+    )
+    label_noise: float = non_negative(
+        "Standard deviation of the noise on each coordinate of the label. The label of a class is "
+        "a constant, so 0 does not weaken the guarantee",
+        private=1,
+        role="noise",
+    )
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_mixtures(self)
-        _validate.attributes(
-            self,
-            feature_dimension=_validate.integer,
-            label_dimension=_validate.integer,
-            feature_noise=_validate.positive,
-            label_noise=_validate.non_negative,
-        )
 
     @property
     def samples(self) -> tuple[int, ...]:
@@ -256,19 +199,6 @@ class ClassWiseDPMix(Event):
         width = math.sqrt(self.feature_dimension)
         return mixtures(self, record_norm=width, record_diameter=width)
 
-    def attained_expansion(self) -> Event | None:
-        """The same: see :meth:`neighbours`."""
-        return self.expand()
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise or larger classes are more private; more releases leak more."""
-        return {
-            "class_sizes": integers(1, lowest=self.order_of_mixture, role="records"),
-            "samples_per_class": integers(-1, role="count"),
-            "order_of_mixture": _order_of_mixture(min(self.class_sizes)),
-            **_COMMON,
-        }
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in the far corner of the cube, all others at 0."""
         return one_record_of_a_class_changed(
@@ -279,13 +209,4 @@ class ClassWiseDPMix(Event):
             changed=math.sqrt(self.feature_dimension),
             replacement=0.0,
             direction="diagonal",
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What must hold beyond the parameters."""
-        return (
-            _RANGE,
-            "a fresh subset is drawn for every release (the thesis's listing B.1 draws one per "
-            "class, which voids this account)",
-            "samples per class are fixed before the data are seen",
         )

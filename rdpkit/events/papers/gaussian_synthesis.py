@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rdpkit import _validate
+from rdpkit.events import fields
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import COORDINATES, COUNT, FreeParameter, integer, number
+from rdpkit.events.fields import coordinates, count, declared, event_class
+from rdpkit.events.free_parameters import number
 
 
 def check_eigenvalue(name: str, value: Any) -> float:
@@ -20,31 +20,13 @@ def check_eigenvalue(name: str, value: Any) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class GaussianSynthesis(Event):
     """Records drawn from the normal distribution with the data's own mean and covariance.
 
     Released: ``outputs`` draws from N(m, C), each cut to the cube [-1, 1]^dimension, where m and C
     are the mean and the covariance of the data set. No noise is added. The draws are random, and
     they are private if no data set's covariance is close to singular.
-
-    Parameters
-    ----------
-    records : int
-        Number of records of the data set, in the larger of two neighbours (n of the paper); at
-        least 2.
-    outputs : int
-        Number of synthetic records; at least 1.
-    dimension : int
-        Number of coordinates of a record (d of the paper); at least 1.
-    min_eigenvalue : float
-        Lower bound on the smallest eigenvalue of the covariance of the data set and of all its
-        neighbours (sigma of the paper); in (0, 1].
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -59,28 +41,19 @@ class GaussianSynthesis(Event):
     mechanism: ClassVar[str] = "gaussian_synthesis"
     of_whole_data: ClassVar[str] = "it states how many records there are"
 
-    records: int
-    outputs: int
-    dimension: int
-    min_eigenvalue: float
-
-    def __post_init__(self) -> None:
-        _validate.integer("records", self.records, minimum=2)
-        _validate.attributes(
-            self,
-            outputs=_validate.integer,
-            dimension=_validate.integer,
-            min_eigenvalue=check_eigenvalue,
-        )
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More records or a larger eigenvalue are more private; more outputs are less private."""
-        return {
-            "records": integer(1, lowest=2, role="records"),
-            "outputs": COUNT,
-            "dimension": COORDINATES,
-            "min_eigenvalue": number(1, highest=1.0, role="noise"),
-        }
+    records: int = fields.records(
+        "Number of records of the data set, in the larger of two neighbours (n of the paper)",
+        minimum=2,
+    )
+    outputs: int = count("Number of synthetic records")
+    dimension: int = coordinates("Number of coordinates of a record (d of the paper)")
+    min_eigenvalue: float = declared(
+        "Lower bound on the smallest eigenvalue of the covariance of the data set and of all its "
+        "neighbours (sigma of the paper)",
+        check=check_eigenvalue,
+        accepted="in (0, 1]",
+        free=number(1, highest=1.0, role="noise"),
+    )
 
     def assumptions(self) -> tuple[str, ...]:
         """What must hold beyond the parameters."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit import _validate
+from rdpkit.events import fields
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import COORDINATES, COUNT, FreeParameter, integer, number
+from rdpkit.events.fields import coordinates, count, event_class, noise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class RegularisedSynthesis(Event):
     """Records drawn from the normal distribution with the data's mean and covariance, regularised.
 
@@ -19,23 +17,6 @@ class RegularisedSynthesis(Event):
     [-1, 1]^dimension, where m and C are the mean and the covariance of the data set. Because the
     added variance is a public number, the draws are private for every data set, whereas those of
     :class:`GaussianSynthesis` are private only if no covariance is close to singular.
-
-    Parameters
-    ----------
-    records : int
-        A public number; at least 2. The data set has at least as many records, or zero vectors are
-        added until it has.
-    outputs : int
-        Number of synthetic records; at least 1.
-    dimension : int
-        Number of coordinates of a record; at least 1.
-    added_variance : float
-        What is added to each diagonal entry of the covariance (sigma on the theory page); > 0.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -50,28 +31,16 @@ class RegularisedSynthesis(Event):
     mechanism: ClassVar[str] = "regularised_synthesis"
     of_whole_data: ClassVar[str] = "it states how many records there are"
 
-    records: int
-    outputs: int
-    dimension: int
-    added_variance: float
-
-    def __post_init__(self) -> None:
-        _validate.integer("records", self.records, minimum=2)
-        _validate.attributes(
-            self,
-            outputs=_validate.integer,
-            dimension=_validate.integer,
-            added_variance=_validate.positive,
-        )
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More records or more variance are more private; more outputs are less private."""
-        return {
-            "records": integer(1, lowest=2, role="records"),
-            "outputs": COUNT,
-            "dimension": COORDINATES,
-            "added_variance": number(1, role="noise"),
-        }
+    records: int = fields.records(
+        "A public number. The data set has at least as many records, or zero vectors are added "
+        "until it has",
+        minimum=2,
+    )
+    outputs: int = count("Number of synthetic records")
+    dimension: int = coordinates("Number of coordinates of a record")
+    added_variance: float = noise(
+        "What is added to each diagonal entry of the covariance (sigma on the theory page)"
+    )
 
     def assumptions(self) -> tuple[str, ...]:
         """What must hold beyond the parameters."""

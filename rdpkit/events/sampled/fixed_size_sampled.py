@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event, check_samples
-from rdpkit.events.free_parameters import FreeParameter, integer
+from rdpkit.events.fields import batch, event_class, integer, part
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class FixedSizeSampled(Event):
     """A release from a sample of fixed size, drawn without replacement.
 
     Released: the output of ``event`` on a uniformly drawn sample of ``sample_size`` of the
     ``population_size`` records. Who is in the sample is not released. Something is known under
     replace-one if the event is a Gaussian, or a :class:`ZeroConcentrated` without xi.
-
-    Parameters
-    ----------
-    event : Event
-        What is released from the sample.
-    sample_size : int
-        Records in the sample; at least 1.
-    population_size : int
-        Records in the data set; at least sample_size.
-
-    Raises
-    ------
-    ValueError
-        If ``event`` is not an event, or has no meaning on a random sample, because it states sizes
-        of the data or when a record takes part; or if a size is outside of its range.
 
     Examples
     --------
@@ -53,15 +35,14 @@ class FixedSizeSampled(Event):
     mechanism: ClassVar[str] = "fixed_size_sampled"
     of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    expansion_is_attained = True
 
-    event: Event
-    sample_size: int
-    population_size: int
+    event: Event = part("What is released from the sample")
+    sample_size: int = batch("Records in the sample", most="population_size")
+    population_size: int = integer("Records in the data set", accepted="at least sample_size")
 
-    def __post_init__(self) -> None:
-        check_samples(_validate.one_of_a_kind("event", self.event, Event))
-        population = _validate.integer("population_size", self.population_size)
-        _validate.integer("sample_size", self.sample_size, maximum=population)
+    def _check_together(self) -> None:
+        check_samples(self.event)
 
     def expand(self) -> Event | None:
         """The Gaussian mechanism on a sample has theorems of its own; so has the whole data set."""
@@ -78,18 +59,6 @@ class FixedSizeSampled(Event):
             )
         return None
 
-    def attained_expansion(self) -> Event | None:
-        """The same: it is the same release."""
-        return self.expand()
-
     def assumptions(self) -> tuple[str, ...]:
         """Those of the event."""
         return self.event.assumptions()
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """What is released from the sample."""
-        return (("event", self.event),)
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Smaller samples are more private."""
-        return {"sample_size": integer(-1, highest=self.population_size, role="batch")}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.events import free_parameters
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_record_changed
-from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, integer
-from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.fields import choice, diameter, event_class, integer, noise, norm, records
+from rdpkit.events.free_parameters import Direction, FreeParameter
+from rdpkit.events.geometry import diameter_of
 from rdpkit.events.losses import (
     Attained,
     Dominating,
@@ -23,37 +23,25 @@ from rdpkit.events.losses import (
     sampled_step,
 )
 
+Statistic = Literal["sum", "mean"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+def _sample(event: FixedSizeSampledGaussian) -> FreeParameter:
+    """A larger sample leaks more of a sum; of a mean, in which each record counts less, or not."""
+    mean = event.release == "mean"
+    scaled = ("noise_std",) if mean else ()
+    private: Direction = 0 if mean else -1
+    return free_parameters.integer(
+        private, highest=event.population_size, scaled=scaled, role="batch"
+    )
+
+
+@event_class
 class FixedSizeSampledGaussian(Event):
     """The sum or mean over a sample of fixed size plus Gaussian noise, released once.
 
     Released: the sum of x_i over the sample S, or their mean, plus N(0, noise_std^2 I). S holds
     ``sample_size`` of ``population_size`` records, drawn uniformly without replacement.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of what is released;
-        above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector, in the units of a record; above 0.
-    sample_size : int
-        Number of records drawn; at least 1 and at most population_size.
-    population_size : int
-        Number of records to draw from, in the larger of two neighbours; at least sample_size. Under
-        add-or-remove-one it must exceed sample_size for a bound to hold, because the smaller
-        neighbour is sampled, too.
-    release : {"sum", "mean"}
-        Whether the noise is added to the sum or to the mean of the sample.
-    record_diameter : float, optional
-        Largest L2 distance between two records' vectors, in the units of a record; above 0 and at
-        most 2 * record_norm, which is the default.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range, or the sample is larger than the population.
 
     Examples
     --------
@@ -69,24 +57,28 @@ class FixedSizeSampledGaussian(Event):
     of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    noise_std: float
-    record_norm: float
-    sample_size: int
-    population_size: int
-    release: Literal["sum", "mean"]
-    record_diameter: float | None = None
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, noise_std=_validate.positive, record_norm=_validate.positive)
-        population = _validate.integer("population_size", self.population_size)
-        _validate.integer("sample_size", self.sample_size, maximum=population)
-        _validate.choice("release", self.release, ("sum", "mean"))
-        check_geometry(self.record_norm, self.record_diameter)
+    noise_std: float = noise(
+        "Standard deviation of the noise in each coordinate, in the units of what is released"
+    )
+    record_norm: float = norm("Largest L2 norm of one record's vector, in the units of a record")
+    sample_size: int = integer("Number of records drawn", most="population_size", free=_sample)
+    population_size: int = records(
+        "Number of records to draw from, in the larger of two neighbours. Under add-or-remove-one "
+        "it must exceed sample_size for a bound to hold, because the smaller neighbour is "
+        "sampled, too",
+        least="sample_size",
+    )
+    release: Statistic = choice(
+        "Whether the noise is added to the sum or to the mean of the sample", Statistic
+    )
+    record_diameter: float | None = diameter(
+        "Largest L2 distance between two records' vectors, in the units of a record", default=None
+    )
 
     @property
     def swap_distance(self) -> float:
         """How far swapping one member of the sample moves what is released."""
-        diameter = check_geometry(self.record_norm, self.record_diameter)
+        diameter = diameter_of(self)
         return diameter / self.sample_size if self.release == "mean" else diameter
 
     @property
@@ -113,25 +105,6 @@ class FixedSizeSampledGaussian(Event):
     def sampling_probability(self) -> float:
         """The probability with which one record is drawn."""
         return self.sample_size / self.population_size
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private, and so is a larger population.
-
-        A larger sample leaks more if a sum is released. In a mean, each record of a larger sample
-        counts less, so that a larger sample may be more or less private.
-        """
-        is_mean = self.release == "mean"
-        return {
-            "noise_std": NOISE,
-            "sample_size": integer(
-                0 if is_mean else -1,
-                highest=self.population_size,
-                scaled=("noise_std",) if is_mean else (),
-                role="batch",
-            ),
-            "population_size": integer(1, lowest=self.sample_size, role="records"),
-            **geometry(self.record_norm, self.record_diameter),
-        }
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """A mixture and a Gaussian; if a record is replaced, the curve is symmetric.
@@ -180,7 +153,7 @@ class FixedSizeSampledGaussian(Event):
 
     def _special_record(self) -> Losses:
         """Another member of the sample is at 0, the record at 1, and the special one between."""
-        diameter = check_geometry(self.record_norm, self.record_diameter)
+        diameter = diameter_of(self)
         if diameter <= self.record_norm:
             return self._step("replaced", self.presence_noise_multiplier)
         # The roundings of the quotient and the difference are covered by a record farther away.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event, check_samples
-from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.fields import event_class, part, probability
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.losses import Attained, Dominating, Losses, NoLossDistributionError, attains
 from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
@@ -25,26 +22,13 @@ _LEAST = 1e-9
 _SUMS = (Laplace, DiscreteLaplace, DiscreteGaussian)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class PoissonSampled(Event):
     """Any release, from a Poisson sample of the records instead of all of them.
 
     Released: the output of ``event`` on a sample that every record joins with probability
     ``sampling_probability``, independently of all others. Who is in the sample is not released. If
     ``event`` is made of several releases, all of them see the same sample.
-
-    Parameters
-    ----------
-    event : Event
-        What is released from the sample.
-    sampling_probability : float
-        Probability with which each record joins, independently of all others; in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If ``event`` is not an event, or has no meaning on a random sample, because it states sizes
-        of the data or when a record takes part; or if the probability is outside of [0, 1].
 
     Examples
     --------
@@ -61,13 +45,15 @@ class PoissonSampled(Event):
     mechanism: ClassVar[str] = "poisson_sampled"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    expansion_is_attained = True
 
-    event: Event
-    sampling_probability: float
+    event: Event = part("What is released from the sample")
+    sampling_probability: float = probability(
+        "Probability with which each record joins, independently of all others"
+    )
 
-    def __post_init__(self) -> None:
-        check_samples(_validate.one_of_a_kind("event", self.event, Event))
-        _validate.attributes(self, sampling_probability=_validate.probability)
+    def _check_together(self) -> None:
+        check_samples(self.event)
 
     def expand(self) -> Event | None:
         """The Gaussian mechanism on a sample has theorems of its own; so has the whole data set."""
@@ -85,18 +71,6 @@ class PoissonSampled(Event):
     def assumptions(self) -> tuple[str, ...]:
         """Those of the event."""
         return self.event.assumptions()
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """The event on the sample."""
-        return (("event", self.event),)
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Smaller samples are more private."""
-        return {"sampling_probability": number(-1, highest=1.0, role="batch")}
-
-    def attained_expansion(self) -> Event | None:
-        """The same: it is the same release."""
-        return self.expand()
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The pair of the event, mixed with what is released without the record.

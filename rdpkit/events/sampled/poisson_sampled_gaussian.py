@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
-from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
-from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.fields import diameter, event_class, noise, norm, probability
+from rdpkit.events.geometry import record_move
 from rdpkit.events.losses import Attained, Dominating, Losses, attains, sampled_step
 from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class PoissonSampledGaussian(Event):
     """The sum over a Poisson sample of the records plus Gaussian noise, released once.
 
     Released: sum of b_i x_i + N(0, noise_std^2 I), where each b_i is 1 with probability
     ``sampling_probability`` and 0 otherwise, independently of all others.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector, in the units of the sum; above 0.
-    sampling_probability : float
-        Probability with which each record joins, independently of all others; in [0, 1].
-    record_diameter : float, optional
-        Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
-        most 2 * record_norm, which is the default. It matters under replace-one only.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -55,36 +36,19 @@ class PoissonSampledGaussian(Event):
     mechanism: ClassVar[str] = "poisson_sampled_gaussian"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    # The records of the group are equal.
+    groups_are_attained = True
 
-    noise_std: float
-    record_norm: float
-    sampling_probability: float
-    record_diameter: float | None = None
-
-    def __post_init__(self) -> None:
-        _validate.attributes(
-            self,
-            noise_std=_validate.positive,
-            record_norm=_validate.positive,
-            sampling_probability=_validate.probability,
-        )
-        check_geometry(self.record_norm, self.record_diameter)
+    noise_std: float = noise()
+    record_norm: float = norm()
+    sampling_probability: float = probability(
+        "Probability with which each record joins, independently of all others"
+    )
+    record_diameter: float | None = diameter(more="It matters under replace-one only", default=None)
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Noise standard deviation over how far one record moves the sum under ``adjacency``."""
-        match adjacency:
-            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
-                return self.noise_std / self.record_norm
-            case Adjacency.REPLACE_ONE:
-                return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private; larger records, or larger samples, are less private."""
-        return {
-            "noise_std": NOISE,
-            "sampling_probability": number(-1, highest=1.0, role="batch"),
-            **geometry(self.record_norm, self.record_diameter),
-        }
+        return self.noise_std / record_move(self, adjacency)
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """A mixture against a Gaussian if a record is removed; two mixtures if it is replaced.
@@ -151,10 +115,6 @@ class PoissonSampledGaussian(Event):
             sampling_probability=self.sampling_probability,
             records_per_user=size,
         )
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """The same: equal records."""
-        return self.in_groups(size)
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and none (or the special one), or one record and its mirror image."""

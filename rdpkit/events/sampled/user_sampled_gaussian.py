@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import NOISE, NORM, FreeParameter, number
+from rdpkit.events.fields import event_class, integer, noise, norm, probability
 from rdpkit.events.losses import (
     Attained,
     Dominating,
@@ -31,29 +28,13 @@ _MARGIN = Fraction(1, 10**12)
 _RARE = 10**300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class UserSampledGaussian(Event):
     """The sum over a Poisson sample of records plus Gaussian noise; a user has several records.
 
     Released: sum of b_i x_i + N(0, noise_std^2 I), where each b_i is 1 with probability
     ``sampling_probability`` and 0 otherwise, independently of all others. Neighbours differ by a
     user, with all of the user's records.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector, in the units of the sum; above 0.
-    sampling_probability : float
-        Probability with which each record joins, independently of all others; in [0, 1].
-    records_per_user : int
-        Largest number of records of one user; in [1, 1000].
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -70,32 +51,14 @@ class UserSampledGaussian(Event):
     of_whole_data: ClassVar[str] = (
         "its neighbours differ by a user, and its rate is that of all records"
     )
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = (
-        Adjacency.ADD_OR_REMOVE_ONE,
-        Adjacency.ZERO_OUT,
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.ZERO_OUT)
+
+    noise_std: float = noise()
+    record_norm: float = norm()
+    sampling_probability: float = probability(
+        "Probability with which each record joins, independently of all others"
     )
-
-    noise_std: float
-    record_norm: float
-    sampling_probability: float
-    records_per_user: int
-
-    def __post_init__(self) -> None:
-        _validate.attributes(
-            self,
-            noise_std=_validate.positive,
-            record_norm=_validate.positive,
-            sampling_probability=_validate.probability,
-        )
-        _validate.integer("records_per_user", self.records_per_user, maximum=_MOST_RECORDS)
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private; larger or more records, or samples, are less private."""
-        return {
-            "noise_std": NOISE,
-            "record_norm": NORM,
-            "sampling_probability": number(-1, highest=1.0, role="batch"),
-        }
+    records_per_user: int = integer("Largest number of records of one user", maximum=_MOST_RECORDS)
 
     @property
     def sensitivities(self) -> tuple[float, ...]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import NOISE, FreeParameter
+from rdpkit.events.fields import event_class, flag, integer, noise, positive
 from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import StatedPair
 from rdpkit.events.selection.two_options import SCORES, pairs_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class AboveThreshold(Event):
     """For each query whether it is above a threshold, until so many were: the sparse vector.
 
@@ -26,24 +24,6 @@ class AboveThreshold(Event):
     not matter. It is epsilon-DP with epsilon = s / threshold_noise_scale +
     2 c s / query_noise_scale, s the sensitivity, c = most_above; without the 2 if queries are
     monotone.
-
-    Parameters
-    ----------
-    threshold_noise_scale : float
-        Scale of the noise of the threshold, in the units of the queries; above 0.
-    query_noise_scale : float
-        Scale of the noise of each query, in the units of the queries; above 0.
-    sensitivity : float
-        Largest change of one query between neighbours, in the units of the queries; above 0.
-    most_above : int
-        How many answers "above" are given at most; at least 1.
-    monotone_queries : bool
-        Whether between neighbours either no query falls or no query rises.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -58,26 +38,23 @@ class AboveThreshold(Event):
     mechanism: ClassVar[str] = "above_threshold"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (SCORES.replace("scores", "queries"),)
+    # Every record of a group may move the queries as far, in one direction.
+    groups_are_attained = True
 
-    threshold_noise_scale: float
-    query_noise_scale: float
-    sensitivity: float
-    most_above: int = 1
-    monotone_queries: bool = False
-
-    def __post_init__(self) -> None:
-        _validate.attributes(
-            self,
-            threshold_noise_scale=_validate.positive,
-            query_noise_scale=_validate.positive,
-            sensitivity=_validate.positive,
-            most_above=_validate.integer,
-        )
-        _validate.one_of_a_kind("monotone_queries", self.monotone_queries, bool)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the queries' sensitivity is measured under."""
-        return (SCORES.replace("scores", "queries"),)
+    threshold_noise_scale: float = noise(
+        "Scale of the noise of the threshold, in the units of the queries"
+    )
+    query_noise_scale: float = noise(
+        "Scale of the noise of each query, in the units of the queries"
+    )
+    sensitivity: float = positive(
+        "Largest change of one query between neighbours, in the units of the queries"
+    )
+    most_above: int = integer('How many answers "above" are given at most', default=1)
+    monotone_queries: bool = flag(
+        "Whether between neighbours either no query falls or no query rises", default=False
+    )
 
     def pure_epsilon(self) -> float:
         """The epsilon of pure differential privacy, rounded up."""
@@ -85,10 +62,6 @@ class AboveThreshold(Event):
         at_threshold = self.sensitivity / self.threshold_noise_scale
         at_queries = factor * self.most_above * self.sensitivity / self.query_noise_scale
         return (at_threshold + at_queries) * (1.0 + 8.0 * math.ulp(1.0))
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private."""
-        return {"threshold_noise_scale": NOISE, "query_noise_scale": NOISE}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The worst mechanism that is as private."""
@@ -118,7 +91,3 @@ class AboveThreshold(Event):
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""
         return replace(self, sensitivity=size * self.sensitivity)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Every record of a group may move the queries as far, in one direction."""
-        return self.in_groups(size)

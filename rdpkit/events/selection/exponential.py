@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.fields import event_class, flag, positive
 from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import BoundedRange
 from rdpkit.events.selection.two_options import SCORES, logistic_pairs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class Exponential(Event):
     """One of several options, the better the likelier: the exponential mechanism.
 
     Released: option i with a probability in proportion to e^(epsilon * score_i / (2 s)), where s is
     the largest change of one score between neighbours. It is epsilon-DP, and more: its losses lie
     in a range of length epsilon (or half of that if scores are monotone).
-
-    Parameters
-    ----------
-    epsilon : float
-        The parameter of the mechanism, in nats; above 0.
-    monotone_scores : bool
-        Whether between neighbours either no score falls or no score rises, as for counts under
-        add-or-remove-one.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -48,25 +33,20 @@ class Exponential(Event):
     mechanism: ClassVar[str] = "exponential"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (SCORES,)
+    # Every record of a group may move the scores as far, in one direction.
+    groups_are_attained = True
 
-    epsilon: float
-    monotone_scores: bool = False
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, epsilon=_validate.positive)
-        _validate.one_of_a_kind("monotone_scores", self.monotone_scores, bool)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the scores' sensitivity is measured under."""
-        return (SCORES,)
+    epsilon: float = positive("The parameter of the mechanism, in nats", private=-1)
+    monotone_scores: bool = flag(
+        "Whether between neighbours either no score falls or no score rises, as for counts under "
+        "add-or-remove-one",
+        default=False,
+    )
 
     def range(self) -> float:
         """The length of the range of losses."""
         return self.epsilon / 2.0 if self.monotone_scores else self.epsilon
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """A smaller epsilon is more private."""
-        return {"epsilon": number(-1)}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The curve above all mechanisms of bounded range."""
@@ -79,7 +59,3 @@ class Exponential(Event):
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, epsilon=size * self.epsilon)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Every record of a group may move the scores as far, in one direction."""
-        return self.in_groups(size)

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.fields import event_class, flag, positive
 from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import LaplacePair
 from rdpkit.events.selection.two_options import SCORES, laplace_pairs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class PermuteAndFlip(Event):
     """One of several options, by permute and flip: better scores than the exponential mechanism.
 
     Released: the first option, in random order, whose coin shows heads; option i's coin does with
     probability e^(epsilon * (score_i - best score) / (2 s)), where s is the largest change of one
     score between neighbours. The same as the largest score with exponential noise added.
-
-    Parameters
-    ----------
-    epsilon : float
-        The parameter of the mechanism, in nats; above 0.
-    monotone_scores : bool
-        Whether between neighbours either no score falls or no score rises.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -47,25 +33,18 @@ class PermuteAndFlip(Event):
     mechanism: ClassVar[str] = "permute_and_flip"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (SCORES,)
+    # Every record of a group may move the scores as far, in one direction.
+    groups_are_attained = True
 
-    epsilon: float
-    monotone_scores: bool = False
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, epsilon=_validate.positive)
-        _validate.one_of_a_kind("monotone_scores", self.monotone_scores, bool)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the scores' sensitivity is measured under."""
-        return (SCORES,)
+    epsilon: float = positive("The parameter of the mechanism, in nats", private=-1)
+    monotone_scores: bool = flag(
+        "Whether between neighbours either no score falls or no score rises", default=False
+    )
 
     def distance(self, adjacency: Adjacency) -> float:
         """How far apart two Laplace distributions are that tell as much as this can."""
         return self.epsilon / 2.0 if self.monotone_scores else self.epsilon
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """A smaller epsilon is more private."""
-        return {"epsilon": number(-1)}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two Laplace distributions."""
@@ -78,7 +57,3 @@ class PermuteAndFlip(Event):
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, epsilon=size * self.epsilon)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Every record of a group may move the scores as far, in one direction."""
-        return self.in_groups(size)

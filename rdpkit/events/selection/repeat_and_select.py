@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.fields import declared, event_class, part
+from rdpkit.events.free_parameters import SMALLEST, FreeParameter, number
 
 _LARGEST_SHAPE = 1e100
 
@@ -22,7 +21,11 @@ def _shape(name: str, value: object) -> float:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _mean(event: RepeatAndSelect) -> FreeParameter:
+    return number(-1, lowest=1.0 if math.isfinite(event.shape) else SMALLEST, role="count")
+
+
+@event_class
 class RepeatAndSelect(Event):
     """The best output of a random number of runs, as when hyperparameters are tuned.
 
@@ -31,21 +34,6 @@ class RepeatAndSelect(Event):
     of all outputs that is fixed in advance (a score is part of the output), and nothing else. If K
     is 0, which happens for ``shape`` inf alone, something is released that depends on no record.
     Different candidates, such as hyperparameters, are drawn at random within a run.
-
-    Parameters
-    ----------
-    event : Event
-        One run.
-    mean : float
-        Mean number of runs: at least 1, or above 0 if ``shape`` is inf.
-    shape : float
-        Of the distribution of the number of runs. 1: geometric. 0: logarithmic. Another number
-        above -1: truncated negative binomial. inf: Poisson.
-
-    Raises
-    ------
-    ValueError
-        If ``event`` is not an event, or a number is outside of its range.
 
     Examples
     --------
@@ -59,31 +47,24 @@ class RepeatAndSelect(Event):
     mechanism: ClassVar[str] = "repeat_and_select"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (
+        "the number of runs, and the outputs of runs that were not selected, stay secret",
+        "the order by which the best output is selected does not depend on the data except "
+        "through the outputs",
+    )
 
-    event: Event
-    mean: float
-    shape: float
+    event: Event = part("One run")
+    mean: float = declared(
+        "Mean number of runs: at least 1, or above 0 if ``shape`` is inf",
+        check=_validate.positive,
+        free=_mean,
+    )
+    shape: float = declared(
+        "Of the distribution of the number of runs. 1: geometric. 0: logarithmic. Another number "
+        "above -1: truncated negative binomial. inf: Poisson",
+        check=_shape,
+    )
 
-    def __post_init__(self) -> None:
-        _validate.one_of_a_kind("event", self.event, Event)
-        _validate.attributes(self, mean=_validate.positive, shape=_shape)
+    def _check_together(self) -> None:
         if math.isfinite(self.shape) and self.mean < 1.0:
             raise _validate.fail("mean", "to be at least 1 unless shape is inf", self.mean)
-
-    def parts(self) -> tuple[tuple[str, Event], ...]:
-        """One run."""
-        return (("event", self.event),)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What must stay secret, and what must be fixed."""
-        return (
-            "the number of runs, and the outputs of runs that were not selected, stay secret",
-            "the order by which the best output is selected does not depend on the data except "
-            "through the outputs",
-        )
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Fewer runs are more private."""
-        return {
-            "mean": number(-1, lowest=1.0 if math.isfinite(self.shape) else 1e-45, role="count")
-        }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import NOISE, FreeParameter
+from rdpkit.events.fields import choice, event_class, flag, noise, positive
 from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import BoundedRange, LaplacePair
 from rdpkit.events.selection.two_options import (
@@ -19,30 +17,16 @@ from rdpkit.events.selection.two_options import (
     two_laplace_pairs,
 )
 
+Noise = Literal["laplace", "gumbel", "exponential"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@event_class
 class ReportNoisyMax(Event):
     """The option whose score plus noise is the largest; the scores themselves stay secret.
 
     Released: the index of the largest score_i + noise_i, the noise of every option drawn
     independently. With Gumbel noise it is the exponential mechanism, with exponential noise permute
     and flip.
-
-    Parameters
-    ----------
-    noise_scale : float
-        Scale of the noise, in the units of the scores; above 0.
-    sensitivity : float
-        Largest change of one score between neighbours, in the units of the scores; above 0.
-    noise : {"laplace", "gumbel", "exponential"}
-        The distribution of the noise.
-    monotone_scores : bool
-        Whether between neighbours either no score falls or no score rises.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -56,29 +40,23 @@ class ReportNoisyMax(Event):
     mechanism: ClassVar[str] = "report_noisy_max"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (SCORES,)
+    # Every record of a group may move the scores as far, in one direction.
+    groups_are_attained = True
 
-    noise_scale: float
-    sensitivity: float
-    noise: Literal["laplace", "gumbel", "exponential"]
-    monotone_scores: bool = False
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, noise_scale=_validate.positive, sensitivity=_validate.positive)
-        _validate.choice("noise", self.noise, ("laplace", "gumbel", "exponential"))
-        _validate.one_of_a_kind("monotone_scores", self.monotone_scores, bool)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the scores' sensitivity is measured under."""
-        return (SCORES,)
+    noise_scale: float = noise("Scale of the noise, in the units of the scores")
+    sensitivity: float = positive(
+        "Largest change of one score between neighbours, in the units of the scores"
+    )
+    noise: Noise = choice("The distribution of the noise", Noise)
+    monotone_scores: bool = flag(
+        "Whether between neighbours either no score falls or no score rises", default=False
+    )
 
     def distance(self, adjacency: Adjacency) -> float:
         """How far the difference of two scores may move, over the scale of the noise."""
         moved = self.sensitivity if self.monotone_scores else 2.0 * self.sensitivity
         return moved / self.noise_scale
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private."""
-        return {"noise_scale": NOISE}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """With Gumbel noise a bounded range; otherwise two Laplace distributions."""
@@ -99,7 +77,3 @@ class ReportNoisyMax(Event):
     def in_groups(self, size: int) -> Event:
         """Scores that change by so many times their sensitivity."""
         return replace(self, sensitivity=size * self.sensitivity)
-
-    def attained_in_groups(self, size: int) -> Event | None:
-        """Every record of a group may move the scores as far, in one direction."""
-        return self.in_groups(size)

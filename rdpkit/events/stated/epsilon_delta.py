@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import FreeParameter, number
-from rdpkit.events.losses import Attained, Dominating, attains
+from rdpkit.events.fields import declared, event_class, non_negative, relation
+from rdpkit.events.losses import Dominating
 from rdpkit.events.pairs import StatedPair
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class EpsilonDelta(Event):
     """A mechanism that is (epsilon, delta)-DP, of which nothing else is known.
 
     The numbers are those of the worst mechanism that has this guarantee, which is known exactly
     (Kairouz, Oh and Viswanath 2015). So a lower bound is attained by that mechanism, and not
     necessarily by yours.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats; finite, at least 0.
-    delta : float
-        In [0, 1); 0 for pure differential privacy.
-    adjacency : Adjacency or str
-        The neighbouring relation under which it holds.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -49,18 +34,14 @@ class EpsilonDelta(Event):
     mechanism: ClassVar[str] = "epsilon_delta"
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    # By the worst mechanism that has the guarantee.
+    losses_are_attained = True
 
-    epsilon: float
-    delta: float
-    adjacency: Adjacency
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, epsilon=_validate.non_negative, delta=_validate.target_delta)
-        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """A smaller epsilon is more private."""
-        return {"epsilon": number(-1)}
+    epsilon: float = non_negative("In nats; finite", private=-1)
+    delta: float = declared(
+        "In [0, 1); 0 for pure differential privacy", check=_validate.target_delta
+    )
+    adjacency: Adjacency = relation("The neighbouring relation under which it holds")
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The worst mechanism that has the guarantee."""
@@ -69,10 +50,6 @@ class EpsilonDelta(Event):
         if self.epsilon == self.delta == 0.0:
             return Dominating(())
         return Dominating((StatedPair(epsilon=self.epsilon, delta=self.delta),))
-
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The worst mechanism has the guarantee, too: it tells two data sets apart."""
-        return attains(self.dominating(adjacency))
 
     def in_groups(self, size: int) -> Event:
         """Chains of neighbours: epsilon times the size, and delta times a geometric sum."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.free_parameters import FreeParameter, number
+from rdpkit.events.fields import event_class, non_negative, relation
 from rdpkit.events.losses import Attained, attains, sampled_step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class ZeroConcentrated(Event):
     """A release of which only zero-concentrated differential privacy (zCDP) is known.
 
@@ -22,20 +19,6 @@ class ZeroConcentrated(Event):
     above 1 is at most xi + rho * order. With xi = 0 this is rho-zCDP. A Gaussian release whose
     noise is z times its sensitivity has rho = 1 / (2 z^2), so a lower bound is attained by that
     release: it says what the guarantee leaves possible, and not what your mechanism leaks.
-
-    Parameters
-    ----------
-    rho : float
-        What the divergence grows by with each unit of the order, in nats; at least 0.
-    adjacency : Adjacency or str
-        The neighbouring relation under which it holds.
-    xi : float
-        What is added to the divergence at every order, in nats; at least 0.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is negative or not finite.
 
     Examples
     --------
@@ -49,13 +32,13 @@ class ZeroConcentrated(Event):
     of_whole_data: ClassVar[str] = ""
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
-    rho: float
-    adjacency: Adjacency
-    xi: float = 0.0
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, rho=_validate.non_negative, xi=_validate.non_negative)
-        object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
+    rho: float = non_negative(
+        "What the divergence grows by with each unit of the order, in nats", private=-1
+    )
+    adjacency: Adjacency = relation("The neighbouring relation under which it holds")
+    xi: float = non_negative(
+        "What is added to the divergence at every order, in nats", private=-1, default=0.0
+    )
 
     def attained(self, adjacency: Adjacency) -> Attained:
         """A Gaussian release with this guarantee; what is the worst such release is not known."""
@@ -66,7 +49,3 @@ class ZeroConcentrated(Event):
         # The noise is rounded up by more than its roundings, so that the release has the guarantee.
         noise = math.sqrt(0.5 / self.rho) * (1.0 + 1e-14)
         return attains(sampled_step("replaced", noise_multiplier=noise, sampling_probability=1.0))
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """Smaller divergences are more private."""
-        return {"rho": number(-1), "xi": number(-1)}

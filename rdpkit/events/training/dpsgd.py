@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.events import free_parameters
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated
-from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, integer, number
+from rdpkit.events.fields import choice, declared, event_class, integer, noise, positive
+from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, number
 from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
@@ -38,51 +39,13 @@ _SAMPLED = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class DPSGD(Event):
     """DP-SGD: noisy sums of clipped gradients over batches, for a number of epochs or steps.
 
     Released, at each step: the sum over a batch of gradients clipped to an L2 norm of C, plus
     N(0, (noise_multiplier * C)^2 I). Dividing by the batch size, momentum, Adam and learning rates
     are post-processing and do not matter.
-
-    Parameters
-    ----------
-    noise_multiplier : float
-        Standard deviation of the noise on the sum of clipped gradients, divided by the clipping
-        norm; above 0.
-    dataset_size : int
-        Number of training examples, in the larger of two neighbours; at least batch_size.
-    batch_size : int
-        Number of examples in a batch, or their expected number for Poisson sampling; at least 1.
-    epochs : float, optional
-        Passes over the data; above 0. With Poisson sampling and samples of fixed size there are
-        epochs * dataset_size / batch_size steps, rounded up. Give epochs or steps.
-    steps : int, optional
-        Noisy updates, at least 1. Give epochs or steps.
-    sampling : {"poisson", "fixed-size", "shuffle", "truncated-poisson", "random-allocation"}
-        How batches are made. poisson: every example joins each batch independently. fixed-size: a
-        fresh uniform sample without replacement. shuffle: a random order, cut into batches, anew in
-        each epoch. truncated-poisson: as poisson, with batches cut at max_batch_size.
-        random-allocation: in each epoch every example is put into one batch, independently.
-        poisson is the default.
-    max_batch_size : int, optional
-        The largest batch for truncated-poisson, where it is needed; at least 1.
-    microbatch_size : int
-        Number of gradients that are averaged before clipping, by default 1: each is clipped on its
-        own. With more, one example may turn a clipped average around, so that the sensitivity is
-        twice the clipping norm.
-    examples_per_user : int
-        Largest number of examples of one user, by default 1, in [1, 1000]. With more, neighbours
-        differ by a user. For Poisson sampling without microbatches.
-    accumulation_steps : int
-        Number of batches whose clipped gradients are summed before noise is added once; 1 by
-        default. The batch of one noisy update is accumulation_steps * batch_size.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range, or not exactly one of epochs and steps is given.
 
     Examples
     --------
@@ -95,37 +58,68 @@ class DPSGD(Event):
     mechanism: ClassVar[str] = "dpsgd"
     of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    expansion_is_attained = True
 
-    noise_multiplier: float
-    dataset_size: int
-    batch_size: int
-    epochs: float | None = None
-    steps: int | None = None
-    sampling: Sampling = "poisson"
-    max_batch_size: int | None = None
-    microbatch_size: int = 1
-    accumulation_steps: int = 1
-    examples_per_user: int = 1
+    noise_multiplier: float = noise(
+        "Standard deviation of the noise on the sum of clipped gradients, divided by the clipping "
+        "norm"
+    )
+    dataset_size: int = integer(
+        "Number of training examples, in the larger of two neighbours",
+        accepted="at least batch_size",
+    )
+    batch_size: int = integer(
+        "Number of examples in a batch, or their expected number for Poisson sampling"
+    )
+    epochs: float | None = positive(
+        "Passes over the data. With Poisson sampling and samples of fixed size there are epochs * "
+        "dataset_size / batch_size steps, rounded up. Give epochs or steps",
+        default=None,
+    )
+    steps: int | None = integer("Noisy updates. Give epochs or steps", default=None)
+    sampling: Sampling = choice(
+        "How batches are made. poisson: every example joins each batch independently. fixed-size: "
+        "a fresh uniform sample without replacement. shuffle: a random order, cut into batches, "
+        "anew in each epoch. truncated-poisson: as poisson, with batches cut at max_batch_size. "
+        "random-allocation: in each epoch every example is put into one batch, independently. "
+        "poisson is the default",
+        Sampling,
+        default="poisson",
+    )
+    max_batch_size: int | None = declared(
+        "The largest batch for truncated-poisson, where it is needed",
+        accepted="at least 1",
+        default=None,
+    )
+    microbatch_size: int = integer(
+        "Number of gradients that are averaged before clipping. By default each is clipped on its "
+        "own. With more, one example may turn a clipped average around, so that the sensitivity is "
+        "twice the clipping norm",
+        default=1,
+    )
+    accumulation_steps: int = integer(
+        "Number of batches whose clipped gradients are summed before noise is added once. The "
+        "batch of one noisy update is accumulation_steps * batch_size",
+        default=1,
+    )
+    examples_per_user: int = integer(
+        "Largest number of examples of one user. With more than one, neighbours differ by a user. "
+        "For Poisson sampling without microbatches",
+        maximum=1000,
+        default=1,
+    )
 
-    def __post_init__(self) -> None:
-        _validate.attributes(self, noise_multiplier=_validate.positive)
-        for name in ("dataset_size", "batch_size", "microbatch_size", "accumulation_steps"):
-            _validate.integer(name, getattr(self, name))
+    def _check_together(self) -> None:
         if self.logical_batch > self.dataset_size:
             name = "batch_size" if self.accumulation_steps == 1 else "accumulated batch"
             raise _validate.fail(
                 name, f"to be at most dataset_size = {self.dataset_size}", self.logical_batch
             )
-        if self.steps is not None:
-            _validate.integer("steps", self.steps)
-        if self.epochs is not None:
-            _validate.attributes(self, epochs=_validate.positive)
         if (self.epochs is None) == (self.steps is None):
             raise ValueError(
                 f"Expected steps or epochs, exactly one of the two, got steps={self.steps!r} and "
                 f"epochs={self.epochs!r}."
             )
-        _validate.choice("sampling", self.sampling, SAMPLINGS)
         if self.sampling == "truncated-poisson":
             _validate.integer("max_batch_size", self.max_batch_size)
         elif self.max_batch_size is not None:
@@ -134,8 +128,6 @@ class DPSGD(Event):
                 "to be None without sampling='truncated-poisson'",
                 self.max_batch_size,
             )
-
-        _validate.integer("examples_per_user", self.examples_per_user, maximum=1000)
         if self.examples_per_user > 1 and (self.sampling != "poisson" or self.microbatch_size > 1):
             raise _validate.fail(
                 "examples_per_user",
@@ -220,21 +212,14 @@ class DPSGD(Event):
         count = self.passes if self.sampling in _IN_EPOCHS else self.updates
         return Repeated(event=made, count=count)
 
-    def attained_expansion(self) -> Event | None:
-        """The same: what is released is described exactly."""
-        return self.expand()
-
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private; fewer steps are, too, and smaller batches at equal steps."""
         found = {"noise_multiplier": NOISE}
         if self.steps is None:
             return {**found, "epochs": number(-1, role="count")}
         largest = self.dataset_size // self.accumulation_steps
-        return {
-            **found,
-            "steps": COUNT,
-            "batch_size": integer(-1, highest=largest, role="batch"),
-        }
+        batch = free_parameters.integer(-1, highest=largest, role="batch")
+        return {**found, "steps": COUNT, "batch_size": batch}
 
     def assumptions(self) -> tuple[str, ...]:
         """How batches are made, and how gradients are clipped."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +11,18 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import Composed, Repeated
-from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, geometry, number
-from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.fields import (
+    count,
+    declared,
+    diameter,
+    event_class,
+    integer,
+    noise,
+    norm,
+    probability,
+)
+from rdpkit.events.free_parameters import FreeParameter
+from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import (
     Attained,
     Dominating,
@@ -28,9 +37,10 @@ from rdpkit.events.training.strategies import Distance, Pattern
 
 _MOST_STEPS = 1_000_000
 _MOST_WRITTEN_OUT = 2_000
+_OPTIONAL = ("participations", "sampling_probability")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class MatrixFactorization(Event):
     """Sums of many steps, times a strategy matrix, plus Gaussian noise (DP-MF, BandMF, DP-FTRL).
 
@@ -40,39 +50,6 @@ class MatrixFactorization(Event):
     record takes part in at most ``participations`` steps, any two of which are at least
     ``min_separation`` apart; with a ``sampling_probability`` it belongs to one of as many groups,
     which take turns, and is in its group's batches with that probability.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the entries of Z, in the units of a record times those of C; above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector in one step; above 0. It is what a record moves in a
-        step under zero-out.
-    steps : int
-        Number of steps; at least 1.
-    coefficients : sequence of float, optional
-        First column of C if C is a Toeplitz matrix, from the diagonal downwards; zeros below the
-        last one may be left out.
-    matrix : sequence of float, optional
-        Entries of the lower triangle of C, row by row: 1 of the first row, 2 of the second, and so
-        on; for at most 2000 steps. :meth:`of_matrix` takes an array.
-    min_separation : int
-        Smallest distance, in steps, between two participations of one record, or the number of
-        groups; at least 1.
-    participations : int, optional
-        Largest number of steps in which one record takes part; at least 1. By default as many as
-        fit into the steps.
-    sampling_probability : float, optional
-        Probability with which a record is in a batch of its group, in [0, 1]. C must not have more
-        bands than there are groups. By default nothing is sampled.
-    record_diameter : float, optional
-        Largest L2 distance between two records' vectors; above 0 and at most 2 * record_norm, which
-        is the default. It is what a record moves in a step under replace-one.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range, or parameters do not fit together.
 
     Examples
     --------
@@ -89,24 +66,48 @@ class MatrixFactorization(Event):
     of_whole_data: ClassVar[str] = "it states in which of its steps a record takes part"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT)
 
-    noise_std: float
-    record_norm: float
-    steps: int
-    coefficients: tuple[float, ...] | None = None
-    matrix: tuple[float, ...] | None = None
-    min_separation: int = 1
-    participations: int | None = None
-    sampling_probability: float | None = None
-    record_diameter: float | None = None
+    noise_std: float = noise(
+        "Standard deviation of the entries of Z, in the units of a record times those of C"
+    )
+    record_norm: float = norm(
+        "Largest L2 norm of one record's vector in one step. It is what a record moves in a step "
+        "under zero-out"
+    )
+    steps: int = declared("Number of steps", accepted="at least 1")
+    coefficients: tuple[float, ...] | None = declared(
+        "First column of C if C is a Toeplitz matrix, from the diagonal downwards; zeros below "
+        "the last one may be left out",
+        default=None,
+    )
+    matrix: tuple[float, ...] | None = declared(
+        "Entries of the lower triangle of C, row by row: 1 of the first row, 2 of the second, and "
+        "so on; for at most 2000 steps. :meth:`of_matrix` takes an array",
+        default=None,
+    )
+    min_separation: int = integer(
+        "Smallest distance, in steps, between two participations of one record, or the number of "
+        "groups",
+        default=1,
+    )
+    participations: int | None = count(
+        "Largest number of steps in which one record takes part. By default as many as fit into "
+        "the steps",
+        default=None,
+    )
+    sampling_probability: float | None = probability(
+        "Probability with which a record is in a batch of its group. C must not have more bands "
+        "than there are groups. By default nothing is sampled",
+        default=None,
+    )
+    record_diameter: float | None = diameter(
+        "Largest L2 distance between two records' vectors. It is what a record moves in a step "
+        "under replace-one",
+        default=None,
+    )
 
-    def __post_init__(self) -> None:
-        _validate.attributes(self, noise_std=_validate.positive, record_norm=_validate.positive)
-        check_geometry(self.record_norm, self.record_diameter)
+    def _check_together(self) -> None:
         most = _MOST_STEPS if self.matrix is None else _MOST_WRITTEN_OUT
         _validate.integer("steps", self.steps, maximum=most)
-        _validate.integer("min_separation", self.min_separation)
-        if self.participations is not None:
-            _validate.integer("participations", self.participations)
         given = [name for name in ("coefficients", "matrix") if getattr(self, name) is not None]
         for name in given:
             self._check_entries(name)
@@ -116,7 +117,6 @@ class MatrixFactorization(Event):
                 f"{' and '.join(given) or 'neither'}."
             )
         if self.sampling_probability is not None:
-            _validate.attributes(self, sampling_probability=_validate.probability)
             self._check_groups()
 
     def _check_entries(self, name: str) -> None:
@@ -203,16 +203,12 @@ class MatrixFactorization(Event):
         NoLossDistributionError
             Under add-or-remove-one: a record that goes may move others to another step.
         """
-        match adjacency:
-            case Adjacency.ZERO_OUT:
-                return self.record_norm
-            case Adjacency.REPLACE_ONE:
-                return check_geometry(self.record_norm, self.record_diameter)
-            case Adjacency.ADD_OR_REMOVE_ONE:
-                raise NoLossDistributionError(
-                    "Under add_or_remove_one a record that comes or goes may move others to "
-                    "another step."
-                )
+        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+            raise NoLossDistributionError(
+                "Under add_or_remove_one a record that comes or goes may move others to another "
+                "step."
+            )
+        return record_move(self, adjacency)
 
     def noise_multiplier(self, adjacency: Adjacency, *, attained: bool = False) -> float:
         """Noise over how far one record that is in all its batches moves the whole release."""
@@ -226,7 +222,7 @@ class MatrixFactorization(Event):
             noise_std=self.noise_std,
             record_norm=self.record_norm * column,
             sampling_probability=self.sampling_probability,
-            record_diameter=check_geometry(self.record_norm, self.record_diameter) * column,
+            record_diameter=diameter_of(self) * column,
         )
 
     def expand(self) -> Event | None:
@@ -283,12 +279,9 @@ class MatrixFactorization(Event):
 
     def free_parameters(self) -> Mapping[str, FreeParameter]:
         """More noise is more private; more participations, samples or larger records are less."""
-        found: dict[str, FreeParameter] = {"noise_std": NOISE}
-        if self.participations is not None:
-            found["participations"] = COUNT
-        if self.sampling_probability is not None:
-            found["sampling_probability"] = number(-1, highest=1.0, role="batch")
-        return {**found, **geometry(self.record_norm, self.record_diameter)}
+        found = Event.free_parameters(self)
+        unset = [name for name in _OPTIONAL if getattr(self, name) is None]
+        return {name: free for name, free in found.items() if name not in unset}
 
     def assumptions(self) -> tuple[str, ...]:
         """How records are spread over the steps."""
@@ -301,6 +294,3 @@ class MatrixFactorization(Event):
             f"each record is in one of {self.min_separation} groups, which does not depend on the "
             "other records; the groups take turns, and each batch is a Poisson sample of its group",
         )
-
-
-__all__ = ["MatrixFactorization"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
-from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
-from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.fields import diameter, event_class, integer, noise, norm
+from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import Attained, Dominating, Losses, attains, sampled_step
 from rdpkit.events.pairs import AllocatedPair
 
@@ -20,30 +17,13 @@ _ALLOCATED = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class RandomAllocationGaussian(Event):
     """One epoch of random allocation (balls in bins): noisy sums over batches.
 
     Released: for each of ``batches`` batches, the sum of its records' vectors
     + N(0, noise_std^2 I). Every record is in one batch, each batch with the same probability,
     independently of all others, so that the sizes of batches vary.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector, in the units of the sum; above 0.
-    batches : int
-        Number of batches in the epoch; at least 1.
-    record_diameter : float, optional
-        Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
-        most 2 * record_norm, which is the default. It matters under replace-one only.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -56,29 +36,16 @@ class RandomAllocationGaussian(Event):
     mechanism: ClassVar[str] = "random_allocation_gaussian"
     of_whole_data: ClassVar[str] = "it states in which of its steps a record takes part"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (_ALLOCATED,)
 
-    noise_std: float
-    record_norm: float
-    batches: int
-    record_diameter: float | None = None
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, noise_std=_validate.positive, record_norm=_validate.positive)
-        _validate.integer("batches", self.batches)
-        check_geometry(self.record_norm, self.record_diameter)
+    noise_std: float = noise()
+    record_norm: float = norm()
+    batches: int = integer("Number of batches in the epoch")
+    record_diameter: float | None = diameter(more="It matters under replace-one only", default=None)
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Noise standard deviation over how far one record moves the sum of its batch."""
-        if adjacency is Adjacency.REPLACE_ONE:
-            return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
-        return self.noise_std / self.record_norm
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private; larger or more distant records are less private."""
-        return {
-            "noise_std": NOISE,
-            **geometry(self.record_norm, self.record_diameter),
-        }
+        return self.noise_std / record_move(self, adjacency)
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """A mixture of Gaussians and a Gaussian; where a record is replaced, two Gaussians."""
@@ -105,7 +72,7 @@ class RandomAllocationGaussian(Event):
 
     def _position(self, adjacency: Adjacency) -> float:
         """How far from the origin the changed record of the attained pair is."""
-        diameter = check_geometry(self.record_norm, self.record_diameter)
+        diameter = diameter_of(self)
         if adjacency is Adjacency.REPLACE_ONE:
             return min(diameter, self.record_norm)
         return self.record_norm
@@ -113,7 +80,3 @@ class RandomAllocationGaussian(Event):
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record and no record, or one record and one at the origin."""
         return one_record_changed(adjacency, changed=self._position(adjacency), replacement=0.0)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """How batches are made."""
-        return (_ALLOCATED,)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_record_changed
-from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry
-from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.fields import diameter, event_class, integer, noise, norm
+from rdpkit.events.geometry import diameter_of
 from rdpkit.events.losses import (
     Attained,
     Dominating,
@@ -28,7 +25,7 @@ _SHUFFLED = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class ShuffledGaussian(Event):
     """One epoch of shuffled batches: the sum over each batch plus Gaussian noise.
 
@@ -36,26 +33,6 @@ class ShuffledGaussian(Event):
     put into a uniformly random order and cut into batches of ``batch_size``; an incomplete last
     batch is not used. A record is in one batch at most, and a record that comes or goes moves
     another one into or out of its place.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector, in the units of the sum; above 0.
-    batch_size : int
-        Number of records in a batch; at least 1 and at most dataset_size.
-    dataset_size : int
-        Number of records, in the larger of two neighbours; at least batch_size. If it is a multiple
-        of batch_size, it is that of the smaller one, because both make equally many batches.
-    record_diameter : float, optional
-        Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
-        most 2 * record_norm, which is the default. It is the sensitivity under both relations.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -70,18 +47,19 @@ class ShuffledGaussian(Event):
     mechanism: ClassVar[str] = "shuffled_gaussian"
     of_whole_data: ClassVar[str] = "its batches are parts of a data set of known size"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (_SHUFFLED,)
 
-    noise_std: float
-    record_norm: float
-    batch_size: int
-    dataset_size: int
-    record_diameter: float | None = None
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, noise_std=_validate.positive, record_norm=_validate.positive)
-        largest = _validate.integer("dataset_size", self.dataset_size)
-        _validate.integer("batch_size", self.batch_size, maximum=largest)
-        check_geometry(self.record_norm, self.record_diameter)
+    noise_std: float = noise()
+    record_norm: float = norm()
+    batch_size: int = integer("Number of records in a batch", most="dataset_size")
+    dataset_size: int = integer(
+        "Number of records, in the larger of two neighbours. If it is a multiple of batch_size, "
+        "it is that of the smaller one, because both make equally many batches",
+        accepted="at least batch_size",
+    )
+    record_diameter: float | None = diameter(
+        more="It is the sensitivity under both relations", default=None
+    )
 
     @property
     def batches(self) -> int:
@@ -91,7 +69,7 @@ class ShuffledGaussian(Event):
     @property
     def swap_distance(self) -> float:
         """How far two records are apart at most."""
-        return check_geometry(self.record_norm, self.record_diameter)
+        return diameter_of(self)
 
     def presence(self, adjacency: Adjacency) -> float:
         """The probability with which a record is in one of the batches of an epoch."""
@@ -113,10 +91,6 @@ class ShuffledGaussian(Event):
                 return self.noise_std / self.swap_distance
             case Adjacency.ZERO_OUT:
                 return self.noise_std / self.record_norm
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private; the size of batches does not matter to the upper bound."""
-        return {"noise_std": NOISE, **geometry(self.record_norm, self.record_diameter)}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two Gaussians, as if it were known in which batch the record is."""
@@ -163,10 +137,3 @@ class ShuffledGaussian(Event):
         half = self.swap_distance / 2.0
         rest = RecordGroup(count=self._larger(adjacency) - 1, position=-half)
         return one_record_changed(adjacency, changed=half, replacement=-half, rest=(rest,))
-
-    def assumptions(self) -> tuple[str, ...]:
-        """How batches are made."""
-        return (_SHUFFLED,)
-
-
-__all__ = ["ShuffledGaussian"]

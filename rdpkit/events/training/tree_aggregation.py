@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
-from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
-from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, integers
-from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.data_sets import NeighbouringDataSets
+from rdpkit.events.fields import declared, diameter, event_class, flag, noise, norm
+from rdpkit.events.free_parameters import integers
+from rdpkit.events.geometry import opposite_records, record_move
 from rdpkit.events.losses import (
-    Attained,
     Dominating,
     NoLossDistributionError,
-    attains,
     sampled_step,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _steps(name: str, value: object) -> int | tuple[int, ...]:
+    several = isinstance(value, (list, tuple))
+    return _validate.integers(name, value) if several else _validate.integer(name, value)
+
+
+@event_class
 class TreeAggregation(Event):
     """The noisy nodes of binary trees over the steps of one epoch (DP-FTRL).
 
@@ -31,29 +33,6 @@ class TreeAggregation(Event):
     one tree, and which one it is does not depend on the other records. What a record changes are
     the nodes above its step; a tree of n steps has at most floor(log2 n) + 1 of them. Estimates
     that use several nodes of what is released (Honaker) are no further release.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise in each coordinate of each node, in the units of a sum;
-        above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector, in the units of a sum; above 0. It is what a record
-        moves at a node under zero-out.
-    steps : int or sequence of int
-        Number of steps of each tree, at least 1: one number for a single tree, or one for each of
-        several trees, between which aggregation is restarted.
-    completed : bool
-        Whether each tree is filled up to a power of two with steps that hold no record, all nodes
-        of which are released as well. A record is then in ceil(log2 n) + 1 nodes.
-    record_diameter : float, optional
-        Largest L2 distance between two records' vectors, in the units of a sum; above 0 and at most
-        2 * record_norm, which is the default. It is what a record moves under replace-one.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -66,21 +45,35 @@ class TreeAggregation(Event):
     mechanism: ClassVar[str] = "tree_aggregation"
     of_whole_data: ClassVar[str] = "it states in which of its steps a record takes part"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT)
+    losses_are_attained = True
+    assumed = (
+        "each record is in one step of one tree, and which one it is does not depend on the "
+        "other records",
+    )
 
-    noise_std: float
-    record_norm: float
-    steps: int | tuple[int, ...]
-    completed: bool = False
-    record_diameter: float | None = None
-
-    def __post_init__(self) -> None:
-        _validate.attributes(self, noise_std=_validate.positive, record_norm=_validate.positive)
-        if isinstance(self.steps, (list, tuple)):
-            _validate.attributes(self, steps=_validate.integers)
-        else:
-            _validate.attributes(self, steps=_validate.integer)
-        _validate.one_of_a_kind("completed", self.completed, bool)
-        check_geometry(self.record_norm, self.record_diameter)
+    noise_std: float = noise(
+        "Standard deviation of the noise in each coordinate of each node, in the units of a sum"
+    )
+    record_norm: float = norm(
+        "Largest L2 norm of one record's vector, in the units of a sum. It is what a record moves "
+        "at a node under zero-out"
+    )
+    steps: int | tuple[int, ...] = declared(
+        "Number of steps of each tree, at least 1: one number for a single tree, or one for each "
+        "of several trees, between which aggregation is restarted",
+        check=_steps,
+        free=integers(-1, role="count"),
+    )
+    completed: bool = flag(
+        "Whether each tree is filled up to a power of two with steps that hold no record, all "
+        "nodes of which are released as well. A record is then in ceil(log2 n) + 1 nodes",
+        default=False,
+    )
+    record_diameter: float | None = diameter(
+        "Largest L2 distance between two records' vectors, in the units of a sum. It is what a "
+        "record moves under replace-one",
+        default=None,
+    )
 
     @property
     def nodes_of_a_record(self) -> int:
@@ -96,27 +89,15 @@ class TreeAggregation(Event):
         ValueError
             Under add-or-remove-one: a record that goes may move all that come after it.
         """
-        match adjacency:
-            case Adjacency.ZERO_OUT:
-                moved = self.record_norm
-            case Adjacency.REPLACE_ONE:
-                moved = check_geometry(self.record_norm, self.record_diameter)
-            case Adjacency.ADD_OR_REMOVE_ONE:
-                raise _validate.fail(
-                    "adjacency",
-                    "to be 'replace_one' or 'zero_out': a record that comes or goes may move "
-                    "others to another step",
-                    adjacency.value,
-                )
-        return self.noise_std / (moved * sqrt(self.nodes_of_a_record))
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private; longer trees and larger records are less private."""
-        return {
-            "noise_std": NOISE,
-            "steps": integers(-1, role="count"),
-            **geometry(self.record_norm, self.record_diameter),
-        }
+        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+            raise _validate.fail(
+                "adjacency",
+                "to be 'replace_one' or 'zero_out': a record that comes or goes may move others to "
+                "another step",
+                adjacency.value,
+            )
+        moved = record_move(self, adjacency) * sqrt(self.nodes_of_a_record)
+        return self.noise_std / moved
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """Two Gaussians, as far apart as one record moves all nodes together."""
@@ -128,23 +109,6 @@ class TreeAggregation(Event):
         z = self.noise_multiplier(adjacency)
         return Dominating(sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0))
 
-    def attained(self, adjacency: Adjacency) -> Attained:
-        """The same two Gaussians: see :meth:`neighbours`."""
-        return attains(self.dominating(adjacency))
-
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record in a step with as many nodes as any, and the special one or its opposite."""
-        position = self.record_norm
-        if adjacency is Adjacency.REPLACE_ONE:
-            position = check_geometry(self.record_norm, self.record_diameter) / 2.0
-        return one_record_changed(adjacency, changed=position, replacement=-position)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """How records are spread over the steps."""
-        return (
-            "each record is in one step of one tree, and which one it is does not depend on the "
-            "other records",
-        )
-
-
-__all__ = ["TreeAggregation"]
+        return opposite_records(self, adjacency)

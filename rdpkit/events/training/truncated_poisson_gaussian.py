@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
-from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets
-from rdpkit.events.free_parameters import NOISE, FreeParameter, geometry, number
-from rdpkit.events.gaussian import check_geometry
+from rdpkit.events.fields import diameter, event_class, integer, noise, norm, probability
+from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import Attained, Dominating, Step, StepKind
 from rdpkit.events.pairs import BranchedPair
 from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
@@ -24,34 +22,13 @@ _CUT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_class
 class TruncatedPoissonGaussian(Event):
     """The sum over a Poisson sample of limited size plus Gaussian noise, released once.
 
     Released: the sum of x_i over a sample + N(0, noise_std^2 I). Each record joins with probability
     ``sampling_probability``, independently of all others. If more than ``max_batch_size`` have
     joined, so many of them are drawn uniformly, and the others are left out.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise in each coordinate, in the units of the sum; above 0.
-    record_norm : float
-        Largest L2 norm of one record's vector, in the units of the sum; above 0.
-    sampling_probability : float
-        Probability with which each record joins, before the sample is cut; in [0, 1].
-    max_batch_size : int
-        The largest size of a sample; at least 1.
-    population_size : int
-        Number of records, in the larger of two neighbours; at least 1.
-    record_diameter : float, optional
-        Largest L2 distance between two records' vectors, in the units of the sum; above 0 and at
-        most 2 * record_norm, which is the default.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
 
     Examples
     --------
@@ -68,24 +45,16 @@ class TruncatedPoissonGaussian(Event):
     mechanism: ClassVar[str] = "truncated_poisson_gaussian"
     of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    assumed = (_CUT,)
 
-    noise_std: float
-    record_norm: float
-    sampling_probability: float
-    max_batch_size: int
-    population_size: int
-    record_diameter: float | None = None
-
-    def __post_init__(self) -> None:
-        _validate.attributes(
-            self,
-            noise_std=_validate.positive,
-            record_norm=_validate.positive,
-            sampling_probability=_validate.probability,
-            max_batch_size=_validate.integer,
-            population_size=_validate.integer,
-        )
-        check_geometry(self.record_norm, self.record_diameter)
+    noise_std: float = noise()
+    record_norm: float = norm()
+    sampling_probability: float = probability(
+        "Probability with which each record joins, before the sample is cut"
+    )
+    max_batch_size: int = integer("The largest size of a sample")
+    population_size: int = integer("Number of records, in the larger of two neighbours")
+    record_diameter: float | None = diameter(default=None)
 
     @property
     def overflow(self) -> tuple[float, float]:
@@ -111,25 +80,13 @@ class TruncatedPoissonGaussian(Event):
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Noise standard deviation over how far one record moves a sum that is not cut."""
-        match adjacency:
-            case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
-                return self.noise_std / self.record_norm
-            case Adjacency.REPLACE_ONE:
-                return self.noise_std / check_geometry(self.record_norm, self.record_diameter)
+        return self.noise_std / record_move(self, adjacency)
 
     @property
     def swap_noise_multiplier(self) -> float:
         """Noise standard deviation over how far apart two records are, or a record and 0."""
-        diameter = check_geometry(self.record_norm, self.record_diameter)
+        diameter = diameter_of(self)
         return self.noise_std / max(diameter, self.record_norm)
-
-    def free_parameters(self) -> Mapping[str, FreeParameter]:
-        """More noise is more private, and so are smaller samples."""
-        return {
-            "noise_std": NOISE,
-            "sampling_probability": number(-1, highest=1.0, role="batch"),
-            **geometry(self.record_norm, self.record_diameter),
-        }
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """Poisson sampling where the others leave room, and a swap of two records where not."""
@@ -183,7 +140,3 @@ class TruncatedPoissonGaussian(Event):
     def with_one_more_record(self) -> Event:
         """The sample is drawn from one record more."""
         return replace(self, population_size=self.population_size + 1)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """How samples are cut."""
-        return (_CUT,)
