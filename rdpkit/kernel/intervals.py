@@ -18,17 +18,20 @@ class RefusedError(Exception):
     """A certificate is not accepted, or not understood; the message says why."""
 
 
-class Work:
-    """What may still be computed, in units of about a microsecond."""
+def require(shown: bool, reason: str) -> None:
+    """Raise an error with a reason unless something is shown."""
+    if not shown:
+        raise RefusedError(reason)
 
-    left = 0
 
-    @classmethod
-    def spend(cls, units: int) -> None:
-        """Take some units away."""
-        cls.left -= units
-        if cls.left < 0:
-            raise RefusedError("it takes more work than this program allows for one certificate")
+LEFT = [0]
+"""What may still be computed, in units of about a microsecond."""
+
+
+def spend(units: int) -> None:
+    """Take some units away."""
+    LEFT[0] -= units
+    require(LEFT[0] >= 0, "it takes more work than is allowed for one certificate")
 
 
 class Enclosed:
@@ -54,8 +57,7 @@ class Enclosed:
 
     def __truediv__(self, other: Enclosed) -> Enclosed:
         """The quotient by a number that is certainly positive."""
-        if other.lo <= 0:
-            raise RefusedError("a divisor is not certainly positive: too few digits")
+        require(other.lo > 0, "a divisor is not certainly positive: too few digits")
         low = (self.lo << self.bits) // (other.hi if self.lo >= 0 else other.lo)
         high = -((-self.hi << self.bits) // (other.lo if self.hi >= 0 else other.hi))
         return Enclosed(low, high, self.bits)
@@ -123,10 +125,9 @@ def exp(x: Enclosed) -> Enclosed:
     if x.hi == x.lo == 0:
         return Enclosed(1 << bits, 1 << bits, bits)
     k = (x.lo << 8) // ((log_two(64)[0] << 8 << bits) >> 64)
-    Work.spend(4 + (bits + max(k, 0)) // 24)
+    spend(8 + (bits + max(k, 0)) ** 2 // 3000)
     width = x.hi - x.lo
-    if k > 100000 or width >> (bits - 1):
-        raise RefusedError("an exponential is too large, or not known well enough")
+    require(k < 100000 and not width >> (bits - 1), "an exponential is too large, or too uncertain")
     if k < -bits - 8:
         return Enclosed(0, 1, bits)
     work = bits + max(k, 0) + 40
@@ -151,8 +152,7 @@ def exp(x: Enclosed) -> Enclosed:
 
 def log(x: Enclosed) -> Enclosed:
     """The logarithm of a number that is certainly positive."""
-    if x.lo <= 0:
-        raise RefusedError("a logarithm of a number that is not certainly positive")
+    require(x.lo > 0, "a logarithm of a number that is not certainly positive")
     (low, _), (_, high) = _log(x.lo, x.bits), _log(x.hi, x.bits)
     return Enclosed(low, high, x.bits)
 
@@ -203,7 +203,7 @@ def _beyond(x: int, wanted: int, work: int) -> tuple[int, int]:
     What begins at x + n/(...) is between x and x + n/x, and x + k/v falls as v grows.
     """
     n = ((3 * wanted << work) // (8 * x)) ** 2 + wanted // 8 + 8
-    Work.spend(n)
+    spend(n)
     low, high = x, x + ((n + 1 << 2 * work) // x) + 1
     for k in range(n, 0, -1):
         shifted = k << 2 * work
@@ -212,7 +212,7 @@ def _beyond(x: int, wanted: int, work: int) -> tuple[int, int]:
 
 
 def _within(x: int, square: int, up: int, work: int) -> int:
-    """x + x^3/3 + x^5/(3 5) + ..., rounded down, or up with ``up`` = 1.
+    """The sum x + x^3/3 + x^5/(3 5) + ..., rounded down, or up with ``up`` = 1.
 
     Once a divisor is above 2 x^2, a term is less than half of the one before it, so that all terms
     from one of at most 4 units on add up to less than 8.

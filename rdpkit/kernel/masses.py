@@ -24,7 +24,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from .intervals import Enclosed, RefusedError, Work, log, of
+from .intervals import Enclosed, log, of, require, spend
 from .pairs import ONE, cells, curve, exp_of
 
 MOST_PLACES, MOST_DIGITS = 400_000, 60_000_000
@@ -49,8 +49,7 @@ class Masses:
     """
 
     def __init__(self, step: Fraction, digits: int, low: int, lists: Any, infinite: Any) -> None:
-        if not 0 < len(lists[0]) <= MOST_PLACES:
-            raise RefusedError("the grid has no place, or too many")
+        require(0 < len(lists[0]) <= MOST_PLACES, "the grid has no place, or too many")
         self.step, self.digits, self.low = step, digits, low
         self.lists, self.infinite = lists, infinite
         self.ups = [len(lists) == 1, True]
@@ -136,9 +135,8 @@ def _product(ours: list[int], theirs: list[int], digits: int, up: bool) -> list[
     """
     room = len(str(max(ours))) + len(str(max(theirs))) + len(str(len(ours)))
     width, places = max(room, digits) + 1, len(ours) + len(theirs) - 1
-    if places > MOST_PLACES or places * width > MOST_DIGITS:
-        raise RefusedError("a product of masses has too many digits")
-    Work.spend(places * (width // 4 + 2))
+    require(places <= MOST_PLACES and places * width <= MOST_DIGITS, "a product is too long")
+    spend(places * (width // 4 + 2))
     context = Context(prec=(places + 1) * width, Emax=MAX_EMAX, Emin=MIN_EMIN)
     context.traps = dict.fromkeys(context.traps, True)
     both = [Decimal("".join([f"{v:0{width}d}" for v in one[::-1]])) for one in (ours, theirs)]
@@ -152,8 +150,8 @@ def _product(ours: list[int], theirs: list[int], digits: int, up: bool) -> list[
 
 def from_above(pair: Any, places: list[int], step: Fraction, digits: int) -> Masses:
     """Masses at some places of a grid whose curve is above that of a pair."""
-    if places[-1] - places[0] >= MOST_PLACES:
-        raise RefusedError("the grid has too many places")
+    require(places[-1] - places[0] < MOST_PLACES, "the grid has too many places")
+    require(max(-places[0], places[-1]) * step < 10**5, "a loss is too large")
     bits, heights = 7 * digits // 2 + 64 + 4 * len(str(step.denominator)), []
     for k in places:
         more = int(abs(k * step) * 3 / 2)
@@ -175,14 +173,14 @@ def from_above(pair: Any, places: list[int], step: Fraction, digits: int) -> Mas
 
 def from_below(pair: Any, grid: list[Fraction], step: Fraction, digits: int) -> Masses:
     """Cells of a pair of data sets, each with the label that its ratio is nearest to."""
-    bits, unit, found = 7 * digits // 2 + 64, 10**digits, {}
+    bits, unit = 7 * digits // 2 + 64, 10**digits
+    found: dict[int, tuple[int, int]] = {}
     for p, q in cells(pair, grid, bits):
         if p.lo * unit >> bits > 0 and q.lo > 0:
             label = round(Fraction(log(p / q).lo, 1 << bits) / step)
             a, b = found.get(label, (0, 0))
             found[label] = a + (p.lo * unit >> bits), b - (-q.hi * unit >> bits)
-    if not found or max(found) - min(found) >= MOST_PLACES:
-        raise RefusedError("no cell has a label, or labels are too far apart")
+    require(max(found) - min(found) < MOST_PLACES, "labels are too far apart")
     places = range(min(found), max(found) + 1)
     lists = [[found.get(k, (0, 0))[i] for k in places] for i in (0, 1)]
     return Masses(step, digits, places[0], lists, [0, 0])

@@ -24,7 +24,7 @@ from functools import lru_cache
 from math import isqrt
 from typing import Any, Optional
 
-from .intervals import Enclosed, RefusedError, exp, log, of, root, tail, upper
+from .intervals import Enclosed, exp, log, of, require, root, tail, upper
 
 ONE = Fraction(1)
 Cells = list[tuple[Enclosed, Enclosed]]
@@ -39,8 +39,8 @@ def exp_of(value: Fraction, bits: int) -> Enclosed:
 def line(first: Parts, second: Parts) -> Any:
     """Two mixtures on a line, moved such that the last centre of the second is 0."""
     last = max(b for _, b in second)
-    if min(a for a, _ in (*first, *second)) < 0 or min(a for _, a in first) < last:
-        raise RefusedError("a weight is negative, or the centres of two mixtures are mixed up")
+    require(min(w for w, _ in (*first, *second)) >= 0, "a weight is negative")
+    require(min(a for _, a in first) >= last, "the centres of two mixtures are mixed up")
     return ("line", *(tuple(sorted((w, a - last) for w, a in one)) for one in (first, second)))
 
 
@@ -54,8 +54,7 @@ def reverse(pair: Any) -> Any:
 def curve(pair: Any, t: Enclosed) -> Enclosed:
     """The height of a curve at t."""
     one, kind = of(ONE, t.bits), pair[0]
-    if kind == "mirrored" and t.lo < one.lo < t.hi:
-        raise RefusedError("the grid is too fine for the number of digits")
+    require(kind != "mirrored" or not t.lo < one.lo < t.hi, "the grid is too fine for the digits")
     if kind == "reversed" or (kind == "mirrored" and t.lo < one.lo):
         return (one - t + t * curve(pair[1], one / t)).positive()
     if kind == "mirrored":
