@@ -25,7 +25,7 @@ from .pairs import ONE, curve, exp_of, largest
 from .releases import Way, divergence, fields, number, statement, ways, whole
 
 FORMAT = "rdpkit-certificate-1"
-MOST_BYTES, MOST_WORK, MOST_CELLS, MOST_PLACES = 65536, 200_000_000, 5000, 20000
+MOST_BYTES, MOST_WORK, MOST_CELLS, MOST_POINTS = 65536, 200_000_000, 5000, 20000
 MOST_EPSILON = Fraction(10**5)
 MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
@@ -151,7 +151,7 @@ def _masses(way: Way, hint: Any, below: bool) -> Masses:
             masses = from_below(pair, grid, finest, digits)
         else:
             ranges = [range(*stretch) for stretch in part["nodes"]]
-            require(sum(map(len, ranges)) <= MOST_PLACES, "a grid has too many places")
+            require(sum(map(len, ranges)) <= MOST_POINTS, "a grid has too many places")
             places = [k for one in ranges for k in one]
             require(sorted(set(places)) == places, "the places of a grid do not ascend")
             masses = from_above(pair, places, finest, digits)

@@ -189,7 +189,7 @@ def _tail(n: int, bits: int) -> tuple[int, int]:
     density = exp(Enclosed(-(exact >> work + 1) - 1, -(exact >> work + 1), work))
     density = density / root_of_two_pi(work)
     if square >> bits > bits // 8:
-        low, high = _beyond(x, max(bits - (5 * square >> bits + 3), 16), work)
+        low, high = _mills(x, max(bits - (5 * square >> bits + 3), 16), work)
         return (density.lo << work) // high >> guard, ((density.hi << work) // low >> guard) + 1
     low = density.lo * _within(x, exact >> work, 0, work) >> work
     high = (density.hi * _within(x, (exact >> work) + 1, 1, work) >> work) + 1
@@ -197,7 +197,7 @@ def _tail(n: int, bits: int) -> tuple[int, int]:
     return max((half - high) >> guard, 0), ((half - low) >> guard) + 1
 
 
-def _beyond(x: int, wanted: int, work: int) -> tuple[int, int]:
+def _mills(x: int, wanted: int, work: int) -> tuple[int, int]:
     """Bounds on phi(x) / P(N(0, 1) > x) = x + 1/(x + 2/(x + 3/(x + ...))), by Laplace.
 
     What begins at x + n/(...) is between x and x + n/x, and x + k/v falls as v grows.

@@ -11,6 +11,7 @@ part, and each ordered pair of parts between which a record moves. All ways toge
 
 from __future__ import annotations
 
+import json
 import re
 from fractions import Fraction
 from itertools import permutations, product
@@ -104,7 +105,9 @@ def primitives(release: Any, depth: int = 0) -> set[str]:
 def words(release: Any) -> str:
     """What was released."""
     kind, inner = parts(release)
-    own = [f"{k} {v}" for k, v in release.items() if k not in ("kind", "release", "releases")]
+    # As JSON, numbers and text cannot pass for lines of the output.
+    names = [name for name in EVERY[kind][0].split() if name not in ("release", "releases")]
+    own = [f"{name} {json.dumps(release[name])}".replace('"', "") for name in names]
     inside = f" of [{'; and '.join(map(words, inner))}]" if inner else ""
     return f"{kind} ({', '.join(own)}){inside}"
 
@@ -133,7 +136,8 @@ def _pair(release: Any, relation: str, below: bool) -> Any:
         q = number(release.get("probability", "1"), ONE)
         a = given.get("norm", given.get("distance", ONE)) / given["noise"]
         if kind == "fixed-size-gaussian":
-            q = Fraction(whole(release["sampled"], whole(release["of"])), release["of"])
+            n = whole(release["of"])
+            q = Fraction(whole(release["sampled"], n - (relation == ADD)), n)
         pair = line([(1 - q, 0 * ONE), (q, a)], nothing)
         if relation == ADD or (below and "sampled" in release):
             return pair
@@ -235,7 +239,7 @@ def divergence(release: Any, relation: str, a: Fraction) -> Fraction:
         return a * number(release["rho"])
     if kind == "stated" and not number(release["delta"]):
         return min(number(release["epsilon"]), a * number(release["epsilon"]) ** 2 / 2)
-    if kind == "gaussian-synthesis":
+    if kind == "gaussian-synthesis" and relation != ZERO:
         return _of_synthesis(release, relation, a)
     if kind == "repeated":
         return whole(release["count"]) * divergence(inner[0], relation, a)
