@@ -25,7 +25,7 @@ from .pairs import ONE, curve, exp_of, largest
 from .releases import Way, divergence, fields, number, statement, ways, whole
 
 FORMAT = "rdpkit-certificate-1"
-MOST_BYTES, MOST_WORK, MOST_CELLS, MOST_POINTS = 65536, 200_000_000, 5000, 20000
+MOST_BYTES, MOST_WORK, MOST_CELLS, MOST_POINTS = 65536, 100_000_000, 5000, 20000
 MOST_EPSILON = Fraction(10**5)
 MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
@@ -139,7 +139,7 @@ def _delta(way: Way, hint: Any, below: bool, epsilon: Fraction) -> Fraction:
 
 def _masses(way: Way, hint: Any, below: bool) -> Masses:
     """The masses of a way, with the grids of a hint: step, digits, cut, and one part a pair."""
-    digits, cut, powers = whole(hint["digits"], 500), whole(hint["cut"], 500), []
+    digits, cut, powers = whole(hint["digits"], 300), whole(hint["cut"], 300), []
     require(len(hint["parts"]) == len(way), "the hints are for another number of pairs")
     for (pair, count), part in zip(way, hint["parts"]):
         halvings = part["halvings"]

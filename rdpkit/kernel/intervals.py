@@ -125,7 +125,7 @@ def exp(x: Enclosed) -> Enclosed:
     if x.hi == x.lo == 0:
         return Enclosed(1 << bits, 1 << bits, bits)
     k = (x.lo << 8) // ((log_two(64)[0] << 8 << bits) >> 64)
-    spend(8 + (bits + max(k, 0)) ** 2 // 3000)
+    spend(8 + (bits + max(k, 0)) ** 2 // 600)
     width = x.hi - x.lo
     require(k < 100000 and not width >> (bits - 1), "an exponential is too large, or too uncertain")
     if k < -bits - 8:

@@ -116,12 +116,17 @@ def cells(pair: Any, grid: list[Fraction], bits: int) -> Cells:
     if pair[0] == "sampled":
         q, rest = of(pair[1], bits), of(1 - pair[1], bits)
         return [(rest * b + q * a, b) for a, b in cells(pair[2], grid, bits)]
+    one, half = of(ONE, bits), of(ONE / 2, bits)
+    if pair[0] == "laplace":
+        d, places = pair[1], [pair[1] * i / grid[2] for i in range(int(grid[2]) + 1)]
+        sides = [(one - half * exp_of(-x, bits), half * exp_of(x - d, bits)) for x in places]
+        tails = [(one - one, one - one), *sides, (one, one)]
+        return [(b[0] - a[0], b[1] - a[1]) for a, b in zip(tails, tails[1:])]
     if pair[0] != "line":
         return _outcomes(pair, bits)
     places = [grid[0] + (grid[1] - grid[0]) * i / grid[2] for i in range(int(grid[2]) + 1)]
-    one = of(ONE, bits)
     tails = [_beyond(pair, (x.numerator << bits) // x.denominator, bits) for x in places]
-    tails = [[one, one], *tails, [one - one, one - one]]
+    tails = [(one, one), *tails, (one - one, one - one)]
     return [(a[0] - b[0], a[1] - b[1]) for a, b in zip(tails, tails[1:])]
 
 
@@ -150,11 +155,12 @@ def _sign(pair: Any, x: int, t: Enclosed) -> int:
     return (difference.lo > 0) - (difference.hi < 0)
 
 
-def _beyond(pair: Any, x: int, bits: int) -> list[Enclosed]:
+def _beyond(pair: Any, x: int, bits: int) -> tuple[Enclosed, Enclosed]:
     """P and Q of everything above x."""
     here = Enclosed(x, x, bits)
-    every = [_constants(parts, bits) for parts in pair[1:]]
-    return [sum((w * tail(here - a) for w, a, _ in one), of(0 * ONE, bits)) for one in every]
+    first, second = (_constants(parts, bits) for parts in pair[1:])
+    p, q = ([w * tail(here - a) for w, a, _ in one] for one in (first, second))
+    return sum(p[1:], p[0]), sum(q[1:], q[0])
 
 
 def _proposed(pair: Any, t: Enclosed, reach: int) -> int:

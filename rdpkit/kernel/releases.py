@@ -153,7 +153,7 @@ def _pair(release: Any, relation: str, below: bool) -> Any:
     if kind == "laplace":
         return "laplace", given["distance"] / given["scale"]
     if kind == "discrete-laplace":
-        return "geometric", 1 / given["scale"], whole(release["distance"], 1000) * ONE
+        return "geometric", 1 / given["scale"], whole(release["distance"], 100) * ONE
     if kind == "response":
         probability, many = number(release["probability"], ONE), whole(release["buckets"])
         require(0 < probability < 1 < many, "a probability is 0 or 1, or there is one bucket")

@@ -172,7 +172,7 @@ def exact_delta(mu: float, epsilon: float) -> mpmath.mpf:
 STRANGE = [
     None, True, -1, 0, 1, 10**11, 10**40, "", "0", "1", "-1", "1e400", "1e-400", "1/0", "NaN",
     "Infinity", "0.5", "1e9", "9" * 60, [], {}, [[0, 10**11, 1]], [[0, 5, 0]], ["-1", "1", "5000"],
-    [0] * 50, list(range(40)), {"kind": "gaussian"}, "١", " 1", "1_0", "0x1",
+    [0] * 50, list(range(40)), {"kind": "gaussian"}, "\u0661", " 1", "1_0", "0x1",
 ]  # fmt: skip
 
 
