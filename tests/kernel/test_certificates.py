@@ -216,9 +216,9 @@ def mutate(number: int, seed: int) -> None:
     """Mutations of claims that are barely false; whatever is accepted has to be true."""
     rng = random.Random(seed)
     event, delta = gaussian(1.0), 1e-5
-    true = json.loads(certificate(event, claimed="4.377179", adjacency=ADD, delta=delta))
-    assert exact_delta(1.0, 4.377179) <= delta < exact_delta(1.0, 4.377170)
-    grids = json.loads(certificate(STATED * 12, claimed="0.7", adjacency=ADD, delta=1e-4))
+    true = json.loads(certificate(event, claimed="4.3772", adjacency=ADD, delta=delta))
+    assert exact_delta(1.0, 4.3772) <= delta < exact_delta(1.0, 4.377)
+    grids = json.loads(certificate(STATED * 12, claimed="1", adjacency=ADD, delta=1e-4))
     order = json.loads(
         certificate(
             rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD),
@@ -227,7 +227,7 @@ def mutate(number: int, seed: int) -> None:
             delta=1e-4,
         )
     )
-    true["claim"]["epsilon"] = "4.37717"
+    true["claim"]["epsilon"] = "4.377"
     grids["claim"]["epsilon"] = "0.2"
     order["claim"]["epsilon"] = "1"
     accepted = 0
