@@ -18,7 +18,7 @@ MOST_MODULES = 20
 MOST_LINES = 60
 MOST_PARAMETERS = 12
 # What a reader sees on opening a layer: modules and folders.
-ROOMS = {"rdpkit": 20, "mechanisms": 9, "verification": 10}
+ROOMS = {"rdpkit": 21, "mechanisms": 9, "verification": 10}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

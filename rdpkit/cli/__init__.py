@@ -21,6 +21,7 @@ _ENTRY_POINTS = "rdpkit.commands"
 _BUILT_IN = {
     "budget": "rdpkit.cli.budget",
     "calibrate": "rdpkit.cli.calibrate",
+    "certify": "rdpkit.cli.guarantees",
     "compare": "rdpkit.cli.guarantees",
     "completion": "rdpkit.cli.completion",
     "delta": "rdpkit.cli.guarantees",

@@ -28,6 +28,10 @@ from rdpkit.cli.output import format_choice
 from rdpkit.formats.text import as_json, guarantee_lines, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 
+# A certificate without a claim states this many times the best bound, rounded up: its grid may be
+# coarser than the one of the bound.
+_ROOM = 1.001
+
 
 def _bound_option() -> click.Option:
     return click.Option(
@@ -96,6 +100,38 @@ def _epsilon(
     exit_if_refuted(claim)
 
 
+def _certify(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    delta: float,
+    claimed_epsilon: str | None,
+    refuted: bool,
+) -> None:
+    # Imported here because other questions need no checker.
+    from rdpkit.interop.certificates import certificate  # noqa: PLC0415
+
+    event = event_of(source, given, adjacency)
+    if claimed_epsilon is None:
+        if refuted:
+            raise ValueError("Expected --claimed-epsilon with --refuted.")
+        best = analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon
+        claimed_epsilon = rounded_up(_ROOM * best)
+    found = certificate(
+        event, claimed=claimed_epsilon, adjacency=adjacency, delta=delta, refuted=refuted
+    )
+    click.echo(found, nl=False)
+
+
+def _refuted_option() -> click.Option:
+    return click.Option(
+        ["--refuted"],
+        is_flag=True,
+        help="Certify that the claim is false, by a test between two data sets.",
+    )
+
+
 def _compare(
     source: str, given: dict[str, Any], *, adjacency: str, delta: float, output_format: str
 ) -> None:
@@ -130,13 +166,14 @@ def _about_one_event(
     *,
     text: str,
     example: str,
+    formats: Callable[[], list[click.Option]] = lambda: [format_choice("text", "json")],
 ) -> EventCommands:
     return EventCommands(
         name=name,
         mechanisms=WITH_OPTIONS,
         event_options=event_options,
         counted=True,
-        shared_options=lambda: [adjacency_option(), *options(), format_choice("text", "json")],
+        shared_options=lambda: [adjacency_option(), *options(), *formats()],
         run=run,
         refusal=made_of_events,
         example=lambda event_type: [example_adjacency(event_type), example],
@@ -164,6 +201,17 @@ delta = _about_one_event(
     lambda: [_epsilon_option(), _bound_option(), conversion_option(), _lower_option()],
     text="The delta of an event at a given epsilon.",
     example="--epsilon 1",
+)
+
+certify = _about_one_event(
+    "certify",
+    _certify,
+    lambda: [delta_option(), claimed_epsilon_option(), _refuted_option()],
+    text="A certificate of an epsilon, as JSON, which 'python -m rdpkit.kernel FILE' checks. "
+    "Without --claimed-epsilon it is about the best upper bound, a thousandth larger. "
+    "'rdpkit audit --certificates FOLDER' does it for claims.",
+    example="--delta 1e-5",
+    formats=list,
 )
 
 compare = _about_one_event(

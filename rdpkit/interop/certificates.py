@@ -1,0 +1,408 @@
+"""Certificates: claims with hints that the checker in ``rdpkit/kernel`` needs to verify them.
+
+Guarantee
+---------
+What is returned was accepted by the checker. Nothing here is trusted: the hints (grids, digits,
+orders) come from floats, and a wrong hint can only make the checker refuse.
+
+Source
+------
+The theory page "A checker that anyone can read".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit import _validate
+from rdpkit.adjacency import Adjacency
+from rdpkit.analysis import BEST_RDP, epsilon
+from rdpkit.events import (
+    Composed,
+    DiscreteLaplace,
+    EpsilonDelta,
+    Event,
+    FixedSizeSampledGaussian,
+    Gaussian,
+    GaussianSynthesis,
+    Laplace,
+    MixtureOfGaussians,
+    Parallel,
+    PoissonSampled,
+    PoissonSampledGaussian,
+    RandomizedResponse,
+    Repeated,
+    ZeroConcentrated,
+)
+from rdpkit.events.composition import partition_is_fixed
+
+# How much of the variance of all losses grids may add, from one attempt to the next.
+_ATTEMPTS = (1e-2, 1e-3, 1e-4, 2e-5)
+# The most places of a grid and the number of cells of a test.
+_PLACES, _CELLS = 300_000, 1000
+_RELATIONS = {
+    Adjacency.ADD_OR_REMOVE_ONE: "add-or-remove-one",
+    Adjacency.REPLACE_ONE: "replace-one",
+    Adjacency.ZERO_OUT: "zero-out",
+}
+Floats = NDArray[np.float64]
+
+
+class NoCertificateError(ValueError):
+    """The checker does not know the release, or did not accept any certificate for the claim."""
+
+
+def certificate(
+    event: Event,
+    *,
+    claimed: str,
+    adjacency: Adjacency | str,
+    delta: float | None = None,
+    order: float | None = None,
+    refuted: bool = False,
+    about: Mapping[str, str] | None = None,
+) -> str:
+    """A certificate of a claim, which the checker accepted, as JSON.
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+    claimed : str
+        The epsilon that is claimed, in decimal digits; with ``order``, the Renyi divergence.
+    adjacency : Adjacency or str
+        The neighbouring relation.
+    delta : float, optional
+        In [0, 1); of an epsilon.
+    order : float, optional
+        Above 1; of a Renyi divergence.
+    refuted : bool
+        Whether the certificate shows that the claim is false.
+    about : mapping of str to str, optional
+        What the claim is and where it is printed; no part of what is proven.
+
+    Raises
+    ------
+    NoCertificateError
+        If there is none, with the reason.
+    """
+    relation = _RELATIONS[Adjacency.parse(adjacency)]
+    if (delta is None) is (order is None):
+        raise _validate.fail("delta", "to be given, or an order", delta)
+    kernel, parsed = import_module("rdpkit.kernel.checking"), Adjacency.parse(adjacency)
+    claim: dict[str, Any] = {
+        "says": "exceeded" if refuted else "at most" if order is None else "divergence at most",
+        "relation": relation,
+        "release": release_of(event, parsed, below=refuted),
+        "epsilon": claimed,
+    }
+    claim |= {"delta": _text(delta)} if delta is not None else {"order": _text(order or 0.0)}
+    if order is not None:
+        attempts: Iterator[Any] = iter([{}])
+    elif refuted:
+        attempts = _from_below(kernel, claim)
+    else:
+        attempts = _from_above(kernel, claim, event, parsed)
+    reason = "no grid was found"
+    for hints in attempts:
+        try:
+            kernel.check(claim, hints)
+        except kernel.RefusedError as error:
+            reason = str(error)
+            continue
+        digest = kernel.digest(claim)
+        found = {"format": kernel.FORMAT, "about": dict(about or {}), "claim": claim}
+        return json.dumps({**found, "sha256": digest, "hints": hints}) + "\n"
+    raise NoCertificateError(f"the checker did not accept the claim: {reason}")
+
+
+def release_of(event: Event, adjacency: Adjacency, *, below: bool = False) -> dict[str, Any]:
+    """The event in the words of the checker; events of papers as what they expand to."""
+    if isinstance(event, Repeated):
+        inner = release_of(event.event, adjacency, below=below)
+        if not event.same_partition:
+            raise NoCertificateError("partitions that change are not known to the checker")
+        return {"kind": "repeated", "count": event.count, "release": inner}
+    if isinstance(event, Composed):
+        if len(event.events) > 1 and not (below or all(map(partition_is_fixed, event.events))):
+            raise NoCertificateError("partitions that are not fixed are not known to the checker")
+        parts = [release_of(one, adjacency, below=below) for one in event.events]
+        return {"kind": "composed", "releases": parts}
+    if isinstance(event, Parallel):
+        moves = not below and event.record_may_move(adjacency)
+        unlike = dict.fromkeys(event.events)
+        twice = [one for one in unlike if event.events.count(one) > 1] if moves else []
+        releases = [release_of(one, adjacency, below=below) for one in (*unlike, *twice)]
+        return {"kind": "parallel", "releases": releases, "record-may-move": moves}
+    primitive = _primitive(event, adjacency)
+    if primitive is not None:
+        return primitive
+    expanded = event.attained_expansion() if below else event.expand()
+    if expanded is None:
+        raise NoCertificateError(f"the checker does not know the release {event.mechanism!r}")
+    return release_of(expanded, adjacency, below=below)
+
+
+def _primitive(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
+    """A primitive event in the words of the checker; None for any other one."""
+    found: dict[str, Any]
+    match event:
+        case Gaussian():
+            norm = event.record_norm
+            far = event.record_diameter or 2.0 * norm
+            found = {"kind": "gaussian", "noise": event.noise_std, "norm": norm, "diameter": far}
+        case PoissonSampledGaussian():
+            found = {"kind": "poisson-gaussian", "noise": event.noise_std}
+            found |= {"norm": event.record_norm, "probability": event.sampling_probability}
+        case FixedSizeSampledGaussian():
+            found = {"kind": "fixed-size-gaussian", "noise": event.noise_std}
+            found |= {"distance": event.swap_distance, "sampled": event.sample_size}
+            found |= {"of": event.population_size}
+        case Laplace() | DiscreteLaplace():
+            found = {"kind": event.mechanism.replace("_", "-"), "scale": event.noise_scale}
+            found |= {"distance": event.sensitivity(adjacency)}
+        case RandomizedResponse() if adjacency is Adjacency.REPLACE_ONE:
+            found = {"kind": "response", "buckets": event.num_buckets}
+            found |= {"probability": event.noise_parameter}
+        case EpsilonDelta() if event.adjacency is adjacency:
+            found = {"kind": "stated", "epsilon": event.epsilon, "delta": event.delta}
+        case ZeroConcentrated() if event.adjacency is adjacency and event.xi == 0.0:
+            found = {"kind": "zero-concentrated", "rho": event.rho}
+        case GaussianSynthesis():
+            one = {"kind": "gaussian-synthesis", "n": event.records, "d": event.dimension}
+            one["eigenvalue"] = _text(event.min_eigenvalue)
+            return {"kind": "repeated", "count": event.outputs, "release": one}
+        case PoissonSampled() if event.expand() is None:
+            inner = release_of(event.event, adjacency)
+            rate = _text(event.sampling_probability)
+            return {"kind": "poisson", "probability": rate, "release": inner}
+        case MixtureOfGaussians():
+            found = {"kind": "mixture", "noise": event.noise_std}
+            found |= {"positions": [_text(v) for v in event.sensitivities]}
+            found |= {"weights": [_text(v) for v in event.probabilities]}
+        case _:
+            return None
+    return {name: _text(v) if isinstance(v, float) else v for name, v in found.items()}
+
+
+def _text(value: float) -> str:
+    """A number in decimal digits."""
+    return repr(float(value)).replace("e+", "e")
+
+
+def _from_above(
+    kernel: Any, claim: Mapping[str, Any], event: Event, adjacency: Adjacency
+) -> Iterator[Any]:
+    """Hints to be tried, the quickest first."""
+    delta, release = float(claim["delta"]), claim["release"]
+    if not {"zero-concentrated", "gaussian-synthesis"}.isdisjoint(_kinds(release)):
+        try:
+            found = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP)
+        except ValueError as error:
+            raise NoCertificateError(str(error)) from None
+        if found.order is not None:
+            yield {"order": _text(found.order)}
+        return
+    try:
+        every = kernel.ways(release, claim["relation"], below=False)
+    except kernel.RefusedError as error:
+        raise NoCertificateError(str(error)) from None
+    for added in _ATTEMPTS if delta > 0.0 else (1e-2,):
+        yield {"ways": [_grids(way, delta or 1e-10, added) for way in every]}
+
+
+def _kinds(release: Mapping[str, Any]) -> set[str]:
+    """The kinds in a release, and those of what it is made of."""
+    inner = release.get("releases") or [release[name] for name in ("release",) if name in release]
+    return {release["kind"]}.union(*map(_kinds, inner))
+
+
+def _from_below(kernel: Any, claim: Mapping[str, Any]) -> Iterator[Any]:
+    every = kernel.ways(claim["release"], claim["relation"], below=True)
+    for added in _ATTEMPTS[:-1]:
+        for index, way in enumerate(every):
+            hints = _grids(way, float(claim["delta"]) or 1e-10, added)
+            for part, (pair, _) in zip(hints.get("parts", []), way, strict=False):
+                del part["nodes"]
+                first, last = _line(pair)
+                part["cells"] = [_text(first), _text(last), str(_CELLS)]
+            yield {"way": str(index), **hints}
+
+
+def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[str, Any]:
+    """Grids for one way in which a record may matter; none where they are not needed.
+
+    Connecting dots a distance of h apart adds about h^2 / 6 to the variance of a loss, and a grid
+    of twice the step adds an eighth of the square of the new one, for each block of releases.
+    """
+    if sum(count for _, count in way) == 1:
+        return {}
+    laws = [_losses(pair) for pair, _ in way]
+    spreads = [max(_variance(*law), 1e-300) for law in laws]
+    total = sum(n * v for (_, n), v in zip(way, spreads, strict=True))
+    budget = added * total / len(way)
+    reach = delta * 1e-4 / sum(count for _, count in way)
+    ranges = [_range(*law, reach) for law in laws]
+    bases = [
+        max(math.sqrt(3.0 * budget / n), (high - low) / _PLACES)
+        for (_, n), (low, high) in zip(way, ranges, strict=True)
+    ]
+    halvings = [_halvings(h, n, budget) for h, (_, n) in zip(bases, way, strict=True)]
+    last = min(h * 2.0 ** len(levels) for h, levels in zip(bases, halvings, strict=True))
+    step = _step(way, last)
+    parts = []
+    for law, (pair, _), base, levels, ends in zip(laws, way, bases, halvings, ranges, strict=True):
+        fewer = levels[: max(0, math.ceil(math.log2(max(float(step) / base, 1.0)) - 0.01))]
+        h = float(step) / 2.0 ** len(fewer)
+        places = _places(pair, law, ends, h, math.sqrt(added))
+        parts.append({"halvings": fewer, "nodes": _stretches(places)})
+    count = sum(count for _, count in way)
+    digits = math.ceil(math.log10(count / delta)) + 9
+    cut = math.ceil(-math.log10(delta)) + 4
+    shown = f"{step.numerator}/{step.denominator}"
+    return {"digits": max(digits, 12), "cut": max(cut, 6), "step": shown, "parts": parts}
+
+
+def _step(way: Sequence[tuple[Any, int]], wanted: float) -> Fraction:
+    """A step near that; a part of the largest loss where that has a probability of its own."""
+    for pair, _ in way:
+        if pair[0] in ("laplace", "stated"):
+            atom = Fraction(pair[1])
+            return atom / max(math.ceil(float(atom) / wanted), 1) if atom else Fraction(1)
+    return Fraction(1, math.ceil(1.0 / wanted)) if wanted < 1.0 else Fraction(math.floor(wanted))
+
+
+def _halvings(step: float, count: int, budget: float) -> list[int]:
+    """After which squares the grid may get coarser."""
+    found = []
+    for level in range(count.bit_length() - 1):
+        if count / 2.0 ** (level + 1) * (2.0 * step) ** 2 / 8.0 <= budget / 12.0:
+            step *= 2.0
+            found.append(level)
+    return found
+
+
+def _places(
+    pair: Any, law: tuple[Floats, Floats], ends: tuple[float, float], step: float, growth: float
+) -> list[int]:
+    """Places of a grid: all near the mean, and the farther apart the farther from it."""
+    losses, masses = law
+    centre = round(float(losses @ masses) / step)
+    low, high = math.floor(ends[0] / step) - 1, math.ceil(ends[1] / step) + 1
+    found = {low, high}
+    for sign, end in ((1, high), (-1, low)):
+        place = min(max(centre, low), high)
+        while low <= place <= high and (end - place) * sign >= 0:
+            found.add(place)
+            # Few strides are few stretches, which keeps certificates short.
+            place += sign << max(int(abs(place - centre) * growth).bit_length() - 1, 0)
+    if pair[0] not in ("line", "mirrored"):
+        near = np.floor(losses[masses > 1e-3] / step + 1e-9)[:200]
+        found |= {int(k) + i for k in near for i in (0, 1)}
+    return sorted(found)
+
+
+def _stretches(places: Sequence[int]) -> list[list[int]]:
+    """Places as stretches of an equal stride: from, to, stride."""
+    found: list[list[int]] = []
+    for place in places:
+        if found and len(found[-1]) == 2:
+            found[-1].append(place - found[-1][0])
+            found[-1][1] = place + 1
+        elif found and place - (found[-1][1] - 1) == found[-1][2]:
+            found[-1][1] = place + 1
+        else:
+            found.append([place, place + 1])
+    return [one if len(one) == 3 else [*one, 1] for one in found]
+
+
+def _variance(losses: Floats, masses: Floats) -> float:
+    mean = float(losses @ masses)
+    return float((losses - mean) ** 2 @ masses)
+
+
+def _range(losses: Floats, masses: Floats, reach: float) -> tuple[float, float]:
+    """Losses beyond which there is little mass."""
+    below = np.cumsum(masses)
+    above = np.cumsum(masses[::-1])[::-1]
+    kept = losses[(below > reach) & (above > reach)]
+    return float(kept[0]), float(kept[-1])
+
+
+def _line(pair: Any) -> tuple[float, float]:
+    """Where a pair on a line has its mass."""
+    inner = pair
+    while inner[0] != "line" and not isinstance(inner[-1], Fraction):
+        inner = inner[-1]
+    centres = [float(a) for parts in inner[1:] for _, a in parts] if inner[0] == "line" else [0.0]
+    return math.floor(min(centres)) - 12.0, math.ceil(max(centres)) + 12.0
+
+
+def _losses(pair: Any) -> tuple[Floats, Floats]:
+    """Losses, ascending, and their masses under P, in floats."""
+    kind = pair[0]
+    if kind == "reversed":
+        losses, masses = _losses(pair[1])
+        return -losses[::-1], (masses * np.exp(-losses))[::-1]
+    if kind == "mirrored":
+        losses, masses = _losses(pair[1])
+        kept = losses > 0.0
+        losses, masses = losses[kept], masses[kept]
+        losses = np.concatenate([-losses[::-1], [0.0], losses])
+        masses = np.concatenate([(masses * np.exp(-losses[-masses.size :]))[::-1], [0.0], masses])
+        masses[losses == 0.0] = max(1.0 - float(masses.sum()), 0.0)
+        return losses, masses
+    if kind == "sampled":
+        losses, masses = _losses(pair[2])
+        q = float(pair[1])
+        mixed = np.log1p(q * np.expm1(losses))
+        return mixed, masses * np.exp(mixed - losses)
+    if kind == "line":
+        return _on_a_line(pair)
+    if kind == "laplace":
+        d = float(pair[1])
+        edges = np.linspace(0.0, d, 2001)
+        inner = 0.5 * (np.exp(-edges[:-1]) - np.exp(-edges[1:]))
+        losses = np.concatenate([[-d], (d - edges[:-1] - edges[1:])[::-1], [d]])
+        return losses, np.concatenate([[0.5 * math.exp(-d)], inner[::-1], [0.5]])
+    if kind == "geometric":
+        rate, n = float(pair[1]), int(pair[2])
+        k = np.arange(n + 1.0)
+        masses = math.tanh(rate / 2.0) * np.exp(-rate * k)
+        masses[0], masses[-1] = 1.0 / (1.0 + math.exp(-rate)), math.exp(-rate * n)
+        return (rate * (n - 2.0 * k))[::-1], masses[::-1]
+    if kind == "stated":
+        large = float(pair[1])
+        top = 1.0 / (1.0 + math.exp(-large))
+        return np.array([-large, large]), np.array([1.0 - top, top])
+    p, many = float(pair[1]), float(pair[2])
+    a, b = 1.0 - p + p / many, p / many
+    return np.array([-1.0, 0.0, 1.0]) * math.log(a / b), np.array([b, (many - 2.0) * b, a])
+
+
+def _on_a_line(pair: Any) -> tuple[Floats, Floats]:
+    sides = [[(float(w), float(a)) for w, a in parts if w] for parts in pair[1:]]
+    centres = sorted({a for parts in sides for _, a in parts})
+    x = np.unique(np.concatenate([np.linspace(a - 40.0, a + 40.0, 8001) for a in centres]))
+    logs = [
+        np.logaddexp.reduce([math.log(w) + a * x - a * a / 2.0 for w, a in parts])
+        for parts in sides
+    ]
+    masses = np.exp(logs[0] - x * x / 2.0) * np.gradient(x) / math.sqrt(2.0 * math.pi)
+    losses = logs[0] - logs[1]
+    if len(sides[1]) == 1:
+        # Near 0 the loss has its digits in the small summands.
+        excess = sum(w * np.expm1(np.minimum(a * x - a * a / 2.0, 50.0)) for w, a in sides[0])
+        losses = np.where(np.abs(excess) < 0.5, np.log1p(np.clip(excess, -0.5, 0.5)), losses)
+    return np.maximum.accumulate(losses), masses / masses.sum()
+
+
+__all__ = ["NoCertificateError", "certificate", "release_of"]

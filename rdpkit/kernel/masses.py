@@ -1,0 +1,186 @@
+"""Losses on a grid: the masses of a pair, their sums over many releases, and delta.
+
+Argument
+--------
+*From above.* At the points t_i = e^(k_i h), with H(t_i) the exact curve of a pair, its chords (to
+the left through (0, 1), to the right constant) form a convex curve above H. It is that of masses
+
+    m_i = (H_(i+1) - H_i) / (e^((k_(i+1) - k_i) h) - 1)
+        + (H_(i-1) - H_i) / (1 - e^(-(k_i - k_(i-1)) h)),        m_0 = ... + 1 - H_0,
+
+of the losses k_i h, and H of the last point at an infinite loss. Delta of a composition grows with
+each mass, and if mass moves to a larger loss. So masses are rounded up, those below a window move
+to its lower end, those above it become infinite, and an odd multiple of h is split between the two
+even ones beside it, which keeps the sum of mass times e^-loss: a chord again.
+
+*From below.* Every cell of a pair has an integer label. Cells without one are never in the test,
+and the test accepts if the labels' sum is at least some number. P is rounded down, and Q up. A
+sum below a window is never accepted, and one above it always; where both happen, always.
+"""
+
+from __future__ import annotations
+
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from .intervals import Enclosed, log, of, require, spend
+from .pairs import ONE, cells, curve, exp_of
+
+MOST_PLACES, MOST_DIGITS = 400_000, 60_000_000
+
+
+class Masses:
+    """Masses of the losses (low + i) step, in units of 10^-digits.
+
+    Parameters
+    ----------
+    step : Fraction
+        Distance of two neighbouring losses.
+    digits : int
+        Decimal digits of a mass.
+    low : int
+        Place of the first mass.
+    lists : list of list of int
+        One list: upper bounds on masses under P. Two: lower bounds under P, and upper bounds on
+        those of the same labels under Q.
+    infinite : list of int
+        What is above every place: under P, and under Q.
+    """
+
+    def __init__(self, step: Fraction, digits: int, low: int, lists: Any, infinite: Any) -> None:
+        require(0 < len(lists[0]) <= MOST_PLACES, "the grid has no place, or too many")
+        self.step, self.digits, self.low = step, digits, low
+        self.lists, self.infinite = lists, infinite
+        self.ups = [len(lists) == 1, True]
+
+    def times(self, other: Masses) -> Masses:
+        """The masses of sums of two independent losses."""
+        infinite, lists = [], []
+        for i, up in zip(range(len(self.lists)), self.ups):
+            a, b = self.infinite[i], other.infinite[i]
+            lists.append(_product(self.lists[i], other.lists[i], self.digits, up))
+            infinite.append(a + b if up else a + b - a * b // 10**self.digits - 1)
+        return Masses(self.step, self.digits, self.low + other.low, lists, infinite)
+
+    def halved(self) -> Masses:
+        """On a grid of twice the step; 1 / (1 + e^-step) of what is between goes up."""
+        one, found = of(ONE, 4 * self.digits), []
+        share = one / (one + exp_of(-self.step, one.bits))
+        for values in self.lists:
+            padded = [0] * (self.low % 2) + values + [0, 0]
+            even, odd = padded[: len(padded) // 2 * 2 : 2], padded[1::2]
+            if len(self.lists) == 1:
+                up = [-(-v * share.hi >> one.bits) for v in odd]
+                found.append([e + v - u + w for e, v, u, w in zip(even, odd, up, [0, *up])])
+            else:
+                found.append([e + v for e, v in zip(even, odd)])
+        return Masses(2 * self.step, self.digits, self.low // 2, found, self.infinite)
+
+    def cut(self, budget: int) -> Masses:
+        """Without places at both ends that together have at most a budget of mass each."""
+        p = self.lists[0]
+        first, last, spent = 0, len(p), [p[0], p[-1]]
+        while first < last - 1 and spent[0] <= budget:
+            first, spent[0] = first + 1, spent[0] + p[first + 1]
+        while last > first + 1 and spent[1] <= budget:
+            last, spent[1] = last - 1, spent[1] + p[last - 2]
+        kept = [values[first:last] for values in self.lists]
+        kept[0][0] += sum(p[:first]) if len(kept) == 1 else 0
+        infinite = [i + sum(values[last:]) for i, values in zip(self.infinite, self.lists)]
+        return Masses(self.step, self.digits, self.low + first, kept, infinite)
+
+    def power(self, count: int, halvings: list[int], cut: int) -> Masses:
+        """The masses of sums of ``count`` independent losses, by repeated squares.
+
+        After the squares that ``halvings`` lists the grid gets coarser.
+        """
+        found, once, taken = self, self, 1
+        for level, digit in enumerate(bin(count)[3:]):
+            found, taken = found.times(found), 2 * taken
+            if level in halvings:
+                found, once = found.halved(), once.halved()
+            if digit == "1":
+                found, taken = found.times(once), taken + 1
+            found = found.cut(cut * taken // count)
+        return found
+
+    def delta(self, epsilon: Fraction) -> Fraction:
+        """A bound on delta: infinite + sum of (1 - e^(epsilon - loss)) mass over larger losses.
+
+        From below it is the largest P(sum >= s) - e^epsilon Q(sum >= s).
+        """
+        bits, unit = 4 * self.digits + 64, 10**self.digits
+        if len(self.lists) == 2:
+            grown, (p, q) = exp_of(epsilon, bits), self.infinite
+            found = [(p << bits) - q * grown.hi]
+            for a, b in zip(*map(reversed, self.lists)):
+                p, q = p + a, q + b
+                found.append((p << bits) - q * grown.hi)
+            return Fraction(max(found), unit << bits)
+        first = max(epsilon // self.step + 1 - self.low, 0)
+        weight = exp_of(epsilon - (self.low + first) * self.step, bits).lo
+        fall, total = exp_of(-self.step, bits).lo, self.infinite[0] << bits
+        for mass in self.lists[0][first:]:
+            total += mass * ((1 << bits) - weight)
+            weight = weight * fall >> bits
+        return Fraction(total, unit << bits)
+
+
+def _product(ours: list[int], theirs: list[int], digits: int, up: bool) -> list[int]:
+    """The convolution, over 10^digits, rounded up or down.
+
+    The entries are written side by side as digits of two long numbers, with room for every sum, and
+    multiplied; ``decimal`` does that exactly, or raises.
+    """
+    room = len(str(max(ours))) + len(str(max(theirs))) + len(str(len(ours)))
+    width, places = max(room, digits) + 1, len(ours) + len(theirs) - 1
+    require(places <= MOST_PLACES and places * width <= MOST_DIGITS, "a product is too long")
+    spend(places * (width // 4 + 2))
+    context = Context(prec=(places + 1) * width, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    context.traps = dict.fromkeys(context.traps, True)
+    both = [Decimal("".join([f"{v:0{width}d}" for v in one[::-1]])) for one in (ours, theirs)]
+    text = f"{context.multiply(*both):f}".zfill(places * width)
+    nothing, kept, found = "0" * digits, width - digits, []
+    for start in range(len(text) - width, -1, -width):
+        above, below = text[start : start + kept], text[start + kept : start + width]
+        found.append(int(above) + (up and below != nothing))
+    return found
+
+
+def from_above(pair: Any, places: list[int], step: Fraction, digits: int) -> Masses:
+    """Masses at some places of a grid whose curve is above that of a pair."""
+    require(places[-1] - places[0] < MOST_PLACES, "the grid has too many places")
+    require(max(-places[0], places[-1]) * step < 10**5, "a loss is too large")
+    bits, heights = 7 * digits // 2 + 64 + 4 * len(str(step.denominator)), []
+    for k in places:
+        more = int(abs(k * step) * 3 / 2)
+        exact = curve(pair, exp_of(k * step, bits + more))
+        heights.append(Enclosed(exact.lo >> more, -(-exact.hi >> more), bits))
+    one, slopes, masses = of(ONE, bits), {}, [0] * (places[-1] - places[0] + 1)
+    for gap in {b - a for a, b in zip(places, places[1:])}:
+        slopes[gap] = exp_of(gap * step, bits) - one, one - exp_of(-gap * step, bits)
+    for i, k in enumerate(places):
+        mass = one - heights[0]
+        if i:
+            mass = (heights[i - 1] - heights[i]) / slopes[k - places[i - 1]][1]
+        if i + 1 < len(places):
+            mass += (heights[i + 1] - heights[i]) / slopes[places[i + 1] - k][0]
+        masses[k - places[0]] = max(-(-mass.hi * 10**digits >> bits), 0)
+    last = max(-(-heights[-1].hi * 10**digits >> bits), 0)
+    return Masses(step, digits, places[0], [masses], [last])
+
+
+def from_below(pair: Any, grid: list[Fraction], step: Fraction, digits: int) -> Masses:
+    """Cells of a pair of data sets, each with the label that its ratio is nearest to."""
+    bits, unit = 7 * digits // 2 + 64, 10**digits
+    found: dict[int, tuple[int, int]] = {}
+    for p, q in cells(pair, grid, bits):
+        if p.lo * unit >> bits > 0 and q.lo > 0:
+            label = round(Fraction(log(p / q).lo, 1 << bits) / step)
+            a, b = found.get(label, (0, 0))
+            found[label] = a + (p.lo * unit >> bits), b - (-q.hi * unit >> bits)
+    require(max(found) - min(found) < MOST_PLACES, "labels are too far apart")
+    places = range(min(found), max(found) + 1)
+    lists = [[found.get(k, (0, 0))[i] for k in places] for i in (0, 1)]
+    return Masses(step, digits, places[0], lists, [0, 0])

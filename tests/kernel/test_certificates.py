@@ -1,0 +1,349 @@
+"""Certificates: both engines agree, and no certificate of a false claim is accepted."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import mpmath
+import pytest
+
+import rdpkit
+from rdpkit.analysis import lower_bound
+from rdpkit.interop.certificates import NoCertificateError, certificate
+from rdpkit.kernel import checking
+from rdpkit.kernel.intervals import RefusedError
+
+KERNEL = Path(checking.__file__).parent
+ADD, REPLACE = "add_or_remove_one", "replace_one"
+
+
+def poisson(q: float, z: float) -> rdpkit.Event:
+    return rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
+
+
+def gaussian(z: float) -> rdpkit.Event:
+    return rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+
+
+STATED = rdpkit.EpsilonDelta(epsilon=0.1, delta=1e-8, adjacency=ADD)
+LAPLACE = rdpkit.Laplace(noise_scale=8.0, record_norm=1.0)
+SUBSET = rdpkit.FixedSizeSampledGaussian(
+    noise_std=0.5, record_norm=0.5, sample_size=60, population_size=6000, release="sum"
+)
+SETTINGS = {
+    "gaussian": (gaussian(2.0), REPLACE, 1e-6),
+    "two-gaussians": (gaussian(2.0) + gaussian(3.0) * 3, ADD, 1e-6),
+    "poisson-once": (poisson(0.1, 0.8), ADD, 1e-5),
+    "laplace-50": (LAPLACE * 50, ADD, 1e-6),
+    "stated-40": (STATED * 40, ADD, 1e-5),
+    "response-30": (
+        rdpkit.RandomizedResponse(noise_parameter=0.9, num_buckets=4) * 30,
+        REPLACE,
+        1e-4,
+    ),
+    "discrete": (rdpkit.DiscreteLaplace(noise_scale=9.0, record_norm=2) * 20, ADD, 1e-5),
+    "mixed": (STATED * 3 + LAPLACE + gaussian(4.0), ADD, 1e-6),
+}
+THOROUGH = {
+    "poisson-300": (poisson(0.02, 0.9) * 300, ADD, 1e-5),
+    "poisson-replaced": (poisson(0.02, 0.9) * 100, REPLACE, 1e-6),
+    "subsets": (SUBSET * 200, REPLACE, 1e-5),
+    "tiny-delta": (poisson(0.05, 1.5) * 20, ADD, 1e-30),
+    "sampled-laplace": (
+        rdpkit.PoissonSampled(
+            event=rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), sampling_probability=0.1
+        )
+        * 30,
+        ADD,
+        1e-5,
+    ),
+    "phases": (
+        sum((poisson(0.01, 1.0 + i / 10) * 100 for i in range(3)), poisson(0.02, 1.0)),
+        ADD,
+        1e-5,
+    ),
+}
+
+
+def agrees(event: rdpkit.Event, adjacency: str, delta: float) -> None:
+    """The checker certifies a little more than the best bound, and refutes what is attained."""
+    above = rdpkit.epsilon(event, delta=delta, adjacency=adjacency).epsilon
+    below = lower_bound(event, delta=delta, adjacency=adjacency)[0].epsilon
+    common = {"adjacency": adjacency, "delta": delta}
+    certificate(event, claimed=f"{1.002 * above:.6f}", **common)
+    certificate(event, claimed=f"{0.99 * below:.6f}", refuted=True, **common)
+    # The two engines would contradict each other if one of these were accepted.
+    for claimed, refuted in ((0.999 * below, False), (1.001 * above, True)):
+        with pytest.raises(NoCertificateError, match="did not accept"):
+            certificate(event, claimed=f"{claimed:.9f}", refuted=refuted, **common)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "poisson-once", "two-gaussians"])
+def test_both_engines_agree(name):
+    agrees(*SETTINGS[name])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["stated-40", "response-30", "discrete"])
+def test_both_engines_agree_on_compositions(name):
+    agrees(*SETTINGS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["poisson-300", "poisson-replaced", "sampled-laplace"])
+def test_both_engines_agree_on_samples(name):
+    agrees(*THOROUGH[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["laplace-50", "mixed", "subsets", "tiny-delta", "phases"])
+def test_certified_upper_bounds(name):
+    event, adjacency, delta = {**SETTINGS, **THOROUGH}[name]
+    above = rdpkit.epsilon(event, delta=delta, adjacency=adjacency).epsilon
+    below = lower_bound(event, delta=delta, adjacency=adjacency)[0].epsilon
+    certificate(event, claimed=f"{1.002 * above:.6f}", adjacency=adjacency, delta=delta)
+    with pytest.raises(NoCertificateError):
+        certificate(event, claimed=f"{0.999 * below:.6f}", adjacency=adjacency, delta=delta)
+
+
+def test_divergences_of_synthesis_and_concentrated_releases():
+    synthesis = rdpkit.GaussianSynthesis(
+        records=10**5, outputs=10**5, dimension=6, min_eigenvalue=0.01
+    )
+    for adjacency, exact in ((ADD, 58.960864), (REPLACE, 59.616618)):
+        certificate(synthesis, claimed=f"{exact:.6f}", adjacency=adjacency, order=4.0)
+        with pytest.raises(NoCertificateError):
+            certificate(synthesis, claimed=f"{exact - 2e-6:.6f}", adjacency=adjacency, order=4.0)
+    concentrated = rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD) + gaussian(4.0)
+    best = rdpkit.epsilon(concentrated, delta=1e-6, adjacency=ADD, bound="best-rdp").epsilon
+    certificate(concentrated, claimed=f"{1.001 * best:.6f}", adjacency=ADD, delta=1e-6)
+    with pytest.raises(NoCertificateError):
+        certificate(concentrated, claimed=f"{0.99 * best:.6f}", adjacency=ADD, delta=1e-6)
+
+
+def test_pure_guarantees_add_up_exactly():
+    pure = rdpkit.EpsilonDelta(epsilon=0.25, delta=0.0, adjacency=ADD)
+    certificate(pure * 4 + LAPLACE * 8, claimed="2", adjacency=ADD, delta=0.0)
+    with pytest.raises(NoCertificateError):
+        certificate(pure * 4 + LAPLACE * 8, claimed="1.999999999999999", adjacency=ADD, delta=0.0)
+
+
+def test_parts_between_which_a_record_moves():
+    parts = (gaussian(2.0), gaussian(3.0), gaussian(3.0))
+    event = rdpkit.Parallel(events=parts, fixed_partition=True)
+    best = rdpkit.epsilon(event, delta=1e-6, adjacency=REPLACE).epsilon
+    certificate(event, claimed=f"{1.0001 * best:.6f}", adjacency=REPLACE, delta=1e-6)
+    with pytest.raises(NoCertificateError):
+        certificate(event, claimed=f"{0.9999 * best:.6f}", adjacency=REPLACE, delta=1e-6)
+    laplace = rdpkit.Parallel(events=(LAPLACE, LAPLACE), fixed_partition=True)
+    with pytest.raises(NoCertificateError, match="Gaussian sums"):
+        certificate(laplace, claimed="1", adjacency=REPLACE, delta=0.0)
+
+
+def checked(content: bytes) -> bool:
+    """Whether the checker accepts, in a time and with errors of its own alone."""
+    try:
+        claim, hints = checking.read(content)
+        checking.check(claim, hints)
+    except RefusedError:
+        return False
+    return True
+
+
+def sealed(found: dict[str, object]) -> bytes:
+    found["sha256"] = checking.digest(found["claim"])
+    return json.dumps(found).encode()
+
+
+def exact_delta(mu: float, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        s = mpmath.mpf(mu)
+        tail = lambda x: mpmath.erfc(x / mpmath.sqrt(2)) / 2  # noqa: E731
+        return tail(epsilon / s - s / 2) - mpmath.exp(epsilon) * tail(epsilon / s + s / 2)
+
+
+STRANGE = [
+    None, True, -1, 0, 1, 10**11, 10**40, "", "0", "1", "-1", "1e400", "1e-400", "1/0", "NaN",
+    "Infinity", "0.5", "1e9", "9" * 60, [], {}, [[0, 10**11, 1]], [[0, 5, 0]], ["-1", "1", "5000"],
+    [0] * 50, list(range(40)), {"kind": "gaussian"}, "\u0661", " 1", "1_0", "0x1",
+]  # fmt: skip
+
+
+def places(found: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+    """Paths to everything in a document."""
+    inner: list[tuple[object, ...]] = [path] if path else []
+    keys = (
+        found.keys()
+        if isinstance(found, dict)
+        else range(len(found))
+        if isinstance(found, list)
+        else ()
+    )
+    for key in keys:
+        inner += places(found[key], (*path, key))  # type: ignore[index]
+    return inner
+
+
+def mutated(found: dict[str, object], rng: random.Random) -> dict[str, object]:
+    """A document in which one thing is replaced, left out, or moved."""
+    changed = copy.deepcopy(found)
+    *path, last = rng.choice(places(changed))
+    inside: object = changed
+    for key in path:
+        inside = inside[key]  # type: ignore[index]
+    now = inside[last]  # type: ignore[index]
+    choice = rng.random()
+    if choice < 0.1:
+        del inside[last]  # type: ignore[attr-defined]
+    elif choice < 0.5:
+        inside[last] = rng.choice(STRANGE)  # type: ignore[index]
+    elif isinstance(now, str) and now:
+        i = rng.randrange(len(now))
+        inside[last] = now[:i] + rng.choice("0123456789./e-") + now[i + rng.randrange(2) :]  # type: ignore[index]
+    elif isinstance(now, int):
+        inside[last] = now + rng.choice([-1, 1, 2, -now, now])  # type: ignore[index]
+    return changed
+
+
+def mutate(number: int, seed: int) -> None:
+    """Mutations of claims that are barely false; whatever is accepted has to be true."""
+    rng = random.Random(seed)
+    event, delta = gaussian(1.0), 1e-5
+    true = json.loads(certificate(event, claimed="4.3772", adjacency=ADD, delta=delta))
+    assert exact_delta(1.0, 4.3772) <= delta < exact_delta(1.0, 4.377)
+    grids = json.loads(certificate(STATED * 12, claimed="1", adjacency=ADD, delta=1e-4))
+    order = json.loads(
+        certificate(
+            rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD),
+            claimed="2.2",
+            adjacency=ADD,
+            delta=1e-4,
+        )
+    )
+    true["claim"]["epsilon"] = "4.377"
+    grids["claim"]["epsilon"] = "0.2"
+    order["claim"]["epsilon"] = "1"
+    accepted = 0
+    for _ in range(number):
+        original = rng.choice([true, grids, order])
+        found = mutated(original, rng)
+        if rng.random() < 0.3:
+            found = mutated(found, rng)
+        start = time.process_time()
+        claim = found.get("claim")
+        ok = checked(sealed(found) if claim is not None else json.dumps(found).encode())
+        assert time.process_time() - start < 60
+        if not ok:
+            continue
+        accepted += 1
+        assert claim != original["claim"], "a false claim was accepted with other hints"
+        assert is_true(claim), claim
+    assert accepted > 0
+
+
+def is_true(claim: dict[str, object]) -> bool:
+    """Whether a claim that was accepted is true, by closed forms."""
+    release, epsilon = claim["release"], float(claim["epsilon"])  # type: ignore[arg-type]
+    if claim["says"] == "divergence at most":
+        return (
+            True
+            if release["kind"] == "zero-concentrated"
+            and float(release["rho"]) * float(claim["order"]) <= epsilon
+            else release["kind"] == "gaussian"
+        )  # type: ignore[index,arg-type]
+    delta = float(claim["delta"])  # type: ignore[arg-type]
+    exceeded = claim["says"] == "exceeded"
+    if release["kind"] == "gaussian":  # type: ignore[index]
+        far = release["diameter" if claim["relation"] == "replace-one" else "norm"]  # type: ignore[index]
+        mu = float(far) / float(release["noise"])  # type: ignore[index]
+        exact = 0.0 if mu == 0.0 else exact_delta(mu, epsilon)
+        return bool(exact > delta * (1 - 1e-12)) if exceeded else bool(exact <= delta * (1 + 1e-12))
+    if release["kind"] == "repeated" and release["release"]["kind"] == "stated":  # type: ignore[index]
+        one, n = release["release"], release["count"]  # type: ignore[index]
+        e, d = float(one["epsilon"]), float(one["delta"])  # type: ignore[index]
+        p = 1.0 / (1.0 + math.exp(-e))
+        finite = (1.0 - d) ** n  # type: ignore[operator]
+        total = 1.0 - finite
+        for k in range(n + 1):  # type: ignore[operator]
+            loss = (2 * k - n) * e  # type: ignore[operator]
+            if loss > epsilon:
+                mass = math.comb(n, k) * p**k * (1 - p) ** (n - k)  # type: ignore[arg-type,operator]
+                total += finite * mass * -math.expm1(epsilon - loss)
+        return total > delta * (1 - 1e-9) if exceeded else total <= delta * (1 + 1e-9)
+    if release["kind"] == "zero-concentrated":  # type: ignore[index]
+        event = rdpkit.ZeroConcentrated(rho=float(release["rho"]), adjacency=ADD)  # type: ignore[index]
+        found = rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound="best-rdp").epsilon
+        return found <= epsilon * (1 + 1e-6)
+    return False
+
+
+@pytest.mark.thorough
+def test_no_mutation_of_a_false_certificate_is_accepted():
+    mutate(400, 1)
+
+
+@pytest.mark.slow
+def test_no_mutation_of_many_is_accepted():
+    mutate(10000, 2)
+
+
+def test_bytes_that_are_changed_are_noticed():
+    content = certificate(gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5).encode()
+    claim = json.loads(content)["claim"]
+    assert checked(content)
+    rng = random.Random(3)
+    for _ in range(300):
+        changed = bytearray(content)
+        changed[rng.randrange(len(changed))] = rng.randrange(256)
+        if checked(bytes(changed)):
+            assert json.loads(bytes(changed))["claim"] == claim
+
+
+HOSTILE = {
+    "deep": b"[" * 60000,
+    "deep objects": b'{"a":' * 10000,
+    "long": b" " * 70000,
+    "not utf-8": b"\xff\xfe",
+    "nan": b'{"format": NaN}',
+    "twice": b'{"format": 1, "format": 2}',
+    "digits": b"1" * 60000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_certificate_is_refused(name):
+    start = time.process_time()
+    assert not checked(HOSTILE[name])
+    assert time.process_time() - start < 20
+
+
+def test_the_checker_runs_from_a_copied_folder(tmp_path):
+    import shutil
+
+    shutil.copytree(KERNEL, tmp_path / "copied")
+    file = tmp_path / "c.json"
+    content = certificate(gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5)
+    false = json.loads(content)
+    false["claim"]["epsilon"] = "4.37"
+    one_file = tmp_path / "one.py"
+    script = Path(__file__).parents[2] / "scripts" / "one-file-kernel"
+    text = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    one_file.write_text(text.stdout, encoding="utf-8")
+    for program in (tmp_path / "copied", one_file):
+        for written, status in (
+            (content.encode(), 0),
+            (sealed(dict(false)), 1),
+            (json.dumps(false).encode(), 2),
+        ):
+            file.write_bytes(written)
+            command = [sys.executable, "-I", "-S", str(program), str(file)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == status, done.stdout + done.stderr
+            assert ("accepted" in done.stdout.splitlines()) is (status == 0)

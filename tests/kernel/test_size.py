@@ -1,0 +1,47 @@
+"""The checker is small, and needs nothing but Python's standard library."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+from tests.test_layout import lines_of_code
+
+KERNEL = Path(__file__).parents[2] / "rdpkit" / "kernel"
+SOURCES = sorted(KERNEL.glob("*.py"))
+MOST_LINES = 710
+
+
+def lines_without_docstrings(path: Path) -> set[int]:
+    # Python 3.9 is the oldest that has to run it.
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+    lines = lines_of_code(path)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node
+        ):
+            lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return lines
+
+
+def test_it_is_small():
+    assert len(SOURCES) <= 7
+    assert sum(len(lines_without_docstrings(path)) for path in SOURCES) <= MOST_LINES
+
+
+def test_it_imports_the_standard_library_alone():
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                assert {name.name for name in node.names} <= sys.stdlib_module_names
+            elif isinstance(node, ast.ImportFrom):
+                known = (node.module or "").partition(".")[0] in sys.stdlib_module_names
+                assert known or node.level == 1
+
+
+def test_no_float_is_used():
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            assert not (isinstance(node, ast.Constant) and isinstance(node.value, float)), path
+            assert not (isinstance(node, ast.Name) and node.id == "float"), path
