@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,10 @@ from rdpkit.mechanisms.releases.verdict import delta_check
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rdpkit.mechanisms.data.tables.schema import Schema
+    from rdpkit.mechanisms.data.tables.schema import Column, Schema
 
 _UNSTATED: Mapping[str, Any] = {}
+_SHARE_OF_EDGES = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,6 +121,7 @@ def synthesize_table(
     Assumes
     -------
     The schema does not depend on the private records: it holds what everybody may know of them.
+    Edges that it leaves to be paid for are found with noise, and are a part of the event.
 
     Parameters
     ----------
@@ -162,21 +164,30 @@ def synthesize_table(
     from rdpkit.mechanisms.algorithms.marginals import SPEC, codes_like  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.encoding import decode, encode  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.reading import read  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.schema import PAID_FOR  # noqa: PLC0415
 
     public = _checked_schema(schema)
     drafted = _check_confirmed(public, accept=accept_drafted_schema)
     source_of_noise = NoiseSource.system() if noise is None else noise
     privacy = Privacy(delta=delta, adjacency=adjacency, noise=source_of_noise)
     _validate.positive("epsilon", epsilon)
+    paying = [column.name for column in public.columns if column.edges == PAID_FOR]
+    if paying:
+        options = {"edges": _SHARE_OF_EDGES, **options}
     question = {"target_epsilon": epsilon, "delta": delta, "adjacency": privacy.adjacency}
     given = SPEC.check({**options, "rows": rows}, calibrated=True)
     values = SPEC.calibrate(given, class_sizes=(), dimension=0, **question)
     chosen = SPEC.build(values)
     assert SPEC.event is not None
     event = SPEC.event(chosen, (), 0)
-    codes = encode(read(source, schema=public), public)
+    table = read(source, schema=public)
+    codes = encode(table, public)
     if before is not None:
         before(event)
+    if paying:
+        std = chosen.shares.edges_std(chosen.noise_std)
+        public = _with_paid_edges(table, public, paying, std=std, noise=source_of_noise)
+        codes = encode(table, public)
     made, records = codes_like(
         codes, public.domain, options=chosen, noise=source_of_noise, progress=progress
     )
@@ -197,6 +208,30 @@ def synthesize_table(
     return TableRelease(
         table=decode(made.astype(np.int32), public, draws=draws), schema=public, stated=stated
     )
+
+
+def _with_paid_edges(
+    table: pa.Table, public: Schema, names: list[str], *, std: float, noise: NoiseSource
+) -> Schema:
+    """The schema with noisy edges in the place of those that are paid for."""
+    from rdpkit.mechanisms.data.tables.encoding import read_values  # noqa: PLC0415
+    from rdpkit.mechanisms.parts.marginals.edges import Range, noisy_edges  # noqa: PLC0415
+
+    ranges, values = [], []
+    for column in (public[name] for name in names):
+        low, high = float(column.cuts[0]), float(column.cuts[-1])
+        ranges.append(Range(low=low, high=high, whole=column.is_whole))
+        values.append(np.asarray(read_values(table[column.name], column), dtype=np.float64))
+    found = dict(zip(names, noisy_edges(values, ranges, std=std, noise=noise), strict=True))
+    return replace(public, columns=tuple(_with_edges(c, found.get(c.name)) for c in public.columns))
+
+
+def _with_edges(column: Column, edges: Any) -> Column:
+    if edges is None:
+        return column
+    inner = tuple(int(edge) if column.is_whole else float(edge) for edge in edges)
+    # Too few records for edges: equal parts.
+    return replace(column, edges=inner or None)
 
 
 def _checked_schema(given: Any) -> Schema:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from rdpkit.formats.numbers import how_many
 from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.data.tables.arrow_types import is_real, is_text, limits, value_type
-from rdpkit.mechanisms.data.tables.schema import Column, Schema
+from rdpkit.mechanisms.data.tables.schema import BINS, PAID_FOR, Column, Schema
 
 MOST_CATEGORIES = 200
 """A column of texts with more different values than this is not taken for categories."""
@@ -138,7 +138,7 @@ def _drafted(name: str, values: pa.ChunkedArray, bins: int | None) -> tuple[Colu
                 keys, what = make(values)
                 if "range" in keys and bins is not None:
                     keys["bins"] = bins
-                return Column(**shared, **keys), f"{what}; {missing}"
+                return _offered(Column(**shared, **keys)), f"{what}; {missing}"
             # Times that no calendar has, and integers that no range has.
             except _NotDraftedError:
                 raise
@@ -147,6 +147,12 @@ def _drafted(name: str, values: pa.ChunkedArray, bins: int | None) -> tuple[Colu
     if pa.types.is_null(kind):
         raise _NotDraftedError("it has no values at all")
     raise _NotDraftedError(f"values of the type {kind} have no kind")
+
+
+def _offered(column: Column) -> Column:
+    """With edges that a release pays for, where a range has many values."""
+    pays = column.kind in ("number", "integer") and column.bins is None and column.parts == BINS
+    return replace(column, edges=PAID_FOR) if pays else column
 
 
 def _boolean(values: pa.ChunkedArray) -> tuple[dict[str, Any], str]:

@@ -50,6 +50,9 @@ BINS = 32
 MOST_CODES = 100_000
 """More codes than this a column may not have."""
 
+PAID_FOR = "paid for"
+"""The edges of a range that a release finds with noise, in the same budget."""
+
 Edges = NDArray[Any]
 
 _DEFAULT_TYPES: dict[str, str] = {
@@ -84,8 +87,10 @@ class Column:
     bins : int, optional
         Into how many parts the range is cut; by default 32, or one for each value where an integer
         or a date has no more.
-    edges : tuple, optional
-        Where the parts begin, instead of ``bins``: ascending, inside the range.
+    edges : tuple or "paid for", optional
+        Where the parts begin, instead of ``bins``: ascending, inside the range. Of numbers and
+        integers they can be paid for: a release then finds them with noise, as a part of its
+        budget, so that the range may be far wider than where most values are.
     decimals : int, optional
         How many decimals numbers have that come out.
     values : tuple of str or int, optional
@@ -109,7 +114,7 @@ class Column:
     type: str = ""
     range: tuple[Any, Any] | None = None
     bins: int | None = None
-    edges: tuple[Any, ...] | None = None
+    edges: tuple[Any, ...] | str | None = None
     decimals: int | None = None
     values: tuple[Any, ...] = ()
     other: str | None = None
@@ -164,7 +169,7 @@ class Column:
         found: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
         for key in ("range", "edges"):
             if (given := getattr(self, key)) is not None:
-                found[key] = [_plain(value) for value in given]
+                found[key] = given if given == PAID_FOR else [_plain(value) for value in given]
         for key in ("bins", "decimals", "other"):
             if (given := getattr(self, key)) is not None:
                 found[key] = given
@@ -209,6 +214,10 @@ class Column:
                 raise ValueError(f"{key} has no meaning for the kind {self.kind!r}.")
         if self.bins is not None and self.edges is not None:
             raise ValueError("expected at most one of bins and edges.")
+        if isinstance(self.edges, str) and self.edges != PAID_FOR:
+            raise refused("edges", f"to be a list of values or {PAID_FOR!r}", self.edges)
+        if self.edges == PAID_FOR and self.kind not in ("number", "integer"):
+            raise refused("edges", "to be a list of values, as for dates and times", self.edges)
         if self.values:
             self._check_values()
 
@@ -236,7 +245,7 @@ class Column:
             condition = f"to be in [{ends[0]}, {ends[1]}], as the type {self.type} is"
             raise refused("range", condition, list(self.range))
         end = high + 1 if self.is_whole else high
-        if self.edges is not None:
+        if self.edges is not None and not isinstance(self.edges, str):
             inner = [self.steps_of(value) for value in self.edges]
             inner = inner if inner and inner[0] == low else [low, *inner]
             cuts = inner if inner[-1] == high and not self.is_whole else [*inner, end]
@@ -384,13 +393,20 @@ def _listed(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def _edges(name: str, value: Any) -> tuple[Any, ...] | str:
+    return PAID_FOR if value == PAID_FOR else _listed(name, value)
+
+
 _KEYS = {
     "name": Key(text(), "The column's name.", needed=True),
     "kind": Key(choice(KINDS), "What its values are.", needed=True),
     "type": Key(text(), "Its Arrow type.", default=""),
     "range": Key(ValueKind(_ends, {"type": "array"}), "The smallest and the largest value."),
     "bins": Key(optional(integer(1, MOST_CODES)), "Into how many parts the range is cut."),
-    "edges": Key(ValueKind(_listed, {"type": "array"}), "Where the parts begin."),
+    "edges": Key(
+        ValueKind(_edges, {"anyOf": [{"type": "array"}, {"const": PAID_FOR}]}),
+        "Where the parts begin, or that this is paid for.",
+    ),
     "decimals": Key(optional(integer(0, 15)), "Decimals of numbers that come out."),
     "values": Key(ValueKind(_listed, {"type": "array"}), "All categories.", default=()),
     "other": Key(optional(text()), "The category for all that are not listed."),
@@ -470,4 +486,4 @@ def _instant(value: Any, kind: Any) -> int:
     return seconds * per_second + apart.microseconds * per_second // 10**6
 
 
-__all__ = ["BINS", "KINDS", "PER_SECOND", "Column", "Kind", "Schema", "load_schema"]
+__all__ = ["BINS", "KINDS", "PAID_FOR", "PER_SECOND", "Column", "Kind", "Schema", "load_schema"]

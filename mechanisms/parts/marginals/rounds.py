@@ -8,7 +8,7 @@ noise each round has is fixed beforehand, so all three are one :class:`rdpkit.Co
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,8 @@ import numpy as np
 from rdpkit import Composed, Gaussian, _validate
 from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, Pair, one_way, two_way
 from rdpkit.mechanisms.parts.noise import NoiseSource
+
+Chosen = Pair | tuple[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,11 @@ class RoundShares:
     one_way : float
         Share of the marginals of single columns, in (0, 1).
     scores : float
-        Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of pairs.
+        Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of chosen
+        pairs, and again to those of single columns as far as that is better.
+    edges : float
+        Share of the edges of the parts of ranges, in [0, 1), where a schema says that these are
+        to be paid for.
 
     Raises
     ------
@@ -37,11 +43,13 @@ class RoundShares:
 
     one_way: float = 0.12
     scores: float = 0.03
+    edges: float = 0.0
 
     def __post_init__(self) -> None:
         _validate.open_probability("one_way", self.one_way)
         _validate.open_probability("scores", self.scores)
-        if self.one_way + self.scores >= 1.0:
+        _validate.probability("edges", self.edges)
+        if self.one_way + self.scores + self.edges >= 1.0:
             raise _validate.fail("scores", "to leave something for the pairs", self.scores)
 
     def stds(self, noise_std: float) -> tuple[float, float, float]:
@@ -50,32 +58,37 @@ class RoundShares:
         A round with the share s has noise_std / sqrt(s): three rounds of noise of these standard
         deviations tell as much as one round with noise_std.
         """
-        rest = 1.0 - self.one_way - self.scores
+        rest = 1.0 - self.one_way - self.scores - self.edges
         first, second, third = (
             noise_std / math.sqrt(share) for share in (self.one_way, self.scores, rest)
         )
         return first, second, third
 
+    def edges_std(self, noise_std: float) -> float:
+        """Noise of the edges, if they have a share."""
+        return noise_std / math.sqrt(self.edges)
+
 
 def rounds_event(noise_std: float, shares: RoundShares) -> Composed:
-    """The three rounds as an event.
+    """The three rounds as an event, after the edges where these are paid for.
 
     Guarantee
     ---------
     A record adds to the marginals of single columns, weighted by w_j with squares that add up to 1,
     a vector of norm 1; two records are at most sqrt(2) apart. The same holds for the marginals of
-    pairs. A distance of counts from a fixed table moves by at most 1 if a record comes or goes and
-    by at most 2 if one is replaced; all of them together, divided by the square root of their
-    number, by at most 1 and 2.
+    pairs and columns together, and for counts of parts of ranges. A distance of counts from a fixed
+    table moves by at most 1 if a record comes or goes and by at most 2 if one is replaced; all of
+    them together, divided by the square root of their number, by at most 1 and 2.
     """
     first, second, third = shares.stds(noise_std)
-    return Composed(
-        events=(
-            Gaussian(noise_std=first, record_norm=1.0, record_diameter=math.sqrt(2.0)),
-            Gaussian(noise_std=second, record_norm=1.0),
-            Gaussian(noise_std=third, record_norm=1.0, record_diameter=math.sqrt(2.0)),
-        )
-    )
+    edges = [shares.edges_std(noise_std)] if shares.edges else []
+    before = [_counts_event(std) for std in (*edges, first)]
+    scores = Gaussian(noise_std=second, record_norm=1.0)
+    return Composed(events=(*before, scores, _counts_event(third)))
+
+
+def _counts_event(std: float) -> Gaussian:
+    return Gaussian(noise_std=std, record_norm=1.0, record_diameter=math.sqrt(2.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,23 +156,23 @@ def measure_scores(
     return {pair: float(score) for pair, score in zip(expected, exact, strict=True)}, each
 
 
-def measure_pairs(
+def measure_chosen(
     codes: Codes,
     domain: Sequence[int],
-    chosen: dict[Pair, float],
+    chosen: Mapping[Chosen, float],
     *,
     std: float,
     noise: NoiseSource,
-) -> dict[Pair, MeasuredCounts]:
-    """Third round: the marginals of the chosen pairs.
+) -> dict[Chosen, MeasuredCounts]:
+    """Third round: the marginals of the chosen pairs and columns.
 
     Parameters
     ----------
     codes, domain
         The private records.
     chosen : mapping
-        A weight above 0 for each pair, from earlier outputs alone. Their squares are made to add
-        up to 1 here.
+        A weight above 0 for each pair (i, j) and for each column (j,), from earlier outputs alone.
+        Their squares are made to add up to 1 here.
     std : float
         Noise of the round.
     noise : NoiseSource
@@ -169,9 +182,16 @@ def measure_pairs(
         return {}
     norm = math.sqrt(math.fsum(weight * weight for weight in chosen.values())) * (1.0 + 1e-12)
     return {
-        pair: _measured(two_way(codes, domain, pair), std * norm / weight, noise)
-        for pair, weight in chosen.items()
+        columns: _measured(_counts(codes, domain, columns), std * norm / weight, noise)
+        for columns, weight in chosen.items()
     }
+
+
+def _counts(codes: Codes, domain: Sequence[int], columns: Chosen) -> Floats:
+    if len(columns) == 2:
+        return two_way(codes, domain, columns)
+    (column,) = columns
+    return one_way(codes[:, [column]], [domain[column]])[0]
 
 
 def _measured(counts: Floats, std: float, noise: NoiseSource) -> MeasuredCounts:
@@ -180,10 +200,11 @@ def _measured(counts: Floats, std: float, noise: NoiseSource) -> MeasuredCounts:
 
 
 __all__ = [
+    "Chosen",
     "MeasuredCounts",
     "RoundShares",
+    "measure_chosen",
     "measure_one_way",
-    "measure_pairs",
     "measure_scores",
     "rounds_event",
     "weights",
