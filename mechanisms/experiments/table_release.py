@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.data.tables.schema import Column, Schema
 
 _UNSTATED: Mapping[str, Any] = {}
-_SHARE_OF_EDGES = 0.05
+_SHARE_OF_EDGES = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

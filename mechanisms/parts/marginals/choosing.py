@@ -15,6 +15,8 @@ _HALF_NORMAL = math.sqrt(2.0 / math.pi)
 _LEFT = 0.6
 # What is left of chance in the data, which a model cannot know, of an unmeasured pair.
 _CHANCE = 0.7
+# So many standard deviations of its noise are taken from a score.
+_DOUBT = 2.0
 _POWER = 0.5
 _OF_COLUMNS = 2.0 / 3.0
 # Parts of the third round that may go to single columns.
@@ -58,6 +60,7 @@ def chosen_tables(
     singles: Sequence[MeasuredCounts],
     *,
     std: float,
+    of_scores: float,
     records: float,
 ) -> dict[Chosen, float]:
     """The pairs to measure, and the columns to measure again, with the weight of each.
@@ -77,6 +80,8 @@ def chosen_tables(
         All columns, as they are known.
     std : float
         Noise of the round that measures them, for a table with weight 1.
+    of_scores : float
+        Noise of each score. Dependence is believed as far as it stands out of it.
     records : float
         The noisy number of records.
     """
@@ -85,7 +90,8 @@ def chosen_tables(
         for pair, table in expected.items()
     }
     order = sorted(scores, key=lambda pair: chance[pair] - scores[pair])
-    unmeasured = np.array([max(scores[pair], _CHANCE * chance[pair]) for pair in order])
+    believed = {pair: score - _DOUBT * of_scores for pair, score in scores.items()}
+    unmeasured = np.array([max(believed[pair], _CHANCE * chance[pair]) for pair in order])
     of_columns = weights([one.counts.size for one in singles], _OF_COLUMNS)
     again = {part: math.sqrt(part) * of_columns for part in (0.0, *_PARTS, 1.0)}
     # A column is a part of so many pairs, and counts once for itself.

@@ -90,8 +90,10 @@ def measure(
     expected: dict[Pair, Floats] = {
         (i, j): np.outer(shown[i], shown[j]) * records for i, j in pairs_of(sizes)
     }
-    scores, _ = measure_scores(merged, sizes, expected, std=second, noise=noise)
-    chosen = chosen_tables(scores, expected, singles, std=third, records=records)
+    scores, of_scores = measure_scores(merged, sizes, expected, std=second, noise=noise)
+    chosen = chosen_tables(
+        scores, expected, singles, std=third, of_scores=of_scores, records=records
+    )
     # Pairs are counted with merged codes, and columns, which come after these, with all of theirs.
     width = len(sizes)
     places: dict[Chosen, float] = {

@@ -181,8 +181,8 @@ def noisy_view(
 
 
 def noisy_moments(
-    rows: Floats | Array, labels: Labels, view: CentredView, *, classes: int, block: int, records: int,
-    plan: MomentShares, std: float, noise: NoiseSource,
+    rows: Floats | Array, labels: Labels, view: CentredView, *, classes: int, block: int,
+    records: int, plan: MomentShares, std: float, noise: NoiseSource,
 ) -> Moments:  # fmt: skip
     """Class sums, second moments and class counts of the records in a view.
 

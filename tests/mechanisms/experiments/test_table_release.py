@@ -192,3 +192,32 @@ def test_what_does_not_fit_is_said(files, monkeypatch, given, message):
     args = [part for one in given for part in (question(files) if one == "QUESTION" else (one,))]
     assert message in run(*args, status=2)
     assert not (files / "s.csv").exists()
+
+
+def test_edges_that_are_paid_for_are_noisy_and_in_the_account():
+    """A long tail in a wide range: parts are narrow where values are, and the event says so."""
+    column = Column(name="paid", kind="number", range=(0.0, 1e6), edges="paid for")
+    values = np.exp(np.random.default_rng(0).normal(size=3000))
+    given = {**QUESTION, "epsilon": 5.0, "noise": NoiseSource.seeded(1)}
+    made = synthesize_table(pa.table({"paid": values}), schema=Schema(columns=(column,)), **given)
+    assert made.guarantee.epsilon <= 5.0
+    event = made.stated["event"]
+    assert len(event.events) == 4
+    assert event.events[0].noise_std == pytest.approx(event.events[1].noise_std * 2.0)
+    (found,) = made.schema.columns
+    assert isinstance(found.edges, tuple)
+    assert 16 <= found.parts <= 64
+    assert np.median(made.table["paid"].to_numpy()) == pytest.approx(1.0, abs=0.3)
+    again = Schema.from_table(made.schema.as_table())
+    assert again == made.schema
+    few = synthesize_table(
+        pa.table({"paid": values[:20]}), schema=Schema(columns=(column,)), **given
+    )
+    assert few.schema.columns[0].edges is None
+
+
+def test_edges_are_paid_for_of_numbers_alone():
+    with pytest.raises(ValueError, match="list of values"):
+        Column(name="born", kind="date", range=("1930-01-01", "2010-12-31"), edges="paid for")
+    with pytest.raises(ValueError, match="paid for"):
+        Column(name="paid", kind="number", range=(0.0, 1.0), edges="free")

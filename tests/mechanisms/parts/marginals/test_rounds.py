@@ -159,11 +159,15 @@ def test_dependent_pairs_are_chosen_and_independent_ones_are_not():
     scores = {(0, 1): 4000.0, (0, 2): 70.0, (1, 2): 60.0}
     singles = [MeasuredCounts(np.full(5, 2000.0), 100.0)] * 3
     given_tables = {"scores": scores, "expected": expected, "singles": singles, "records": 1e4}
+    given_tables["of_scores"] = 10.0
     found = chosen_tables(**given_tables, std=100.0)
     assert [columns for columns in found if len(columns) == 2] == [(0, 1)]
     assert math.fsum(weight**2 for weight in found.values()) == pytest.approx(1.0)
     # No pair is worth a measurement whose noise is larger than all counts: columns are.
     assert set(chosen_tables(**given_tables, std=1e7)) == {(0,), (1,), (2,)}
+    # Nor is a dependence that the noise of its score could have made.
+    given_tables["of_scores"] = 4000.0
+    assert set(chosen_tables(**given_tables, std=3000.0)) == {(0,), (1,), (2,)}
 
 
 def test_two_measurements_are_put_together_by_their_noise():
