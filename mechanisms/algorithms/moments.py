@@ -40,8 +40,8 @@ from rdpkit.mechanisms.releases.release import Release, release
 _FREQUENCIES = {"scattering": 3, "cosines": 10, "columns": 1}
 # So many features are a matter of seconds.
 _MOST_FEATURES = 1000
-# The most directions, as a share of the features, without and with moments of each class.
-_MOST_DIRECTIONS = (0.6, 1.0)
+# The most directions, as a share of the features.
+_MOST_DIRECTIONS = 0.6
 # As many directions are taken as make the noise on a class mean so long, for records of length 1.
 _NOISE_OF_MEAN = 0.4
 # Records of a class, over the noise, from which on its own second moments are worth their noise.
@@ -80,7 +80,7 @@ class MomentsOptions:
         Features are turned into so many coordinates, in which random shapes differ most: see
         :mod:`rdpkit.mechanisms.parts.moments.public_images`. 0 leaves them as they are, as for
         "columns". Left open, it is at most 60 % of the
-        features without moments of each class, and fewer where there is much noise.
+        features, and fewer where there is much noise.
     class_directions : int, optional
         In so many coordinates each class has second moments of its own. Left open, it is 100 or 0.
     outputs_per_class : int
@@ -133,7 +133,7 @@ class MomentsOptions:
             return replace(self, class_directions=own)
         basis, number = self.features(shape), self.directions
         if number is None:
-            most = _MOST_DIRECTIONS[own > 0] * basis.dimension
+            most = _MOST_DIRECTIONS * basis.dimension
             wanted = int(min((_NOISE_OF_MEAN * clarity) ** 2, most))
             number = 0 if self.basis == "columns" else max(wanted, classes)
         return replace(

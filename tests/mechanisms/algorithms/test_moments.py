@@ -95,7 +95,7 @@ def test_what_is_left_open_follows_from_public_numbers():
         MomentsOptions(noise_std=std).chosen(records=records, classes=10, shape=shape)
         for records, std in ((100, 7.0), (2000, 7.0), (60_000, 0.7))
     ]
-    assert [one.directions for one in found] == [10, 130, 729]
+    assert [one.directions for one in found] == [10, 130, 437]
     assert [one.class_directions for one in found] == [0, 0, 100]
     for one in found:
         assert one == one.chosen(records=1, classes=10, shape=shape)
