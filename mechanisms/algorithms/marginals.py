@@ -15,8 +15,8 @@ from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, checked_co
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
 from rdpkit.mechanisms.parts.marginals.rounds import (
     RoundShares,
+    measure_chosen,
     measure_one_way,
-    measure_pairs,
     measure_scores,
     rounds_event,
 )
@@ -80,7 +80,7 @@ class MarginalsOptions:
 def marginals_event(
     options: MarginalsOptions, class_sizes: Sizes = (), dimension: int = 0
 ) -> Composed:
-    """The three rounds; see :func:`rdpkit.mechanisms.parts.marginals.rounds.rounds_event`."""
+    """The rounds; see :func:`rdpkit.mechanisms.parts.marginals.rounds.rounds_event`."""
     return rounds_event(options.noise_std, options.shares)
 
 
@@ -218,9 +218,9 @@ def batches(codes: Codes, *, options: MarginalsOptions, noise: NoiseSource) -> I
     pair = (0, 1)
     expected = {pair: np.full(_SMALL_DOMAIN, 1.0)}
     scores, _ = measure_scores(codes, _SMALL_DOMAIN, expected, std=second, noise=noise)
-    pairs = measure_pairs(codes, _SMALL_DOMAIN, {pair: 1.0}, std=third, noise=noise)
+    pairs = measure_chosen(codes, _SMALL_DOMAIN, {pair: 0.8, (0,): 0.6}, std=third, noise=noise)
     parts: list[Floats] = [one.counts for one in singles]
-    parts += [np.array([scores[pair]]), pairs[pair].counts.ravel()]
+    parts += [np.array([scores[pair]]), *(one.counts.ravel() for one in pairs.values())]
     yield np.concatenate(parts)[None, :], np.zeros(1, dtype=np.int64)
 
 

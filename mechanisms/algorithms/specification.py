@@ -100,6 +100,9 @@ class Mechanism:
     together : bool
         Whether the event is composed of parts of which each has ``factor`` as a parameter, and all
         are in proportion to the calibrated options.
+    choose : callable, optional
+        Fills in options that were left open, before the noise is calibrated for the event that they
+        decide: ``choose(values, class_sizes, **question)``, by public or noisy numbers alone.
     fixed : mapping
         Options that a file cannot set, because the mechanism's name decides them.
     counts : CountsUse, optional
@@ -134,6 +137,7 @@ class Mechanism:
     ratio: Callable[[Mapping[str, Any]], dict[str, float]] | None = None
     factor: str | None = None
     together: bool = False
+    choose: Callable[..., dict[str, Any]] | None = None
     fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     counts: CountsUse | None = None
     sample_size: str | None = None
@@ -271,6 +275,8 @@ class Mechanism:
             If no noise meets the target, or the mechanism is not for that adjacency.
         """
         assert self.event is not None
+        if self.choose is not None:
+            values = self.choose(values, class_sizes, **question)
         ratio = dict.fromkeys(self.calibrated, 1.0) if self.ratio is None else self.ratio(values)
         if self.planned is not None and self.is_planned(values):
             one_record = self.build({**values, **ratio, self.planned: 1})

@@ -20,6 +20,9 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
 
+# Tiny data sets, and neighbours are warned of alike.
+pytestmark = pytest.mark.filterwarnings("ignore:too few records")
+
 CLASSES = 3
 SHAPE = (1, 4, 4)
 
@@ -51,7 +54,7 @@ OPTIONS = {
     "scattering-dpsgd": {"steps": 2, "batch_size": 3, "noise_multiplier": 4.0, "scales": 1,
                          "angles": 1, "group_channels": 1},
     "moments": {"noise_std": 4.0, "basis": "cosines", "frequencies": 2, "outputs_per_class": 1,
-                "class_directions": 2},
+                "directions": 2, "class_directions": 2},
 }  # fmt: skip
 
 BASELINES = ("original", "noiseless-mixing", "distribution-matching")

@@ -36,7 +36,7 @@ from rdpkit.mechanisms.parts.labelled_images import labelled_images
 from rdpkit.mechanisms.parts.marginals import rounds
 from rdpkit.mechanisms.parts.marginals.counting import pairs_of
 from rdpkit.mechanisms.parts.mean_embedding import class_sums
-from rdpkit.mechanisms.parts.moments.rounds import MomentShares, RoundView, noisy_moments
+from rdpkit.mechanisms.parts.moments.noisy import OF_CLASSES, CentredView, noisy_moments
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.random_extractor import random_convnet
@@ -390,7 +390,7 @@ def test_noisy_marginals_of_other_columns_keep_every_bit():
     for table in (codes, changed):
         noise = NoiseSource.seeded(3)
         singles = rounds.measure_one_way(table, domain, std=2.0, noise=noise)
-        together = rounds.measure_pairs(table, domain, pairs, std=2.0, noise=noise)
+        together = rounds.measure_chosen(table, domain, pairs, std=2.0, noise=noise)
         found.append({(j,): one.counts for j, one in enumerate(singles)})
         found[-1] |= {pair: one.counts for pair, one in together.items()}
     for columns, counts in found[0].items():
@@ -399,18 +399,18 @@ def test_noisy_marginals_of_other_columns_keep_every_bit():
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_moments_of_other_classes_keep_every_bit(change):
-    """Moments: what rounds see depends on all records, each sum of a round on one class."""
-    view = RoundView(offset=np.full(WIDTH, 0.5), matrix=np.eye(WIDTH), radius=2.0)
+    """Moments: what is seen depends on all records, each class sum on one class."""
+    view = CentredView(offset=np.full(WIDTH, 0.5), radius=2.0)
     found = []
     for rows in neighbours(np.float64, change):
         made = noisy_moments(
             np.clip(rows, -1.0, 1.0).astype(np.float32), LABELS, view, classes=CLASSES,
-            block=WIDTH, plan=MomentShares(rounds=1), number=0, std=1.0,
-            noise=NoiseSource.seeded(3),
+            block=WIDTH, records=COUNT, plan=OF_CLASSES, std=1.0, noise=NoiseSource.seeded(3),
         )  # fmt: skip
-        found.append((made.sums, made.by_class))
+        found.append((made.sums, made.by_class, made.counts[:, None]))
     for first, second in zip(*found, strict=True):
         np.testing.assert_array_equal(first[[0, 2]], second[[0, 2]])
+    for first, second in zip(*(made[:2] for made in found), strict=True):
         assert (first[1] != second[1]).any()
 
 

@@ -8,14 +8,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rdpkit.mechanisms.parts.marginals.counting import Floats, Pair
-from rdpkit.mechanisms.parts.marginals.rounds import MeasuredCounts, weights
+from rdpkit.mechanisms.parts.marginals.rounds import Chosen, MeasuredCounts, weights
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)
 # A fitted model smooths the noise: this part of a table's noise is left, by experience.
 _LEFT = 0.6
 # What is left of chance in the data, which a model cannot know, of an unmeasured pair.
 _CHANCE = 0.7
+# So many standard deviations of its noise are taken from a score.
+_DOUBT = 2.0
 _POWER = 0.5
+_OF_COLUMNS = 2.0 / 3.0
+# Parts of the third round that may go to single columns.
+_PARTS = (0.15, 0.4)
 _TRIALS = 48
 
 
@@ -49,14 +54,21 @@ def frequent_codes(measured: MeasuredCounts, *, standard_deviations: float = 2.0
     return found.astype(np.float64)
 
 
-def chosen_pairs(
-    scores: Mapping[Pair, float], expected: Mapping[Pair, Floats], *, std: float, records: float
-) -> dict[Pair, float]:
-    """The pairs to measure with the weight of each.
+def chosen_tables(
+    scores: Mapping[Pair, float],
+    expected: Mapping[Pair, Floats],
+    singles: Sequence[MeasuredCounts],
+    *,
+    std: float,
+    of_scores: float,
+    records: float,
+) -> dict[Chosen, float]:
+    """The pairs to measure, and the columns to measure again, with the weight of each.
 
-    The pairs are sorted by how much stronger their noisy dependence is than chance makes it. The
-    number of pairs is the one with the least predicted error: a pair that is measured has the
-    noise's error, and one that is not keeps its dependence.
+    The pairs are sorted by how much stronger their noisy dependence is than chance makes it. Their
+    number, and the part of the budget that goes to columns, are those with the least predicted
+    error: a table that is measured has the noise's error, and a pair that is not keeps its
+    dependence. So few records get no pairs at all, and all of the budget goes to the columns.
 
     Parameters
     ----------
@@ -64,8 +76,12 @@ def chosen_pairs(
         The noisy sum of absolute differences between a pair's marginal and independence.
     expected : mapping
         Expected counts of each pair under independence.
+    singles : sequence of MeasuredCounts
+        All columns, as they are known.
     std : float
         Noise of the round that measures them, for a table with weight 1.
+    of_scores : float
+        Noise of each score. Dependence is believed as far as it stands out of it.
     records : float
         The noisy number of records.
     """
@@ -74,19 +90,61 @@ def chosen_pairs(
         for pair, table in expected.items()
     }
     order = sorted(scores, key=lambda pair: chance[pair] - scores[pair])
-    unmeasured = np.array([max(scores[pair], _CHANCE * chance[pair]) for pair in order])
-    best, best_error = {}, float(unmeasured.sum())
+    believed = {pair: score - _DOUBT * of_scores for pair, score in scores.items()}
+    unmeasured = np.array([max(believed[pair], _CHANCE * chance[pair]) for pair in order])
+    of_columns = weights([one.counts.size for one in singles], _OF_COLUMNS)
+    again = {part: math.sqrt(part) * of_columns for part in (0.0, *_PARTS, 1.0)}
+    # A column is a part of so many pairs, and counts once for itself.
+    columns = {
+        part: len(singles) * _error_of_columns(singles, std, shares, records)
+        for part, shares in again.items()
+    }
+    best, best_error = (0, 1.0), float(unmeasured.sum()) + columns[1.0]
     for count in sorted({round(v) for v in np.geomspace(1, len(order), _TRIALS)} if order else ()):
         some = order[:count]
         shares = weights([expected[pair].size for pair in some], _POWER)
-        error = float(unmeasured[count:].sum())
-        for pair, weight, most in zip(some, shares, unmeasured, strict=False):
-            noisy = _HALF_NORMAL * np.minimum(std / weight, expected[pair]).sum()
-            error += min(_LEFT * noisy, most)
-        if error < best_error:
-            best_error = error
-            best = {pair: float(weight) for pair, weight in zip(some, shares, strict=True)}
-    return best
+        for part in (0.0, *_PARTS):
+            error = float(unmeasured[count:].sum()) + columns[part]
+            for pair, weight, most in zip(some, shares, unmeasured, strict=False):
+                own = std / (weight * math.sqrt(1.0 - part))
+                noisy = _HALF_NORMAL * np.minimum(own, expected[pair]).sum()
+                error += min(_LEFT * noisy, most)
+            if error < best_error:
+                best, best_error = (count, part), error
+    count, part = best
+    shares = weights([expected[pair].size for pair in order[:count]], _POWER)
+    found: dict[Chosen, float] = {
+        pair: float(weight) * math.sqrt(1.0 - part)
+        for pair, weight in zip(order[:count], shares, strict=True)
+    }
+    return found | {(j,): float(weight) for j, weight in enumerate(again[part]) if weight > 0.0}
 
 
-__all__ = ["chosen_pairs", "frequent_codes", "nearest_probabilities", "records_estimate"]
+def _error_of_columns(
+    singles: Sequence[MeasuredCounts], std: float, shares: Floats, records: float
+) -> float:
+    """The predicted error of all columns, in records, if they are measured again."""
+    found = 0.0
+    for one, share in zip(singles, shares, strict=True):
+        noise = 1.0 / math.sqrt(one.std**-2 + (share / std) ** 2)
+        counts = nearest_probabilities(one.counts / records) * records
+        found += (
+            _LEFT * _HALF_NORMAL * float(np.minimum(noise, np.maximum(counts, noise / 4)).sum())
+        )
+    return found
+
+
+def together(first: MeasuredCounts, second: MeasuredCounts) -> MeasuredCounts:
+    """Two measurements of the same counts, weighted by how precise they are."""
+    of_first, of_second = first.std**-2, second.std**-2
+    counts = (of_first * first.counts + of_second * second.counts) / (of_first + of_second)
+    return MeasuredCounts(counts, (of_first + of_second) ** -0.5)
+
+
+__all__ = [
+    "chosen_tables",
+    "frequent_codes",
+    "nearest_probabilities",
+    "records_estimate",
+    "together",
+]

@@ -8,7 +8,7 @@ noise each round has is fixed beforehand, so all three are one :class:`rdpkit.Co
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,8 @@ import numpy as np
 from rdpkit import Composed, Gaussian, _validate
 from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, Pair, one_way, two_way
 from rdpkit.mechanisms.parts.noise import NoiseSource
+
+Chosen = Pair | tuple[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,8 @@ class RoundShares:
     one_way : float
         Share of the marginals of single columns, in (0, 1).
     scores : float
-        Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of pairs.
+        Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of chosen
+        pairs, and again to those of single columns as far as that is better.
 
     Raises
     ------
@@ -64,18 +67,17 @@ def rounds_event(noise_std: float, shares: RoundShares) -> Composed:
     ---------
     A record adds to the marginals of single columns, weighted by w_j with squares that add up to 1,
     a vector of norm 1; two records are at most sqrt(2) apart. The same holds for the marginals of
-    pairs. A distance of counts from a fixed table moves by at most 1 if a record comes or goes and
-    by at most 2 if one is replaced; all of them together, divided by the square root of their
-    number, by at most 1 and 2.
+    pairs and columns together. A distance of counts from a fixed
+    table moves by at most 1 if a record comes or goes and by at most 2 if one is replaced; all of
+    them together, divided by the square root of their number, by at most 1 and 2.
     """
     first, second, third = shares.stds(noise_std)
-    return Composed(
-        events=(
-            Gaussian(noise_std=first, record_norm=1.0, record_diameter=math.sqrt(2.0)),
-            Gaussian(noise_std=second, record_norm=1.0),
-            Gaussian(noise_std=third, record_norm=1.0, record_diameter=math.sqrt(2.0)),
-        )
-    )
+    scores = Gaussian(noise_std=second, record_norm=1.0)
+    return Composed(events=(_counts_event(first), scores, _counts_event(third)))
+
+
+def _counts_event(std: float) -> Gaussian:
+    return Gaussian(noise_std=std, record_norm=1.0, record_diameter=math.sqrt(2.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,23 +145,23 @@ def measure_scores(
     return {pair: float(score) for pair, score in zip(expected, exact, strict=True)}, each
 
 
-def measure_pairs(
+def measure_chosen(
     codes: Codes,
     domain: Sequence[int],
-    chosen: dict[Pair, float],
+    chosen: Mapping[Chosen, float],
     *,
     std: float,
     noise: NoiseSource,
-) -> dict[Pair, MeasuredCounts]:
-    """Third round: the marginals of the chosen pairs.
+) -> dict[Chosen, MeasuredCounts]:
+    """Third round: the marginals of the chosen pairs and columns.
 
     Parameters
     ----------
     codes, domain
         The private records.
     chosen : mapping
-        A weight above 0 for each pair, from earlier outputs alone. Their squares are made to add
-        up to 1 here.
+        A weight above 0 for each pair (i, j) and for each column (j,), from earlier outputs alone.
+        Their squares are made to add up to 1 here.
     std : float
         Noise of the round.
     noise : NoiseSource
@@ -169,9 +171,16 @@ def measure_pairs(
         return {}
     norm = math.sqrt(math.fsum(weight * weight for weight in chosen.values())) * (1.0 + 1e-12)
     return {
-        pair: _measured(two_way(codes, domain, pair), std * norm / weight, noise)
-        for pair, weight in chosen.items()
+        columns: _measured(_counts(codes, domain, columns), std * norm / weight, noise)
+        for columns, weight in chosen.items()
     }
+
+
+def _counts(codes: Codes, domain: Sequence[int], columns: Chosen) -> Floats:
+    if len(columns) == 2:
+        return two_way(codes, domain, columns)
+    (column,) = columns
+    return one_way(codes[:, [column]], [domain[column]])[0]
 
 
 def _measured(counts: Floats, std: float, noise: NoiseSource) -> MeasuredCounts:
@@ -180,10 +189,11 @@ def _measured(counts: Floats, std: float, noise: NoiseSource) -> MeasuredCounts:
 
 
 __all__ = [
+    "Chosen",
     "MeasuredCounts",
     "RoundShares",
+    "measure_chosen",
     "measure_one_way",
-    "measure_pairs",
     "measure_scores",
     "rounds_event",
     "weights",

@@ -9,18 +9,20 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.marginals.choosing import (
-    chosen_pairs,
+    chosen_tables,
     frequent_codes,
     nearest_probabilities,
     records_estimate,
+    together,
 )
 from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, Pair, pairs_of
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit, WantedMarginal, fit_mixture
 from rdpkit.mechanisms.parts.marginals.rounds import (
+    Chosen,
     MeasuredCounts,
     RoundShares,
+    measure_chosen,
     measure_one_way,
-    measure_pairs,
     measure_scores,
 )
 from rdpkit.mechanisms.parts.marginals.rows import rows_of_mixture
@@ -37,7 +39,7 @@ class TableMeasurements:
     Parameters
     ----------
     singles : list of MeasuredCounts
-        Noisy marginals of the columns.
+        Noisy marginals of the columns, of both rounds that measure them.
     keeps : list of ndarray
         For each column the place of each code among those that stand out of the noise; all others
         share the last place.
@@ -88,9 +90,23 @@ def measure(
     expected: dict[Pair, Floats] = {
         (i, j): np.outer(shown[i], shown[j]) * records for i, j in pairs_of(sizes)
     }
-    scores, _ = measure_scores(merged, sizes, expected, std=second, noise=noise)
-    chosen = chosen_pairs(scores, expected, std=third, records=records)
-    pairs = measure_pairs(merged, sizes, chosen, std=third, noise=noise)
+    scores, of_scores = measure_scores(merged, sizes, expected, std=second, noise=noise)
+    chosen = chosen_tables(
+        scores, expected, singles, std=third, of_scores=of_scores, records=records
+    )
+    # Pairs are counted with merged codes, and columns, which come after these, with all of theirs.
+    width = len(sizes)
+    places: dict[Chosen, float] = {
+        columns if len(columns) == 2 else (width + columns[0],): weight
+        for columns, weight in chosen.items()
+    }
+    both, widths = np.hstack([merged, codes]), (*sizes, *domain)
+    found = measure_chosen(both, widths, places, std=third, noise=noise)
+    singles = [
+        together(one, found[(width + j,)]) if (width + j,) in found else one
+        for j, one in enumerate(singles)
+    ]
+    pairs = {columns: one for columns, one in found.items() if len(columns) == 2}
     return TableMeasurements(
         singles=singles, keeps=keeps, scores=scores, pairs=pairs, records=records
     )

@@ -18,7 +18,7 @@ from scipy.fft import dctn, idctn
 
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.labelled_images import Floats
-from rdpkit.mechanisms.parts.scattering import ANGLES, SCALES, scattering
+from rdpkit.mechanisms.parts.scattering import ANGLES, SCALES, scattering, scattering_channels
 
 Array = NDArray[np.float64]
 Shape = tuple[int, int, int]
@@ -75,7 +75,11 @@ class Basis:
     @property
     def dimension(self) -> int:
         """Length of a row."""
-        return len(self.groups())
+        channels, height, width = self.shape
+        if self.name == "columns":
+            return channels * height * width
+        maps = scattering_channels() if self.name == "scattering" else 1
+        return channels * maps * self.frequencies**2
 
     @property
     def invertible(self) -> bool:
@@ -133,20 +137,6 @@ class Basis:
         whole = np.zeros((len(rows), channels, height, width))
         whole[:, :, :k, :k] = rows.reshape(-1, channels, k, k) * self._longest()
         found: Array = idctn(whole, axes=(2, 3), norm="ortho") + _CENTRE[self.name]
-        return found
-
-    def groups(self) -> NDArray[np.int64]:
-        """The group of each coordinate, shape (dimension,); groups have similar variances."""
-        channels, height, width = self.shape
-        if self.name == "columns":
-            return np.zeros(channels * height * width, dtype=np.int64)
-        low = np.arange(self.frequencies**2)
-        if self.name == "cosines":
-            return np.tile(low, channels)
-        kinds = np.concatenate([np.zeros(1), np.repeat(np.arange(1, SCALES + 1), ANGLES)])
-        second = np.full(SCALES * (SCALES - 1) // 2 * ANGLES**2, SCALES + 1)
-        of_channel = np.tile(np.concatenate([kinds, second]).astype(np.int64), channels)
-        found: NDArray[np.int64] = (of_channel[:, None] * len(low) + low).reshape(-1)
         return found
 
     def _longest(self) -> float:

@@ -1,129 +1,45 @@
-"""What noisy moments say: means and covariances of the classes, a view of the records, a reader."""
+"""What noisy moments say: a normal law for each class, by which records are read and drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.mechanisms.parts.moments.rounds import Array, Moments, RoundView, bulk, spectrum
+from rdpkit.mechanisms.parts.moments.basis import Array
+from rdpkit.mechanisms.parts.moments.noisy import Moments
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
-# Eigenvalues of covariances are at least these shares of the largest one of their noise: where
-# records are whitened, where classes share a covariance, and for one class.
-_FLOOR_WHITENED = 0.1
-_FLOOR_SHARED = 0.25
-_FLOOR_OF_CLASS = 0.3
-# No direction of a class is thinner than this share of its widest one.
-_THINNEST = 0.02
-# Weight of the shared covariance in that of a class.
-_SHRINKAGE = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
-    """Means of the classes, shape (classes, d), and the variance of their noise, shape (d,)."""
-
-    values: Array
-    variances: Array
-
-
-def proportions(counts: Sequence[int]) -> Array:
-    """Shares of the classes."""
-    found = np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
-    return np.asarray(found / found.sum())
-
-
-def means_of(moments: Moments, counts: Sequence[int], before: Means | None) -> Means:
-    """Means of a round, together with those of the rounds before it, in the view of this one.
-
-    Parameters
-    ----------
-    moments : Moments
-        The round.
-    counts : sequence of int
-        Public or noisy numbers of records by class.
-    before : Means, optional
-        What :func:`whitened` has moved into this view.
-    """
-    sizes = np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
-    values = moments.sums / sizes[:, None]
-    variances = np.full(values.shape[1], (moments.noise[0] / sizes.mean()) ** 2)
-    if before is None:
-        return Means(values=values, variances=variances)
-    share = before.variances / (before.variances + variances)
-    return Means(values=share * values + (1.0 - share) * before.values, variances=share * variances)
-
-
-def within(moments: Moments, means: Means, counts: Sequence[int]) -> Array:
-    """Noisy covariance that the classes share."""
-    shares = proportions(counts)
-    total = max(1.0, float(np.sum(counts)))
-    found: Array = moments.pooled / total - (means.values.T * shares) @ means.values
-    return found
-
-
-def whitened(moments: Moments, means: Means, counts: Sequence[int]) -> tuple[RoundView, Means]:
-    """A view in which classes vary about equally in all directions, and the means in it.
-
-    The view has the radius 1, and so have the means: both are to be divided by the next radius.
-    Directions in which classes varied most come first.
-    """
-    shares, total = proportions(counts), max(1.0, float(np.sum(counts)))
-    noise = bulk(len(moments.pooled), moments.noise[1]) / total
-    values, vectors = spectrum(within(moments, means, counts), noise, _FLOOR_WHITENED)
-    # Eigenvectors have no sign of their own.
-    turn = vectors * np.where(vectors.sum(axis=0) < 0.0, -1.0, 1.0) / np.sqrt(values)
-    centre = shares @ means.values
-    old = moments.view
-    if old.matrix.ndim == 1:
-        matrix = (old.matrix / old.radius)[:, None] * turn
-        offset = old.offset + centre * old.radius / old.matrix
-    else:
-        matrix = old.matrix @ turn / old.radius
-        offset = old.offset + np.linalg.solve(old.matrix.T, centre * old.radius)
-    moved = Means(
-        values=(means.values - centre) @ turn,
-        variances=np.square(turn).T @ means.variances,
-    )
-    return RoundView(offset=offset, matrix=matrix, radius=1.0), moved
-
-
-def at_radius(
-    view: RoundView, means: Means | None, radius: float
-) -> tuple[RoundView, Means | None]:
-    """The same view with a radius, and the means in it."""
-    found = RoundView(offset=view.offset, matrix=view.matrix, radius=radius)
-    if means is None:
-        return found, None
-    return found, Means(values=means.values / radius, variances=means.variances / radius**2)
+# No direction is thinner than this share of the mean one.
+_THINNEST = 0.25
+# Weight of a class's own covariance beside the shared one.
+_OWN = 0.5
+# Class sizes are taken to differ by about this share of their mean, if noise hides how much.
+_SPREAD = 0.1
+# The least size of a class, as a share of the mean.
+_SMALLEST = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discriminant:
     """A normal law for each class, with a covariance that is mostly shared.
 
-    In the first b coordinates the covariance of a class is half its own and half the shared one; in
-    the others it is the shared one.
-
     Parameters
     ----------
     means : array of shape (classes, d)
     shared : array of shape (d, d)
         Positive definite.
-    common : array of shape (b, b)
-        The shared covariance in the first b coordinates alone, which are known better.
     by_class : array of shape (classes, b, b)
-        Positive definite; b may be 0.
+        In the first b coordinates each class has a covariance of its own, positive definite; b may
+        be 0.
     logarithms : array of shape (classes,)
         Of the shares of the classes.
     """
 
     means: Array
     shared: Array
-    common: Array
     by_class: Array
     logarithms: Array
 
@@ -139,7 +55,7 @@ class Discriminant:
         block = self.by_class.shape[1]
         if not block:
             return found
-        common = _Quadratic.of(self.common)
+        common = _Quadratic.of(self.shared[:block, :block])
         for label, covariance in enumerate(self.by_class):
             moved = rows[:, :block] - self.means[label, :block]
             found[:, label] += _Quadratic.of(covariance)(moved) - common(moved)
@@ -175,51 +91,62 @@ class _Quadratic:
         return np.asarray(self.constant - 0.5 * np.einsum("ij,ij->i", found, found))
 
 
-def discriminant(moments: Moments, means: Means, counts: Sequence[int]) -> Discriminant:
-    """The laws that noisy moments of the last round are nearest to, with floors from the noise."""
-    total = max(1.0, float(np.sum(counts)))
-    noise = bulk(len(moments.pooled), moments.noise[1]) / total
-    covariance = within(moments, means, counts)
-    shared = _floored(covariance, noise, _FLOOR_SHARED)
-    block = moments.by_class.shape[1]
-    common = _floored(covariance[:block, :block], noise, _FLOOR_SHARED)
-    own = np.empty_like(moments.by_class)
-    for label, (size, products) in enumerate(zip(counts, moments.by_class, strict=True)):
-        mean = means.values[label, :block]
-        number = max(1.0, float(size))
-        covariance = products / number - np.outer(mean, mean)
-        mixed = _SHRINKAGE * common + (1.0 - _SHRINKAGE) * covariance
-        noise = (1.0 - _SHRINKAGE) * bulk(block, moments.noise[2]) / number if block else 0.0
-        widest = float(np.linalg.eigvalsh(mixed)[-1]) if block else 0.0
-        own[label] = _floored(
-            mixed, max(noise, _THINNEST / _FLOOR_OF_CLASS * widest), _FLOOR_OF_CLASS
-        )
-    return Discriminant(
-        means=means.values,
-        shared=shared,
-        common=common,
-        by_class=own,
-        logarithms=np.log(proportions(counts)),
-    )
+def discriminant(moments: Moments, records: int) -> Discriminant:
+    """The laws that noisy moments tell of, in so far as they stand out of the noise.
+
+    The shared covariance is a multiple of the unit matrix, but for the directions whose variance
+    differs by more than noise makes it differ.
+
+    Parameters
+    ----------
+    moments : Moments
+    records : int
+        A public or noisy number of all records.
+    """
+    of_sums, of_pooled, of_own, of_counts = moments.noise
+    total, dimension, block = max(1, records), len(moments.pooled), moments.by_class.shape[1]
+    sizes = class_sizes(moments.counts, of_counts, total)
+    shares, means = sizes / sizes.sum(), moments.sums / sizes[:, None]
+    between = (means.T * shares) @ means
+    noise = dimension * float((shares * (of_sums / sizes) ** 2).sum())
+    seen = max(0.0, 1.0 - noise / max(float(np.trace(between)), 1e-300))
+    within = moments.pooled / total - seen * between
+    mean = max(float(np.trace(within)) / dimension, 0.1 / dimension)
+    least, unit = _THINNEST * mean, mean * np.eye(dimension)
+    shared = _floored(unit + _denoised(within - unit, of_pooled / total), least)
+    common, own = shared[:block, :block], np.empty_like(moments.by_class)
+    for label, (size, products) in enumerate(zip(sizes, moments.by_class, strict=True)):
+        centre = means[label, :block]
+        apart = products / size - np.outer(centre, centre) - common
+        own[label] = _floored(common + _OWN * _denoised(apart, of_own / size), least)
+    return Discriminant(means=means, shared=shared, by_class=own, logarithms=np.log(shares))
 
 
-def _floored(matrix: Array, noise: float, floor: float) -> Array:
-    if not len(matrix):
-        return matrix
-    values, vectors = spectrum(matrix, noise, floor)
-    # Without any noise, a singular covariance still gets an inverse.
-    values = np.maximum(values, 1e-12 * max(float(values[0]), 1e-12))
-    found: Array = (vectors * values) @ vectors.T
+def class_sizes(counts: Array, std: float, records: int) -> Array:
+    """Sizes of classes from noisy ones: the more noise they have, the nearer to equal ones."""
+    equal = records / len(counts)
+    true = max(float(counts.var()) - std**2, 0.0) + (_SPREAD * equal) ** 2
+    found = equal + (counts - counts.mean()) * true / (true + std**2)
+    return np.asarray(np.maximum(found, _SMALLEST * equal))
+
+
+def _denoised(matrix: Array, std: float) -> Array:
+    """A symmetric matrix less the noise of :func:`add_symmetric`.
+
+    Eigenvalues that the noise alone could have are 0; the others are as far out as they were
+    before the noise (Donoho, Gavish and Johnstone 2018, arXiv 1311.0851, for this noise).
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    bulk = math.sqrt(2.0 * len(matrix)) * std
+    kept = np.sign(values) * np.sqrt(np.maximum(np.square(values) - bulk**2, 0.0))
+    found: Array = (vectors * kept) @ vectors.T
     return found
 
 
-__all__ = [
-    "Discriminant",
-    "Means",
-    "at_radius",
-    "discriminant",
-    "means_of",
-    "proportions",
-    "whitened",
-    "within",
-]
+def _floored(matrix: Array, least: float) -> Array:
+    values, vectors = np.linalg.eigh(matrix)
+    found: Array = (vectors * np.maximum(values, least)) @ vectors.T
+    return found
+
+
+__all__ = ["Discriminant", "class_sizes", "discriminant"]

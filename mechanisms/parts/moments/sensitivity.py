@@ -14,20 +14,22 @@ from rdpkit import Adjacency, ClassMoments
 _UP = 1.0 + 1e-14
 
 
-def moments_diameter(sums: float, pooled: float, by_class: float) -> float:
-    """How far class sums and second moments move under replace-one; see :class:`ClassMoments`.
+def moments_diameter(sums: float, pooled: float, by_class: float, counts: float = 0.0) -> float:
+    """How far class sums, moments and counts move under replace-one; see :class:`ClassMoments`.
 
     Parameters
     ----------
-    sums, pooled, by_class : float
-        Squares of the weights of the class sums, of the second moments of all records, and of
-        those of each class, of which a block of coordinates may be left. They add up to 1.
+    sums, pooled, by_class, counts : float
+        Squares of the weights of the class sums, of the second moments of all records, of those of
+        each class, of which a block of coordinates may be left, and of class counts. They add up
+        to 1.
     """
     event = ClassMoments(
         noise_std=1.0,
         sum_weight=math.sqrt(sums),
         pooled_weight=math.sqrt(pooled),
         class_weight=math.sqrt(by_class),
+        count_weight=math.sqrt(counts),
     )
     # The squares of the roots add up to 1 only nearly.
     return min(2.0, event.sensitivity(Adjacency.REPLACE_ONE) * _UP)

@@ -6,17 +6,23 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import moments
 from rdpkit.mechanisms.algorithms.moments import MomentsOptions
 from rdpkit.mechanisms.parts.moments.basis import Basis
-from rdpkit.mechanisms.parts.moments.rounds import (
-    MomentShares,
-    RoundView,
+from rdpkit.mechanisms.parts.moments.discriminant import class_sizes
+from rdpkit.mechanisms.parts.moments.noisy import (
+    OF_ALL,
+    OF_CLASSES,
+    CentredView,
     add_symmetric,
+    margin_of,
     noisy_moments,
+    noisy_view,
 )
+from rdpkit.mechanisms.parts.moments.public_images import public_view, random_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import load_release
@@ -43,9 +49,11 @@ def _made(basis, *, std=0.02, seed=1, outputs=5, **options):
     return moments.synthesize(features, labels, classes=2, options=given, privacy=privacy)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("basis", ["scattering", "cosines", "columns"])
 def test_a_release_is_read_and_has_records_in_their_shape(basis, tmp_path):
-    made = _made(basis, frequencies=0 if basis == "columns" else 2, class_directions=4)
+    few = {} if basis == "columns" else {"frequencies": 2, "directions": 4}
+    made = _made(basis, class_directions=4, **few)
     made.save(tmp_path / "made.npz")
     back = load_release(tmp_path / "made.json")
     features, labels = _data()
@@ -59,7 +67,7 @@ def test_a_release_is_read_and_has_records_in_their_shape(basis, tmp_path):
         assert made.features.min() >= 0
         assert made.features.max() <= 1
     assert made.labels.tolist() == [0] * 5 + [1] * 5
-    assert made.manifest.parameters["counts"]["origin"] == "noisy"
+    assert made.manifest.parameters["counts"]["origin"] == "relation"
 
 
 def test_draws_look_like_their_class():
@@ -72,52 +80,149 @@ def test_draws_look_like_their_class():
 
 
 def test_the_guarantee_is_that_of_one_gaussian_release():
-    options = MomentsOptions(noise_std=5.0)
-    event = options.event()
-    assert event.record_norm == 1.0
-    assert 1.45 < event.record_diameter < 1.47
-    with_less = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon
-    assert with_less < rdpkit.epsilon(event, delta=1e-5, adjacency=REPLACE).epsilon
+    for own, most in ((100, 1.46), (0, 1.85)):
+        event = MomentsOptions(noise_std=5.0, class_directions=own).event()
+        assert event.record_norm == 1.0
+        assert most - 0.02 < event.record_diameter < most
+        with_less = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon
+        assert with_less < rdpkit.epsilon(event, delta=1e-5, adjacency=REPLACE).epsilon
 
 
-def test_all_rounds_together_use_the_budget():
-    """Their Gaussian means, in the worst case of one record more, have the norm 1 / std."""
-    plan = MomentShares(rounds=2)
-    squares = plan.location + 2 * plan.length
-    for number in range(2):
-        sums, pooled, by_class = plan.noise(number, 3.0)
-        parts = [9.0 / std**2 for std in (sums, pooled, by_class) if std]
-        squares += sum(parts)
-        assert sum(parts) == pytest.approx(plan.share)
-    assert squares == pytest.approx(1.0)
+def test_what_is_left_open_follows_from_public_numbers():
+    """More records for the noise give more directions, and at last moments of each class."""
+    shape = (1, 28, 28)
+    found = [
+        MomentsOptions(noise_std=std).chosen(records=records, classes=10, shape=shape)
+        for records, std in ((100, 7.0), (2000, 7.0), (60_000, 0.7))
+    ]
+    assert [one.directions for one in found] == [10, 130, 437]
+    assert [one.class_directions for one in found] == [0, 0, 100]
+    for one in found:
+        assert one == one.chosen(records=1, classes=10, shape=shape)
+    colours = MomentsOptions(noise_std=1.0).chosen(records=1, classes=2, shape=(3, 32, 32))
+    assert colours.frequencies == 2
+
+
+@pytest.mark.parametrize("adjacency", ["add_or_remove_one", REPLACE])
+@pytest.mark.parametrize("records", [500, 60_000])
+def test_a_target_is_met_by_the_event_that_was_chosen(adjacency, records):
+    given = moments.SPEC.check({}, calibrated=True)
+    question = {"target_epsilon": 3.0, "delta": 1e-5, "adjacency": adjacency}
+    sizes = (records // 10,) * 10
+    values = moments.SPEC.calibrate(given, class_sizes=sizes, dimension=784, **question)
+    options = moments.SPEC.build(values).chosen(records=records, classes=10, shape=(1, 28, 28))
+    assert bool(options.class_directions) is (records > 500)
+    assert options.event() == moments.SPEC.event(options, sizes, 784)
+    assert rdpkit.epsilon(options.event(), delta=1e-5, adjacency=adjacency).epsilon <= 3.0
+
+
+@pytest.mark.thorough
+def test_too_few_records_are_said_before_the_release():
+    with pytest.warns(UserWarning, match="too few records for this epsilon"):
+        made = _made("scattering", std=500.0, frequencies=1, directions=4)
+    assert "expected before the release" in " ".join(made.manifest.notes)
+    options = [MomentsOptions(noise_std=std, directions=8) for std in (0.1, 100.0)]
+    view = public_view(Basis(name="scattering", frequencies=1, shape=(1, 8, 8)))
+    clear, noisy = (
+        moments.expected_accuracy(view, one, records=1000, classes=10) for one in options
+    )
+    assert clear > 0.3
+    assert noisy < 0.15
+
+
+def test_random_images_are_always_the_same_and_in_their_limits():
+    images = random_images((3, 8, 6), shapes=4, variants=2)
+    assert images.shape == (8, 3, 8, 6)
+    assert 0 <= images.min() < images.max() <= 1
+    np.testing.assert_array_equal(images, random_images((3, 8, 6), shapes=4, variants=2))
+    assert images[0].mean() == pytest.approx(0.379, abs=1e-3)
+
+
+def test_noisy_class_sizes_lie_between_equal_ones_and_those_that_were_counted():
+    counts = np.array([40.0, 160.0])
+    np.testing.assert_allclose(class_sizes(counts, 0.0, 200), counts)
+    assert np.abs(class_sizes(counts, 1e6, 200) - 100).max() < 1e-3
+    assert class_sizes(np.array([-500.0, 700.0]), 1.0, 200).min() > 0
+
+
+def test_the_margin_for_rounding_grows_with_the_number_of_records():
+    assert margin_of(1) == margin_of(130_000) == 1e-6
+    for records in (10**6, 10**7):
+        most = 4 * records
+        assert 2 * (4096 + most / 4096) * most * 2.0**-53 < margin_of(records) < 1e-2
 
 
 def test_the_noise_on_products_is_the_same_for_each_number():
-    drawn = np.random.default_rng(0).normal(size=(4000, 6))
-    found = np.zeros((4000, 3, 3))
-    for matrix, numbers in zip(found, drawn, strict=True):
-        add_symmetric(matrix, numbers)
+    source, found = NoiseSource.seeded(0), np.zeros((4000, 3, 3))
+    for matrix in found:
+        add_symmetric(matrix, 1.0, source)
     np.testing.assert_array_equal(found, np.swapaxes(found, 1, 2))
     assert found.var(axis=0)[np.diag_indices(3)] == pytest.approx(1.0, abs=0.1)
     assert found.var(axis=0)[np.triu_indices(3, 1)] == pytest.approx(0.5, abs=0.05)
 
 
-def test_one_record_moves_a_round_by_no_more_than_its_norm():
-    """Without noise, and far away: sums, products once, and those of the class, with weights."""
+@pytest.mark.parametrize("plan", [OF_ALL, OF_CLASSES])
+def test_the_noise_that_is_measured_is_the_one_of_the_event(plan):
+    """Nothing but noise comes out of no records; each of its parts is scaled as the plan says."""
+    std, draws = 2.0, 400
+    rows, labels = np.zeros((0, 3), dtype=np.float32), np.zeros(0, dtype=np.int64)
+    view, source = CentredView(offset=np.zeros(3), radius=1.0), NoiseSource.seeded(5)
+    given = {"classes": 2, "block": 2, "records": 1, "plan": plan, "std": std, "noise": source}
+    made = [noisy_moments(rows, labels, view, **given) for _ in range(draws)]
+    sums, pooled, by_class, counts = plan.noise(std)
+    for name, wanted in (("sums", sums), ("counts", counts)):
+        found = np.std([getattr(one, name) for one in made])
+        assert found == pytest.approx(wanted, rel=0.08)
+    diagonals = np.std([np.diag(one.pooled) for one in made])
+    assert diagonals == pytest.approx(pooled, rel=0.08)
+    if by_class:
+        own = np.std([[np.diag(matrix) for matrix in one.by_class] for one in made])
+        assert own == pytest.approx(by_class, rel=0.08)
+    else:
+        assert all(one.by_class.size == 0 for one in made)
+    mean, _ = plan.location_noise(std)
+    offsets = [
+        noisy_view(rows, records=1, plan=plan, std=std, noise=source).offset for _ in range(draws)
+    ]
+    assert np.std(offsets) == pytest.approx(mean, rel=0.08)
+
+
+@pytest.mark.parametrize("plan", [OF_ALL, OF_CLASSES])
+@pytest.mark.parametrize("far", [1e30, np.inf, -1.0])
+def test_one_record_moves_a_release_by_no_more_than_its_norm(plan, far):
+    """Without noise, and far away: sums, products once, those of the class, and its count."""
     rows = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
-    rows[-1] = 1e30
+    rows[-1] = far
     labels = np.arange(50) % 3
-    plan = MomentShares(rounds=1)
-    view = RoundView(offset=np.zeros(4), matrix=np.eye(4), radius=2.0)
-    given = {"classes": 3, "block": 2, "plan": plan, "number": 0, "std": 0.0}
-    given["noise"] = NoiseSource.seeded(0)
+    view = CentredView(offset=np.zeros(4), radius=0.5)
+    quiet = NoiseSource.seeded(0)
+    given = {"classes": 3, "block": 2, "records": 50, "plan": plan, "std": 1e-12, "noise": quiet}
     more = noisy_moments(rows, labels, view, **given)
     less = noisy_moments(rows[:-1], labels[:-1], view, **given)
-    a, b, c = plan.weights(0)
-    square = a * np.sum((more.sums - less.sums) ** 2)
-    square += b * np.sum((more.pooled - less.pooled) ** 2)
-    square += c * np.sum((more.by_class - less.by_class) ** 2)
-    assert 0.6 < square <= 1.0
+    square = plan.sums * np.sum((more.sums - less.sums) ** 2)
+    square += plan.pooled * np.sum((more.pooled - less.pooled) ** 2)
+    square += plan.by_class * np.sum((more.by_class - less.by_class) ** 2)
+    square += plan.counts * np.sum((more.counts - less.counts) ** 2)
+    assert plan.counts * 0.99 < square <= 1.0
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("adjacency", ["add_or_remove_one", REPLACE])
+def test_few_records_are_read_about_as_well_as_a_class_mean_reads_them(adjacency):
+    """Digits at epsilon 3, with the options as they are."""
+    digits = load_digits()
+    order = np.random.default_rng(0).permutation(len(digits.target))
+    rows, labels = (digits.images[order] / 16).astype(np.float32)[:, None], digits.target[order]
+    privacy = Privacy(delta=1e-5, adjacency=adjacency, noise=NoiseSource.seeded(1))
+    given = moments.SPEC.check({}, calibrated=True)
+    question = {"target_epsilon": 2.95, "delta": 1e-5, "adjacency": adjacency}
+    values = moments.SPEC.calibrate(given, class_sizes=(140,) * 10, dimension=64, **question)
+    made = moments.synthesize(
+        rows[:1397], labels[:1397], classes=10, options=moments.SPEC.build(values), privacy=privacy
+    )
+    assert made.guarantee.epsilon <= 3.0
+    found = moments.read(made, rows[1397:].reshape(400, -1))
+    assert np.mean(found == labels[1397:]) > 0.87
 
 
 @pytest.mark.parametrize("name", ["scattering", "cosines", "columns"])
@@ -146,7 +251,7 @@ def test_an_invertible_basis_is_inverted(name):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("noise_std", 0.0), ("basis", "pixels"), ("frequencies", -1), ("rounds", 0),
+    [("noise_std", 0.0), ("basis", "pixels"), ("frequencies", -1), ("directions", -1),
      ("class_directions", -1), ("outputs_per_class", 0)],
 )  # fmt: skip
 def test_options_that_are_refused(name, value):
@@ -160,11 +265,13 @@ def test_more_frequencies_than_there_are():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("own", [0, 1])
 @pytest.mark.parametrize("factor", [1.0, 0.5])
-def test_verify_rejects_half_the_noise_and_not_the_whole(factor):
+def test_verify_rejects_half_the_noise_and_not_the_whole(factor, own):
     """Seeded; a true claim is rejected with probability 0.05 with another seed."""
     target = moments.verify_target
-    std = factor * target.event.noise_std
-    tested = replace(target, run=partial(moments._all_rounds, std=std))
+    options = replace(moments._SMALL, class_directions=own)
+    run = partial(moments._all_numbers, std=factor * options.noise_std, options=options)
+    tested = replace(target, event=options.event(), run=run)
     options = VerificationOptions(samples=8000, seed=1, training=400, scores=("linear",))
     assert verify(tested, options=options).rejected is (factor < 1)

@@ -278,6 +278,7 @@ OWN_READER = ("scattering-dpsgd",)
 QUICK = ("local-perturbation", "random-projection", "dp-merf")
 
 
+@pytest.mark.filterwarnings("ignore:too few records")
 @pytest.mark.parametrize(
     "name",
     [

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit.mechanisms.parts.marginals.choosing import (
-    chosen_pairs,
+    chosen_tables,
     nearest_probabilities,
-    records_estimate,
+    together,
 )
 from rdpkit.mechanisms.parts.marginals.counting import checked_codes, one_way, pairs_of, two_way
 from rdpkit.mechanisms.parts.marginals.rounds import (
     MeasuredCounts,
     RoundShares,
+    measure_chosen,
     measure_one_way,
-    measure_pairs,
     measure_scores,
     rounds_event,
     weights,
@@ -51,8 +51,8 @@ def _released(codes):
     expected = {pair: np.full((DOMAIN[pair[0]], DOMAIN[pair[1]]), 1.5) for pair in pairs_of(DOMAIN)}
     scores, each = measure_scores(codes, DOMAIN, expected, std=1.0, noise=noise)
     found.append(np.array(list(scores.values())) / each)
-    chosen = {(0, 1): 0.3, (0, 2): 2.0, (1, 2): 0.9}
-    pairs = measure_pairs(codes, DOMAIN, chosen, std=1.0, noise=noise)
+    chosen = {(0, 1): 0.3, (0, 2): 2.0, (1, 2): 0.9, (1,): 0.5}
+    pairs = measure_chosen(codes, DOMAIN, chosen, std=1.0, noise=noise)
     found.append(np.concatenate([one.counts.ravel() / one.std for one in pairs.values()]))
     assert min(noise.stds) >= 1.0
     return found
@@ -156,15 +156,23 @@ def test_nearest_probabilities_are_probabilities_and_nearest(values):
 def test_dependent_pairs_are_chosen_and_independent_ones_are_not():
     expected = {pair: np.full((5, 5), 400.0) for pair in [(0, 1), (0, 2), (1, 2)]}
     scores = {(0, 1): 4000.0, (0, 2): 70.0, (1, 2): 60.0}
-    assert list(chosen_pairs(scores, expected, std=100.0, records=1e4)) == [(0, 1)]
-    # Nothing is worth a measurement whose noise is larger than all counts.
-    assert chosen_pairs(scores, expected, std=1e7, records=1e4) == {}
+    singles = [MeasuredCounts(np.full(5, 2000.0), 100.0)] * 3
+    given_tables = {"scores": scores, "expected": expected, "singles": singles, "records": 1e4}
+    given_tables["of_scores"] = 10.0
+    found = chosen_tables(**given_tables, std=100.0)
+    assert [columns for columns in found if len(columns) == 2] == [(0, 1)]
+    assert math.fsum(weight**2 for weight in found.values()) == pytest.approx(1.0)
+    # No pair is worth a measurement whose noise is larger than all counts: columns are.
+    assert set(chosen_tables(**given_tables, std=1e7)) == {(0,), (1,), (2,)}
+    # Nor is a dependence that the noise of its score could have made.
+    given_tables["of_scores"] = 4000.0
+    assert set(chosen_tables(**given_tables, std=3000.0)) == {(0,), (1,), (2,)}
 
 
-def test_the_number_of_records_is_estimated_from_all_columns():
-    measured = [MeasuredCounts(np.array([60.0, 50.0]), 1.0), MeasuredCounts(np.array([500.0]), 1e6)]
-    assert records_estimate(measured) == pytest.approx(110.0)
-    assert records_estimate([MeasuredCounts(np.array([-7.0]), 1.0)]) == 1.0
+def test_two_measurements_are_put_together_by_their_noise():
+    found = together(MeasuredCounts(np.array([10.0]), 1.0), MeasuredCounts(np.array([20.0]), 2.0))
+    assert found.counts[0] == pytest.approx(12.0)
+    assert found.std == pytest.approx(0.8**0.5)
 
 
 @pytest.mark.parametrize("given_shares", [{"one_way": 0.0}, {"scores": 1.0}, {"one_way": 0.99}])

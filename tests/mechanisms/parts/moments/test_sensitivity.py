@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit.mechanisms.parts.moments.rounds import MomentShares
+from rdpkit.mechanisms.parts.moments.noisy import OF_ALL, OF_CLASSES
 from rdpkit.mechanisms.parts.moments.sensitivity import (
     location_diameter,
     moments_diameter,
@@ -20,7 +20,7 @@ ANGLE = st.floats(0.0, math.pi / 2)
 
 
 def vector(record, label, weights, *, kept=2):
-    """What a record adds: class sums, its products once, and those of its class."""
+    """What a record adds: class sums, its products once, those of its class, and its count."""
     upper = np.triu_indices(len(record))
     root = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
     sums, own = np.zeros((2, len(record))), np.zeros((2, kept * (kept + 1) // 2))
@@ -28,14 +28,16 @@ def vector(record, label, weights, *, kept=2):
     small = np.triu_indices(kept)
     own[label] = np.outer(record, record)[small] * np.where(small[0] == small[1], 1.0, root.max())
     products = np.outer(record, record)[upper] * root
-    a, b, c = weights
-    return np.concatenate([a * sums.reshape(-1), b * products, c * own.reshape(-1)])
+    a, b, c, k = weights
+    parts = a * sums.reshape(-1), b * products, c * own.reshape(-1), k * np.eye(2)[label]
+    return np.concatenate(parts)
 
 
-@given(first=ANGLE, second=ANGLE, seed=st.integers(0, 2**32 - 1))
-def test_no_two_records_are_farther_apart(first, second, seed):
+@given(first=ANGLE, second=ANGLE, third=ANGLE, seed=st.integers(0, 2**32 - 1))
+def test_no_two_records_are_farther_apart(first, second, third, seed):
     weights = (math.cos(first), math.sin(first) * math.cos(second),
-               math.sin(first) * math.sin(second))  # fmt: skip
+               math.sin(first) * math.sin(second) * math.cos(third),
+               math.sin(first) * math.sin(second) * math.sin(third))  # fmt: skip
     rng = np.random.default_rng(seed)
     most = moments_diameter(*(w * w for w in weights))
     for _ in range(20):
@@ -66,8 +68,9 @@ def test_several_releases_are_as_private_as_one():
     assert together([1.0, 1.5], [0.25, 0.75]) == pytest.approx(math.sqrt(0.25 + 0.75 * 2.25))
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 10])
-def test_shares_add_up_to_the_budget(rounds):
-    plan = MomentShares(rounds=rounds)
-    assert plan.location + rounds * (plan.length + plan.share) == pytest.approx(1.0, abs=1e-15)
-    assert 1.43 < plan.diameter() < 1.5
+@pytest.mark.parametrize(("plan", "most"), [(OF_ALL, 1.85), (OF_CLASSES, 1.46)])
+def test_shares_add_up_to_the_budget(plan, most):
+    assert plan.sums + plan.pooled + plan.by_class + plan.counts == pytest.approx(1.0, abs=1e-15)
+    precision = sum(1.0 / std**2 for std in (*plan.location_noise(3.0), *plan.noise(3.0)) if std)
+    assert 9.0 * precision == pytest.approx(1.0)
+    assert most - 0.02 < plan.diameter() <= most
