@@ -49,7 +49,8 @@ def rdpkit(real: pd.DataFrame, epsilon: float, seed: int, *, singles: bool = Fal
     shown = real.assign(**{n: real[n].astype(str) for n in real if is_category(real[n])})
     private = pa.Table.from_pandas(shown, preserve_index=False)
     options = {"one_way": 0.998, "scores": 0.001, "components": 1} if singles else {}
-    schema = draft_schema(private, bins=32 if singles else None).schema.confirmed()
+    drafted = draft_schema(private, bins=32 if singles else None).schema
+    schema = drafted.confirmed({column.name: "benchmark" for column in drafted.columns})
     made = synthesize_table(
         private, schema=schema, epsilon=epsilon, delta=_DELTA, adjacency="add_or_remove_one",
         noise=NoiseSource.seeded(seed), options=options,
