@@ -25,10 +25,10 @@ MOST_COUNT, MOST_WAYS, MOST_DEPTH = 10**9, 64, 20
 NUMBER = re.compile(r"[0-9]{1,60}(\.[0-9]{1,80})?(e[+-]?[0-9]{1,3})?(/0*[1-9][0-9]{0,29})?")
 ZHU = "Zhu, Dong and Wang 2022, AISTATS, Theorem"
 SUBSETS = "samples without replacement: Balle, Barthe and Gaboardi 2018, NeurIPS, Theorem 11"
-WORST = "the worst private mechanism: Kairouz, Oh and Viswanath 2015, ICML, Theorem 3.2"
+WORST = "the worst private mechanism: Kairouz, Oh and Viswanath 2015, ICML"
 ANTIPODAL = f"Poisson samples: {ZHU} 11; if replaced: rdpkit, docs/theory/poisson-replace-one.md"
 KINDS = {
-    "gaussian": ("noise norm diameter", "Gaussian noise: Balle and Wang 2018, ICML, Theorem 5"),
+    "gaussian": ("noise norm diameter", "Gaussian noise: Balle and Wang 2018, ICML, Theorem 8"),
     "poisson-gaussian": ("noise norm probability", ANTIPODAL),
     "fixed-size-gaussian": ("noise distance sampled of", SUBSETS),
     "mixture": ("noise positions weights", "its pair is a part of the statement"),

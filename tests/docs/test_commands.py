@@ -32,7 +32,6 @@ LONG = {
     "experiments.md",
     "explorer.md",
     "mechanisms.md",
-    "plots.md",
     "pytest.md",
     "quickstart.md",
     "register.md",

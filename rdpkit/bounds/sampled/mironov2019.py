@@ -85,8 +85,8 @@ def sampled_gaussian_rdp(
     --------
     >>> import rdpkit
     >>> r = rdpkit.sampled_gaussian_rdp([1.5, 2.5], noise_multiplier=1.0, sampling_probability=0.01)
-    >>> [f"{v:.12e}" for v in r]
-    ['1.272537433274e-04', '2.175753322819e-04']
+    >>> [f"{v:.10e}" for v in r]
+    ['1.2725374333e-04', '2.1757533228e-04']
     """
     checked = _validate.orders("orders", orders)
     z = _validate.noise_multiplier("noise_multiplier", noise_multiplier)

@@ -264,7 +264,8 @@ def test_a_generator_seeded_at_import(folder):
     found, status = as_json(f"{folder}:kept", *options, "--score", "linear", *QUICK, "--seed", "1")
     assert status == 1
     assert [mistake["kind"] for mistake in found["mistakes"]] == ["seed_at_import"]
-    assert found["runs"] == 0
+    # The releases of the new processes.
+    assert found["runs"] > 0
     assert any("does not come from rng" in note for note in found["notes"])
 
 
