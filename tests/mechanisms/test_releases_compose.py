@@ -23,6 +23,8 @@ from rdpkit.verification.auditing.driver import audit_files, ledger_problems
 from rdpkit.verification.auditing.findings import Bounds, Soundness
 from tests.mechanisms.test_neighbours import BASELINES, CLASSES, OPTIONS, data_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:too few records")
+
 RELATION = rdpkit.Adjacency.REPLACE_ONE
 QUICK = ("original", "local-perturbation")
 
