@@ -143,7 +143,7 @@ def test_a_test_that_new_processes_decided(tmp_path, monkeypatch, results):
     done = invoke("verify", f"{name}:release", *claim, *options)
     line = next(line for line in done.stdout.splitlines() if line.startswith("replay"))
     repeated(line.removeprefix("replay").strip(), results)
-    assert results[0]["runs"] == 0
+    assert results[0]["runs"] > 0
     assert results[0]["mistakes"][0]["kind"] == "seed_at_import"
 
 
