@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -198,13 +199,15 @@ def test_a_training_does_not_run_unless_it_is_allowed(run):
 
 
 @pytest.mark.thorough
-def test_a_broken_training_fails_with_the_mistake_named(run, pytester):
+def test_a_broken_training_fails_with_the_mistake_named(run, pytester, monkeypatch):
     pytest.importorskip("torch")
+    # Torch registers operators once in a process, and pytester would forget that it did.
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     pytester.makepyfile(
         training_of_mine="from tests.verification.training.loops import AddsNoNoise as make_trainer"
     )
     content = GOOD + TRAINING.format("training_of_mine")
-    result = run("--allow-code", "-m", "statistical", content=content)
+    result = run("--allow-code", "-m", "statistical", content=content, subprocess=True)
     result.assert_outcomes(failed=1, deselected=1)
     result.stdout.fnmatch_lines(["*is not what the training keeps:", "*step: no_noise: *"])
 
