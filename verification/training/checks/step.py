@@ -290,8 +290,9 @@ def _scaled_after_noise(moment: _Moment, seed: int) -> bool:
     size.
     """
     trials, effects = moment.trials, moment.effects
-    large = effects.together(effects.bases[1][:-1], moment.strongest)
-    batches = [moment.small, moment.small, moment.strongest, moment.strongest, large, large]
+    batches = [moment.small, moment.small, moment.strongest, moment.strongest]
+    if moment.width is None:
+        batches += [effects.together(effects.bases[1][:-1], moment.strongest)] * 2
     # Equal seeds would give equal lengths where a record changes nothing.
     updates = [
         trials.update(batch, seed + _OTHER_SEEDS + place).vector
