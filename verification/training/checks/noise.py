@@ -10,8 +10,10 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from rdpkit.verification.training.checks.trials import Trials
@@ -21,11 +23,17 @@ from rdpkit.verification.training.updates import Vector
 _KEPT = 2**22
 _FOR_THE_LAW = 200_000
 _FEWEST = 16
+# So many draws of an entry say what its standard deviation is.
+_OF_AN_ENTRY = 8
 _ZEROS = 1e-3
 # For noise in fewer directions than entries. By chance only power is lost.
 _FOR_DIRECTIONS, _MORE_ALIKE, _BY_CHANCE = 40, 1.2, 1e-3
 # Beside this, steps of floating-point numbers make a law look less smooth than it is.
 _COARSE = 0.004
+# Entries have the same noise if their concordance (Lin) is at least this.
+_THE_SAME = 0.98
+# The smallest share of an update's entries whose noise is looked for elsewhere in the update.
+_SHARED = 0.02
 _STEPS_OF_A_FLOAT = 4.0
 
 
@@ -43,6 +51,8 @@ class NoiseMeasured:
         Where each parameter's part of a vector is.
     draws : numpy.ndarray, shape (k, d)
         Some draws of noise.
+    update : numpy.ndarray, shape (d,)
+        An update, with its noise.
     pairs : int
         How many differences were made.
     rounding : float
@@ -61,6 +71,7 @@ class NoiseMeasured:
     degrees: dict[str, int]
     places: dict[str, slice]
     draws: Vector
+    update: Vector
     pairs: int
     rounding: float = 0.0
     handed: bool = True
@@ -181,6 +192,7 @@ def measure_noise(
         degrees=degrees,
         places=places,
         draws=np.array(kept),
+        update=first.vector,
         pairs=made,
         rounding=rounding,
         handed=handed,
@@ -216,22 +228,36 @@ def _supports_differ(one: Vector, other: Vector) -> bool:
 def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
     """The distance from a Gaussian (Kolmogorov and Smirnov), if it is more than chance.
 
+    Of enough draws, an entry's are divided by their length, whose law is known: entries may have
+    standard deviations of their own. Where noise has fewer directions than entries, these are not
+    independent, and nothing is said.
+
     Returns
     -------
     float or None
         None if the noise may be Gaussian.
     """
-    rows = [
-        noise.draws[:, place].ravel() / noise.std[name]
-        for name, place in noise.places.items()
-        if noise.std[name] > 0.0 and noise.degrees[name] >= 100
-    ]
-    if not rows:
+    count = len(noise.draws)
+    rows = []
+    for name, place in noise.places.items():
+        if noise.std[name] > 0.0 and noise.degrees[name] >= 100:
+            draws = noise.draws[:, place]
+            if count >= _OF_AN_ENTRY:
+                length = np.sqrt((draws**2).sum(axis=0))
+                kept = draws[:, length > 0.0] / length[length > 0.0]
+            else:
+                kept = draws / noise.std[name]
+            rows.append(kept.ravel())
+    if not rows or noise.uneven:
         return None
     values = np.concatenate(rows)
     if values.size > _FOR_THE_LAW:
         values = values[:: values.size // _FOR_THE_LAW + 1]
-    found = stats.kstest(values, "norm")
+    if count >= _OF_AN_ENTRY:
+        upper = 0.5 * stats.beta.sf(values**2, 0.5, 0.5 * (count - 1))
+        found = stats.kstest(np.where(values < 0.0, upper, 1.0 - upper), "uniform")
+    else:
+        found = stats.kstest(values, "norm")
     # An estimated standard deviation only brings the values nearer to the Gaussian.
     each = noise.rounding / math.sqrt(noise.draws.shape[1])
     smallest = min(noise.std[name] for name in noise.std if noise.std[name] > 0.0)
@@ -242,25 +268,35 @@ def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
 
 
 def shared_noise(noise: NoiseMeasured, failure: float) -> str | None:
-    """Whether two places of an update have the same noise.
+    """Whether places of an update have the same noise, and not the same gradients.
 
     Within an update that is seen from correlations at a distance, of which there is one for each
-    number of places; between two parameters from those of their first places.
+    number of places; between two parameters from those of their first places. Noise in fewer
+    directions than entries has correlations too: where the gradients are in the same directions,
+    nothing is seen without noise, and nothing is named.
 
     Returns
     -------
     str or None
         What is alike, in words.
     """
-    values = noise.draws.copy()
+    scale = np.ones(noise.draws.shape[1])
     for name, place in noise.places.items():
-        values[:, place] = values[:, place] / noise.std[name] if noise.std[name] > 0.0 else 0.0
+        scale[place] = noise.std[name] or math.inf
+    values, update = noise.draws / scale, noise.update / scale
     count, length = values.shape
     if length < 2:
         return None
-    found = _between_parameters(noise, values, failure / 2.0)
-    if found is not None:
-        return found
+    names = [name for name in noise.places if noise.std[name] > 0.0]
+    log = math.log(4.0 * max(1, math.comb(len(names), 2)) / (failure / 2.0))
+    for one, other in combinations(names, 2):
+        shorter = min(scale[noise.places[name]].size for name in (one, other))
+        first, second = (noise.places[name].start + np.arange(shorter) for name in (one, other))
+        total = abs(float((values[:, first] * values[:, second]).sum()))
+        if total <= math.sqrt(2.0 * count * shorter * log) + 2.0 * log:
+            continue
+        if total > 0.5 * count * shorter and 2 * _seen(values, update, first, second) >= shorter:
+            return f"{one} and {other} have the same noise"
     transformed = np.fft.rfft(values, n=2 * length, axis=1)
     lags = np.fft.irfft((np.abs(transformed) ** 2).sum(axis=0), n=2 * length)[1:length]
     overlap = count * np.arange(length - 1, 0, -1)
@@ -269,30 +305,31 @@ def shared_noise(noise: NoiseMeasured, failure: float) -> str | None:
     log = math.log(4.0 * length / failure)
     limit = np.sqrt(2.0 * overlap * log) + 2.0 * log
     excess = np.abs(lags) - limit
-    lag = int(np.argmax(np.where(np.abs(lags) > 0.02 * count * length, excess, -1.0)))
-    if excess[lag] <= 0.0 or abs(lags[lag]) <= 0.02 * count * length:
+    lag = 1 + int(np.argmax(np.where(np.abs(lags) > _SHARED * count * length, excess, -1.0)))
+    share = abs(lags[lag - 1]) / (count * length)
+    if excess[lag - 1] <= 0.0 or share <= _SHARED:
         return None
-    share = abs(lags[lag]) / (count * length)
+    start = np.arange(length - lag)
+    if _seen(values, update, start, start + lag) < _SHARED * length:
+        return None
     return (
-        f"entries that are {lag + 1} places apart have the same noise (correlation {share:.2f} "
+        f"entries that are {lag} places apart have the same noise (correlation {share:.2f} "
         "over the whole update)"
     )
 
 
-def _between_parameters(noise: NoiseMeasured, values: Vector, failure: float) -> str | None:
-    names = [name for name in noise.places if noise.std[name] > 0.0]
-    pairs = max(1, len(names) * (len(names) - 1) // 2)
-    log = math.log(4.0 * pairs / failure)
-    for place, one in enumerate(names):
-        for other in names[place + 1 :]:
-            first, second = values[:, noise.places[one]], values[:, noise.places[other]]
-            shorter = min(first.shape[1], second.shape[1])
-            first, second = first[:, :shorter], second[:, :shorter]
-            limit = math.sqrt(2.0 * first.size * log) + 2.0 * log
-            total = abs(float((first * second).sum()))
-            if total > limit and total > 0.5 * first.size:
-                return f"{one} and {other} have the same noise"
-    return None
+def _seen(
+    values: Vector, update: Vector, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> int:
+    """How many pairs of entries have the same noise, so that what is between them is seen."""
+    one, other = values[:, first], values[:, second]
+    products = 2.0 * (one * other).sum(axis=0)
+    alike = products / np.maximum((one**2 + other**2).sum(axis=0), 1e-300)
+    between = np.abs(update[first] - np.sign(alike) * update[second])
+    # What remains of noise, and of updates that are as much alike as their noise.
+    apart = np.sqrt(2.0 * np.maximum(0.0, 1.0 - np.abs(alike)))
+    seen = between > 1e-3 + 4.0 * apart * max(1.0, float(np.abs(update).max()))
+    return int(np.count_nonzero(seen & (np.abs(alike) > _THE_SAME)))
 
 
 def repeated(

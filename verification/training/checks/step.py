@@ -78,6 +78,10 @@ _NOT_CANCELLED = (
     "the same seed does not give the same noise with another batch (randomness from the operating "
     "system, or drawn for each record), so what one record changes was not looked at"
 )
+_UNEVEN = (
+    "the noise is larger in some directions than in others, so its law was not held against a "
+    "Gaussian's"
+)
 _SCALED = (
     "updates are scaled by their own size after noise was added, as Adam does, and no optimiser of "
     "torch was seen that is handed the noisy gradient; so what one record changes beside the noise "
@@ -125,6 +129,8 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     if moment.noise.nowhere:
         found = _without_noise(moment.trials, options, began, notes, width=moment.width or 1)
         return dataclasses.replace(found, spent=budget.spent)
+    if moment.noise.uneven:
+        notes.append(_UNEVEN)
     changed = _changed_after_noise(moment, options.seed)
     scaled = changed == _SCALED
     scales = (

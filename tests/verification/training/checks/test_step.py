@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rdpkit
-from rdpkit.verification.training.checks.noise import NoiseMeasured
+from rdpkit.verification.training.checks.noise import NoiseMeasured, not_gaussian, shared_noise
 from rdpkit.verification.training.checks.step import check_step, with_noise
 from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
 from rdpkit.verification.training.options import TrainingOptions
@@ -101,6 +101,42 @@ def test_more_noise_is_the_same_event_with_more_noise():
         with_noise(rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), 2.0)
 
 
+def _noise(draws, update):
+    places = {"first": slice(0, 200), "last": slice(200, 300)}
+    return NoiseMeasured(
+        std={name: float(np.sqrt((draws[:, p] ** 2).mean())) for name, p in places.items()},
+        degrees={name: draws[:, p].size for name, p in places.items()},
+        places=places,
+        draws=draws,
+        update=update,
+        pairs=len(draws),
+    )
+
+
+@pytest.mark.parametrize("directions", [2, 5, 30, 150])
+def test_noise_in_few_directions_is_shared_only_if_records_are_seen_beside_it(directions):
+    halves = np.tile(np.eye(150), (2, 1))
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        for basis in (np.linalg.qr(rng.normal(size=(300, directions)))[0], halves):
+            draws = rng.normal(size=(150, basis.shape[1])) @ basis.T
+            inside = 20.0 * rng.normal(size=basis.shape[1]) @ basis.T
+            assert shared_noise(_noise(draws, draws[0] + inside), 1e-3) is None
+        beside = draws[0] + rng.normal(size=300)
+        assert "150 places apart" in shared_noise(_noise(draws, beside), 1e-3)
+
+
+@pytest.mark.parametrize("count", [4, 12, 150])
+def test_entries_of_gaussian_noise_may_have_standard_deviations_of_their_own(count):
+    rng = np.random.default_rng(3)
+    each = rng.uniform(0.5, 1.5, size=300) if count > 4 else 1.0
+    for _ in range(50):
+        draws = each * rng.normal(size=(count, 300))
+        assert not_gaussian(_noise(draws, draws[0]), 1e-4) is None
+    draws = each * rng.laplace(size=(count, 300))
+    assert not_gaussian(_noise(draws, draws[0]), 1e-4) > 0.02
+
+
 def test_noise_along_a_change_is_measured():
     rng = np.random.default_rng(1)
     basis = np.linalg.qr(rng.normal(size=(200, 20)))[0]
@@ -111,6 +147,7 @@ def test_noise_along_a_change_is_measured():
         degrees={"all": 20_000},
         places={"all": slice(0, 200)},
         draws=draws,
+        update=draws[0],
         pairs=100,
     )
     # Along a direction of the twenty, the noise is 1, and ten times less on average of all entries.
