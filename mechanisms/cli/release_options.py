@@ -214,9 +214,14 @@ def summary_lines(report: UtilityReport) -> list[str]:
 
 
 def _text(report: UtilityReport, suffix: str) -> str:
+    from rdpkit.mechanisms.evaluation.utility.outputs import (  # noqa: PLC0415
+        utility_markdown,
+        utility_page,
+    )
+
     if suffix == ".html":
-        return report.html()
-    return report.markdown() if suffix == ".md" else as_json(report.as_dict()) + "\n"
+        return utility_page(report)
+    return utility_markdown(report) if suffix == ".md" else as_json(report.as_dict()) + "\n"
 
 
 def _budget(given: dict[str, Any]) -> Any:

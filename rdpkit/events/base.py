@@ -21,9 +21,19 @@ from rdpkit.events.mixing import Mixing
 from rdpkit.formats import html
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+# What products and sums of events are, by name. They are events in their turn.
+_COMPOSITIONS: dict[str, Callable[[Any, Any], Any]] = {}
 
 # Parts of a composition that a notebook shows.
 _SHOWN = 20
+
+
+def composes(function: F) -> F:
+    """Mark what a product of events is (``times``), or a sum of them (``together``)."""
+    _COMPOSITIONS[function.__name__] = function
+    return function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,17 +138,15 @@ class Event(Compared):
 
     def __mul__(self, count: Any) -> Event:
         """The event released ``count`` times on the same data."""
-        from rdpkit.events.composition import times  # noqa: PLC0415 - it is made of events
-
-        return times(self, count) if isinstance(count, Number) else NotImplemented
+        known = isinstance(count, Number)
+        return _COMPOSITIONS["times"](self, count) if known else NotImplemented
 
     __rmul__ = __mul__
 
     def __add__(self, other: Any) -> Event:
         """Both events, released on the same data."""
-        from rdpkit.events.composition import together  # noqa: PLC0415 - as above
-
-        return together(self, other) if isinstance(other, Event) else NotImplemented
+        known = isinstance(other, Event)
+        return _COMPOSITIONS["together"](self, other) if known else NotImplemented
 
     def __radd__(self, other: Any) -> Event:
         """The event itself after nothing, so that ``sum`` adds events up."""

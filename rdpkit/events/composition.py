@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import fields
-from rdpkit.events.base import Event
+from rdpkit.events.base import Event, composes
 from rdpkit.events.fields import count, event_class, flag, parts
 
 # An event may occur many times in another one; of so many it is remembered what they become.
@@ -232,6 +232,7 @@ def _inside(event: Event) -> list[tuple[Event, int]]:
     return list(Counter(event.events).items()) if isinstance(event, Composed) else []
 
 
+@composes
 def times(event: Event, count: Any) -> Event:
     """The event a number of times; what is repeated already is repeated more often.
 
@@ -246,6 +247,7 @@ def times(event: Event, count: Any) -> Event:
     return Repeated(event=event, count=number)
 
 
+@composes
 def together(one: Event, other: Event) -> Event:
     """Both events as one composition; compositions are joined, and equal events are counted.
 

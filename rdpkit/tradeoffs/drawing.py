@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from rdpkit.accountants.profiles import BITS
 from rdpkit.formats.files import whole_file
 from rdpkit.formats.text import rounded_up
-from rdpkit.tradeoffs.gaussian import smallest_mu
+from rdpkit.tradeoffs.chords import smallest_mu
 from rdpkit.tradeoffs.normal import tail, tail_quantile
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,9 @@ from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.gaussian_profile import log_delta
+from rdpkit.tradeoffs.chords import bits_for, smallest_mu
 from rdpkit.tradeoffs.curve import SMALLEST_DELTA, TradeoffCurve
-from rdpkit.tradeoffs.normal import gaussian_delta, tail, tail_quantile
+from rdpkit.tradeoffs.normal import gaussian_delta
 
 # An advantage below this many times the smallest delta is not looked at closely enough.
 _LITTLE = 1e3
@@ -248,83 +248,6 @@ def mu_from_above(event: Event, adjacency: Adjacency, smallest: float) -> float:
     return min(smallest_mu(resolved) if resolved.deltas[-1] <= smallest else math.inf, ceiling)
 
 
-def smallest_mu(profile: Profile) -> float:
-    """The least mu with delta_mu >= all chords of a profile, proven; infinite if none is found.
-
-    Delta_mu less a chord is convex in x = e^epsilon, so it is least where both have the same slope,
-    or at the end of the chord that is nearest to that. A mu that suffices for whole straight lines
-    is computed first, then a smaller one is searched in floats and proven.
-    """
-    points = profile.points()
-    if len(points) == 1:
-        return math.inf if points[0][1] >= 1.0 else 0.0
-    with ctx.workprec(BITS + _bits_for(profile)):
-        chords = [_Chord.between(one, two) for one, two in pairwise(points) if one[1] > 0.0]
-        enough = max([chord.mu_for_line() for chord in chords], default=0.0)
-        if not 0.0 < enough < math.inf:
-            return enough
-        ends = np.array([(chord.left, chord.right) for chord in chords])
-        logs = np.log(np.maximum([(chord.high, chord.low) for chord in chords], 1e-320))
-
-        def excess(mu: float) -> float:
-            return float(np.nanmax(logs - log_delta(ends.ravel(), 1.0 / mu).reshape(ends.shape)))
-
-        low, high = 0.0, enough
-        for _ in range(50):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
-        # Between the points delta_mu may come closest to a chord, which takes a little more.
-        for slack in (1e-9, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1):
-            mu = high * (1.0 + slack)
-            if mu >= enough:
-                break
-            if all(chord.is_below(mu) for chord in chords):
-                return mu
-        return enough
-
-
-@dataclass(frozen=True, slots=True)
-class _Chord:
-    """A chord 1 - b - a x between two points, x = e^epsilon."""
-
-    left: float
-    right: float
-    high: float
-    low: float
-    slope: arb
-    rest: arb
-
-    @classmethod
-    def between(cls, one: tuple[float, float], two: tuple[float, float]) -> _Chord:
-        (left, high), (right, low) = one, two
-        x = arb(left).exp()
-        slope = (arb(high) - arb(low)) / (x * (arb(right) - arb(left)).expm1())
-        return cls(left=left, right=right, high=high, low=low, slope=slope, rest=high + x * slope)
-
-    def mu_for_line(self) -> float:
-        """A mu with delta_mu above the whole straight line: one with G_mu(a) <= b."""
-        a, b = self.slope, 1 - self.rest
-        if not (a > 0 and b > 0):
-            return math.inf
-        if a + b >= 1:
-            return 0.0
-        return max(float_above(tail_quantile(a, 1 - a) + tail_quantile(b, self.rest)), 0.0)
-
-    def is_below(self, mu: float) -> bool:
-        """Whether delta_mu is above the chord, for certain."""
-        exact = arb(mu)
-        # Minus the slopes of delta_mu at the ends are probabilities under N(0, 1).
-        if tail(arb(self.right) / exact + exact / 2) >= self.slope:
-            return bool(gaussian_delta(arb(self.right), exact) >= self.low)
-        if tail(arb(self.left) / exact + exact / 2) <= self.slope:
-            return bool(gaussian_delta(arb(self.left), exact) >= self.high)
-        if not self.slope > 0:
-            return False
-        # In between the straight line itself has to be below.
-        miss = tail(exact - tail_quantile(self.slope, 1 - self.slope))
-        return bool(miss <= 1 - self.rest)
-
-
 def _down_to(profile: Profile, smallest: float) -> Profile:
     """The points up to the first at which delta is at most ``smallest``."""
     count = 1 + next(
@@ -347,7 +270,7 @@ def regret(mu: float, profile: Profile, attained: tuple[AttainedProfile, ...]) -
     """
     nothing = Profile(epsilons=(0.0,), deltas=(0.0,))
     below = [one.forward for one in attained] or [nothing]
-    with ctx.workprec(BITS + _bits_for(profile)):
+    with ctx.workprec(BITS + bits_for(profile)):
         low = float_below(_largest_difference(mu, profile))
         high = min([float_above(_largest_difference(mu, one)) for one in below])
     return Enclosure(lower=min(max(low, 0.0), 1.0), upper=min(max(high, 0.0), 1.0))
@@ -361,12 +284,6 @@ def _largest_difference(mu: float, profile: Profile) -> arb:
             whole = gaussian_delta(arb(epsilon), arb(mu))
         largest = largest.max((whole - delta) / (1 + arb(epsilon).exp()))
     return largest
-
-
-def _bits_for(profile: Profile) -> int:
-    """Bits that differences of deltas lose."""
-    last = min([delta for delta in profile.deltas if delta > 0.0], default=1.0)
-    return math.ceil(-math.log2(last)) + math.ceil(profile.epsilons[-1] / math.log(2.0))
 
 
 def _refuted(attained: Profile, smallest: float, ceiling: float) -> float:
@@ -399,7 +316,7 @@ def _refuted(attained: Profile, smallest: float, ceiling: float) -> float:
     epsilon, delta = points[place]
     for slack in (1e-12, 1e-9, 1e-6, 1e-3):
         mu = low * (1.0 - slack)
-        with ctx.workprec(BITS + _bits_for(attained)):
+        with ctx.workprec(BITS + bits_for(attained)):
             if gaussian_delta(arb(epsilon), arb(mu)) < delta:
                 return mu
     return 0.0

@@ -12,7 +12,8 @@ from scipy.stats import norm
 
 import rdpkit
 from rdpkit.accountants.profiles import AttainedProfile, Profile
-from rdpkit.tradeoffs.gaussian import regret, smallest_mu
+from rdpkit.tradeoffs.chords import smallest_mu
+from rdpkit.tradeoffs.gaussian import regret
 
 
 def poisson(q: float, z: float, steps: int = 1) -> rdpkit.Event:

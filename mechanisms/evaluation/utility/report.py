@@ -197,20 +197,6 @@ class UtilityReport:
             "notes": list(self.notes),
         }
 
-    def markdown(self) -> str:
-        """The report as Markdown."""
-        from rdpkit.mechanisms.evaluation.utility.outputs.markdown import as_markdown  # noqa: PLC0415
-        from rdpkit.mechanisms.evaluation.utility.outputs.view import view  # noqa: PLC0415
-
-        return as_markdown(view(self))
-
-    def html(self) -> str:
-        """The report as a page that needs no network."""
-        from rdpkit.mechanisms.evaluation.utility.outputs.page import as_page  # noqa: PLC0415
-        from rdpkit.mechanisms.evaluation.utility.outputs.view import view  # noqa: PLC0415
-
-        return as_page(view(self), self)
-
 
 def _mean_error(distances: tuple[MarginalError, ...]) -> float:
     return float(np.mean([one.error for one in distances])) if distances else 0.0

@@ -1,1 +1,6 @@
 """A report in words, and the forms that these take."""
+
+from rdpkit.mechanisms.evaluation.utility.outputs.markdown import utility_markdown
+from rdpkit.mechanisms.evaluation.utility.outputs.page import utility_page
+
+__all__ = ["utility_markdown", "utility_page"]

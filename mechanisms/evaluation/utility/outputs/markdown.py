@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import re
 
-from rdpkit.mechanisms.evaluation.utility.outputs.view import Table, View
+from rdpkit.mechanisms.evaluation.utility.outputs.view import Table, view
+from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
 
 
-def as_markdown(shown: View) -> str:
+def utility_markdown(report: UtilityReport) -> str:
     """A page of Markdown in which names of columns and files are text."""
+    shown = view(report)
     short, full = shown.cost
     parts = [f"# {_text(shown.title)}", f"> **{_text(short)}** {_text(full)}"]
     if shown.alarm:
@@ -44,4 +46,4 @@ def _entity(found: re.Match[str]) -> str:
     return f"{text[:-1]}&#{ord(text[-1])};"
 
 
-__all__ = ["as_markdown"]
+__all__ = ["utility_markdown"]

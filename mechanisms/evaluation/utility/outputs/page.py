@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import rdpkit
 from rdpkit.mechanisms.evaluation.utility.outputs.drawing import MOST_NUMBERED, heat_map, histogram
 from rdpkit.mechanisms.evaluation.utility.outputs.html_text import escaped
-from rdpkit.mechanisms.evaluation.utility.outputs.view import Section, Table, View
+from rdpkit.mechanisms.evaluation.utility.outputs.view import Section, Table, view
 from rdpkit.mechanisms.evaluation.utility.pictures import png
 from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
 
@@ -61,8 +61,9 @@ footer { color: var(--soft); padding-bottom: 2rem; }
 """
 
 
-def as_page(shown: View, report: UtilityReport) -> str:
-    """A page of HTML in which names of columns and files are text."""
+def utility_page(report: UtilityReport) -> str:
+    """A page of HTML that needs no network, in which names of columns and files are text."""
+    shown = view(report)
     short, full = shown.cost
     boxes = [
         f'<div class="box {report.cost.kind}"><p><strong>{escaped(short)}</strong></p>'
@@ -152,4 +153,4 @@ def _pictures(report: UtilityReport) -> Iterator[str]:
         )
 
 
-__all__ = ["as_page"]
+__all__ = ["utility_page"]

@@ -11,6 +11,7 @@ import rdpkit
 from rdpkit.mechanisms import NoiseSource, Privacy, evaluate_release
 from rdpkit.mechanisms.algorithms import dpcda
 from rdpkit.mechanisms.data import load_dataset
+from rdpkit.mechanisms.evaluation.utility.outputs import utility_markdown, utility_page
 from rdpkit.mechanisms.evaluation.utility.private_ceiling import noise_for, private_linear
 from rdpkit.mechanisms.evaluation.utility.standard_models import CONVNET, NAMES, predicted
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
@@ -124,9 +125,9 @@ def test_a_release_of_images_is_compared_with_its_data_set(release, tmp_path):
     assert report.release.mechanism == "dpcda"
     assert report.release.private is False
     assert report.pictures.synthetic.shape == (3, 10, 8, 8, 3)
-    assert "data:image/png" in report.html()
+    assert "data:image/png" in utility_page(report)
     assert "pictures" not in json.dumps(report.as_dict(), allow_nan=False)
-    assert "costs nothing" in report.markdown()
+    assert "costs nothing" in utility_markdown(report)
 
 
 def test_the_private_ceiling_keeps_the_epsilon_of_the_release():
@@ -168,7 +169,7 @@ def test_names_are_text_in_every_format():
         return found.set_column(1, "school", texts).rename_columns(names)
 
     report = evaluate_release(table(0), real=table(1), target=[NASTY], models=["logistic"])
-    page, text = report.html(), report.markdown()
+    page, text = utility_page(report), utility_markdown(report)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert "<script" not in text
@@ -213,5 +214,5 @@ def test_odd_columns_are_reported_all_the_same(columns):
     assert report.single_error == 0.0
     assert len(report.targets) == (1 if len(columns) > 1 else 0)
     json.dumps(report.as_dict(), allow_nan=False)
-    assert report.markdown()
-    assert report.html()
+    assert utility_markdown(report)
+    assert utility_page(report)

@@ -8,6 +8,7 @@ import rdpkit
 from rdpkit.formats.tables import event_from_table
 from rdpkit.mechanisms.evaluation.utility import Budget, evaluate_release
 from rdpkit.mechanisms.evaluation.utility.marginal_errors import marginal_errors
+from rdpkit.mechanisms.evaluation.utility.outputs import utility_markdown
 from rdpkit.mechanisms.evaluation.utility.private_answers import noisy_averages
 from rdpkit.mechanisms.evaluation.utility.samples import kinds_of, of_table
 from rdpkit.mechanisms.evaluation.utility.trained import TrainingPlan, target_scores
@@ -72,7 +73,7 @@ def test_a_private_report_has_nothing_but_noisy_numbers():
     exact = evaluate_release(people(400, 0), real=people(600, 1), models=["logistic"])
     both = zip(report.marginals.single, exact.marginals.single)
     assert all(one.error != other.error for one, other in both)
-    assert "costs epsilon" in report.markdown()
+    assert "costs epsilon" in utility_markdown(report)
 
 
 def test_what_has_no_private_version_is_refused():

@@ -10,6 +10,7 @@ from pyarrow import csv, parquet
 import rdpkit
 from rdpkit.mechanisms import NoiseSource, Privacy, evaluate_release
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
+from rdpkit.mechanisms.evaluation.utility.outputs import utility_markdown, utility_page
 from rdpkit.mechanisms.evaluation.utility.samples import of_schema
 from rdpkit.mechanisms.releases.file_release import save_file_release
 from rdpkit.mechanisms.releases.release import guaranteed
@@ -57,11 +58,11 @@ def test_files_and_tables_are_read_alike(tmp_path):
     assert one.marginals == other.marginals
     assert one.targets[0].best.synthetic > one.targets[0].floor + 0.1
     assert all(column.broken == 0.0 for column in one.columns)
-    shown = one.markdown()
+    shown = utility_markdown(one)
     assert "2000-01-01" in shown
     assert "2020-01-01T" in shown
     assert "against the schema" in shown
-    assert "2000-01-01" in one.html()
+    assert "2000-01-01" in utility_page(one)
 
 
 def test_what_the_schema_does_not_allow_is_counted():
