@@ -1,4 +1,4 @@
-"""``rdpkit completion``: what a shell needs to complete commands, events, options and names."""
+"""What shells complete beside commands and options: events, bounds, claims and experiments."""
 
 from __future__ import annotations
 
@@ -6,37 +6,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import CompletionItem
 
-from rdpkit.cli.option_types import NameType, completions
-from rdpkit.cli.output import one_line_errors, to_file_option
+from rdpkit.cli.option_types import completions
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
-
-VARIABLE = "_RDPKIT_COMPLETE"
-"""The environment variable by which a shell asks for completions."""
-
-SHELLS = ("bash", "zsh", "fish")
-
-
-@click.command()
-@click.argument("shell", type=NameType.of("shell", SHELLS))
-@to_file_option
-@one_line_errors
-def completion(*, shell: str) -> None:
-    r"""Print the completion script of SHELL, which is bash, zsh or fish.
-
-    It completes commands, events, options, bounds, adjacencies, claims and experiments.
-
-    \b
-    eval "$(rdpkit completion bash)"               # in this shell alone
-    rdpkit completion fish -o ~/.config/fish/completions/rdpkit.fish
-    """
-    found = get_completion_class(shell)
-    assert found is not None
-    root = click.get_current_context().find_root()
-    maker = found(root.command, {}, "rdpkit", VARIABLE)
-    click.echo(found.source_template % maker.source_vars())
 
 
 def names_of(known: Callable[[click.Context], Iterable[str]], *, files: str = "") -> Completer:
@@ -103,10 +77,7 @@ def parameters_of_event(ctx: click.Context) -> list[str]:
 
 
 __all__ = [
-    "SHELLS",
-    "VARIABLE",
     "bounds_of_event",
-    "completion",
     "names_of",
     "parameters_of_event",
 ]

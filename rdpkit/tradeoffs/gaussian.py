@@ -182,7 +182,7 @@ def gdp(
     return _described(event, relation, smallest, profile, attained)
 
 
-def gdp_of_curve(event: Event, curve: TradeoffCurve) -> GaussianDP:
+def gdp_of_curve(event: Event, curve: TradeoffCurve, *, closer: bool = False) -> GaussianDP:
     """As :func:`gdp`, from the trade-off curve of the event and with its smallest delta.
 
     Parameters
@@ -191,7 +191,11 @@ def gdp_of_curve(event: Event, curve: TradeoffCurve) -> GaussianDP:
         What was released.
     curve : TradeoffCurve
         Its curve.
+    closer : bool
+        Whether a smaller delta is taken, as by :func:`gdp`, for an event that leaks very little.
     """
+    if closer and curve.profile.deltas[0] < _LITTLE * curve.smallest_delta:
+        return gdp(event, adjacency=curve.adjacency)
     if curve.gaussian is not None:
         smallest, relation = curve.smallest_delta, curve.adjacency
         return _of_gaussians(curve.gaussian, smallest, relation, event.assumptions())

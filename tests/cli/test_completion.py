@@ -11,8 +11,9 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from rdpkit.cli import main
-from rdpkit.cli.completion import SHELLS, VARIABLE
-from tests.cli.commands import run
+
+# By which a shell asks for completions; click names it after the program.
+VARIABLE = "_RDPKIT_COMPLETE"
 
 
 def completed(*words):
@@ -44,7 +45,6 @@ def completed(*words):
         (["verify", "dp-s"], ["dp-sinkhorn"]),
         (["claims", "s"], ["schema"]),
         (["claims", "new", "ldp"], ["ldpdc"]),
-        (["completion", "b"], ["bash"]),
     ],
 )
 def test_a_word_that_has_begun_is_completed(words, expected):
@@ -84,24 +84,22 @@ def test_files_of_experiments_are_offered(tmp_path):
     assert completed("evaluate", f"{tmp_path}/none/x") == []
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_every_shell_names_the_program(shell, tmp_path):
-    done = run("completion", shell)
-    assert done.exit_code == 0
+    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, VARIABLE: f"{shell}_source"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert VARIABLE in done.stdout
-    assert "rdpkit" in done.stdout
     path = tmp_path / "script"
-    assert run("completion", shell, "-o", path).exit_code == 0
-    assert path.read_text() == done.stdout
+    path.write_text(done.stdout)
     installed = shutil.which(shell)
     if installed:
         subprocess.run([installed, "-n", path], check=True)
-
-
-def test_another_shell_is_refused():
-    done = run("completion", "zhs")
-    assert done.exit_code == 2
-    assert "Did you mean 'zsh'?" in done.stderr
 
 
 def test_a_shell_is_answered_by_the_program_itself():

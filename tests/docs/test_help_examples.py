@@ -65,5 +65,5 @@ def test_the_examples_of_a_help_run(names, tmp_path, monkeypatch):
 
 def test_every_event_has_an_example():
     for names in commands(main):
-        if names[0] in ("epsilon", "delta", "compare", "calibrate", "sweep", "tradeoff", "gdp"):
+        if names[0] in ("epsilon", "delta", "compare", "calibrate", "sweep", "tradeoff"):
             assert len(examples(names)) == 1, names

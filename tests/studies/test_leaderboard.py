@@ -1,0 +1,107 @@
+"""The leaderboard: what is ranked, what stands beside it, and what is left out."""
+
+import html
+import json
+
+from leaderboard import leaderboard
+
+from rdpkit.mechanisms.cli.evaluate import evaluate
+from tests.mechanisms.cli.test_commands import NOISELESS, run
+from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
+
+
+def test_what_was_measured_is_ranked(digits, tmp_path):  # noqa: F811
+    run(evaluate, digits(*NOISELESS), "--results", tmp_path / "r", "--device", "cpu")
+    ranked = json.loads(run(leaderboard, tmp_path / "r", "--format", "json"))
+    means = [entry["mean_accuracy"] for entry in ranked]
+    assert means == sorted(means, reverse=True)
+    assert len(means) == 2
+    markdown = run(leaderboard, tmp_path / "r", "--markdown").splitlines()
+    assert len(markdown) == 4
+    assert len({line.count("|") for line in markdown}) == 1
+    assert "no guarantee" in run(leaderboard, tmp_path / "r")
+    rows = sorted((tmp_path / "r").rglob("rows/*.json"))
+    for path in rows:
+        row = json.loads(path.read_text())
+        row["varied"] = {"model.name": "<img src=x>|`a` [b](c)"} | row["varied"]
+        path.write_text(json.dumps(row))
+    escaped = run(leaderboard, tmp_path / "r", "--markdown").splitlines()
+    assert len(escaped) == 4
+    assert {line.count("|") for line in escaped} == {13}
+    assert not any(c in "".join(escaped[2:]) for c in "<>`[(")
+    for number, (key, value) in enumerate([("dataset", None), ("epsilon", "x"), ("varied", 1)]):
+        row = json.loads(rows[number].read_text()) | {key: value}
+        if value is None:
+            del row[key]
+        rows[number].write_text(json.dumps(row))
+    short = run(leaderboard, tmp_path / "r")
+    assert f"left out: {rows[0]}: the row of results lacks the key 'dataset'." in short
+    assert "expected epsilon to be an integer or a number or null, got 'x'" in short
+    assert "expected varied to be a table, got 1" in short
+    rows[3].write_text("{}")
+    assert "got none of 0" in run(leaderboard, tmp_path / "r", status=2)
+
+
+def _row(**changes):
+    row = {
+        "format": 1, "experiment": "e", "dataset": "digits", "mechanism": "dpcda", "model": "mlp",
+        "adjacency": "replace_one", "delta": 1e-5, "target_epsilon": 1.0, "epsilon": 0.9,
+        "private": True, "published_accuracy": None, "varied": {}, "seed": 0, "accuracy": 0.5,
+        "kind": "synthetic records", "failed_checks": [],
+    }  # fmt: skip
+    return row | changes
+
+
+def test_ceilings_stand_beside_releases_with_what_is_private(tmp_path):
+    none = {"target_epsilon": None, "epsilon": None, "private": False}
+    kinds = [
+        {"cell": "a", "accuracy": 0.6},
+        {"cell": "a", "accuracy": 0.7, "seed": 1},
+        {"cell": "b", "accuracy": 0.8, "private": False, "failed_checks": ["secret_noise"]},
+        {"cell": "c", "adjacency": "add_or_remove_one", "kind": "classifier", "accuracy": 0.85},
+        {"cell": "d", "mechanism": "original", "kind": "real records", "accuracy": 0.97, **none},
+        {"cell": "e", "mechanism": "noiseless-mixing", "accuracy": 0.9, **none},
+    ]
+    folder = tmp_path / "r" / "e" / "rows"
+    folder.mkdir(parents=True)
+    for number, changes in enumerate(kinds):
+        (folder / f"{number}.json").write_text(json.dumps(_row(**changes)))
+    lines = [
+        [html.unescape(cell.strip()) for cell in line.strip("|").split("|")]
+        for line in run(leaderboard, tmp_path / "r", "--markdown").splitlines()
+    ]
+    table = [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
+    found = [(e["mechanism"], e["adjacency"], e["private"], e["accuracy"]) for e in table]
+    assert found == [
+        ("original", "", "no guarantee", "0.9700"),
+        ("dpcda", "add_or_remove_one", "yes", "0.8500"),
+        ("original", "", "no guarantee", "0.9700"),
+        ("dpcda", "replace_one", "no: noise not secret", "0.8000"),
+        ("dpcda", "replace_one", "yes", "0.6500 +- 0.0707"),
+        ("noiseless-mixing", "", "no guarantee", "0.9000"),
+    ]
+    assert [e["releases"] for e in table][:2] == ["real records", "classifier"]
+    # A ceiling stays beside what an option admits, and is not admitted by it.
+    some = run(leaderboard, tmp_path / "r", "--markdown", "--epsilon", 1).splitlines()
+    assert len(some) == 7
+    assert len(json.loads(run(leaderboard, tmp_path / "r", "--format", "json"))) == 5
+    text = run(leaderboard, tmp_path / "r")
+    assert text.count("original") == 2
+    table = run(leaderboard, tmp_path / "r", "--overview").splitlines()
+    assert table[0] == "**digits**"
+    found = [[html.unescape(cell.strip()) for cell in row.split("|")[1:-1]] for row in table[2:]]
+    assert found[0][-2:] == ["add or remove, 1", "replace, 1"]
+    # Ceilings come first, and stand in every column, as what else has no guarantee.
+    assert found[2] == ["real records", "original", "mlp", "no guarantee", *["0.9700 (1)"] * 2]
+    assert ["classifier", "dpcda", "mlp", "yes", "0.8500 (1)", ""] in found
+    assert ["synthetic records", "dpcda", "mlp", "yes", "", "0.6500 ± 0.0707 (2)"] in found
+
+
+def test_what_does_not_fit_is_left_out(digits, tmp_path):  # noqa: F811
+    run(evaluate, digits(*NOISELESS), "--results", tmp_path / "r", "--device", "cpu")
+    assert "got none of 2" in run(leaderboard, tmp_path / "r", "--epsilon", 1, status=2)
+    assert "got none of 2" in run(leaderboard, tmp_path / "r", "--min-seeds", 3, status=2)
+
+
+def test_no_results():
+    assert "to have results of rdpkit evaluate, got none" in run(leaderboard, "no-folder", status=2)
