@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -119,6 +121,8 @@ _NOTHING = LossBound(value=0.0, other_end=0.0, exact=True)
 _NEARLY = 0.9
 # Pairs that are computed accurately, unless a rough bound is infinite.
 _MOST_PAIRS = 3
+# What was computed, by what was asked.
+_REMEMBERED: ContextVar[dict[Any, LossBound] | None] = ContextVar("remembered", default=None)
 
 
 def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
@@ -351,18 +355,51 @@ def directions(found: tuple[Alternative[R], ...]) -> dict[R, Alternative[R]]:
     return both
 
 
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Compute nothing twice for a while: upper and lower bounds ask for the same distributions."""
+    known = _REMEMBERED.get()
+    token = _REMEMBERED.set({} if known is None else known)
+    try:
+        yield
+    finally:
+        _REMEMBERED.reset(token)
+
+
+def _once(compute: Callable[..., LossBound], *asked: Any) -> LossBound:
+    known = _REMEMBERED.get()
+    if known is None:
+        return compute(*asked)
+    key = (compute, *asked)
+    if key not in known:
+        known[key] = compute(*asked)
+    return known[key]
+
+
 def _above(releases: DominatingReleases, target: Target, accuracy: float = ACCURACY) -> LossBound:
-    if target.delta is not None:
-        return epsilon_above(releases, delta=target.delta, accuracy=accuracy)
-    assert target.epsilon is not None
-    return delta_above(releases, epsilon=target.epsilon, accuracy=accuracy)
+    return _once(_computed_above, releases, target.delta, target.epsilon, accuracy)
+
+
+def _computed_above(
+    releases: DominatingReleases, delta: float | None, epsilon: float | None, accuracy: float
+) -> LossBound:
+    if delta is not None:
+        return epsilon_above(releases, delta=delta, accuracy=accuracy)
+    assert epsilon is not None
+    return delta_above(releases, epsilon=epsilon, accuracy=accuracy)
 
 
 def _below(releases: AttainedReleases, target: Target, rough: float) -> LossBound:
-    if target.delta is not None:
-        return epsilon_below(releases, delta=target.delta, rough=rough)
-    assert target.epsilon is not None
-    return delta_below(releases, epsilon=target.epsilon, rough=rough)
+    return _once(_computed_below, releases, target.delta, target.epsilon, rough)
+
+
+def _computed_below(
+    releases: AttainedReleases, delta: float | None, epsilon: float | None, rough: float
+) -> LossBound:
+    if delta is not None:
+        return epsilon_below(releases, delta=delta, rough=rough)
+    assert epsilon is not None
+    return delta_below(releases, epsilon=epsilon, rough=rough)
 
 
 def roughly(releases: AttainedReleases, target: Target) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rdpkit.accountants.loss_distributions import remembered
 from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
 from rdpkit.cli.event_options import with_help
@@ -77,6 +78,7 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
 )
 @format_option
 @to_file_option
+@remembered()
 def dpsgd(
     output_format: str,
     comparing: bool,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from rdpkit import _validate, analysis
+from rdpkit.accountants.loss_distributions import remembered
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.events import DPSGD, Event, PoissonSampledGaussian, Repeated
 from rdpkit.events.losses import NoLossDistributionError
@@ -161,6 +162,7 @@ def training_report(event: DPSGD, *, delta: float, adjacency: Adjacency | str) -
     )
 
 
+@remembered()
 def _both(event: Event, delta: float, adjacency: Adjacency) -> tuple[Guarantee, Guarantee | None]:
     """The upper bound, and the lower one if a pair is known."""
     upper = analysis.epsilon(event, delta=delta, adjacency=adjacency)

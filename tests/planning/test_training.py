@@ -5,6 +5,7 @@ import math
 import pytest
 
 import rdpkit
+from rdpkit.accountants import loss_distributions
 from rdpkit.planning.training import usual_delta
 
 
@@ -84,3 +85,22 @@ def test_gaussians_that_only_bound_are_not_said_to_be_attained(sampling):
     assert report.lower.epsilon < 0.8 * report.upper.epsilon
     assert report.gdp.lower < 0.9 * report.gdp.mu
     assert report.advantage.lower < 0.9 * report.advantage.upper
+
+
+def test_nothing_is_computed_twice_and_nothing_is_kept(monkeypatch):
+    computed = []
+
+    def counted(*asked, before=loss_distributions.epsilon_above, **options):
+        computed.append((asked, tuple(options.items())))
+        return before(*asked, **options)
+
+    monkeypatch.setattr(loss_distributions, "epsilon_above", counted)
+    event = rdpkit.DPSGD(noise_multiplier=2.0, dataset_size=1000, batch_size=10, steps=50)
+    asked = {"delta": 1e-5, "adjacency": "zero_out"}
+    with loss_distributions.remembered():
+        first = rdpkit.training_report(event, **asked), rdpkit.compare_sampling(event, **asked)
+    assert len(set(computed)) == len(computed) > 0
+    once = len(computed)
+    second = rdpkit.training_report(event, **asked), rdpkit.compare_sampling(event, **asked)
+    assert second == first
+    assert len(computed) > 2 * once
