@@ -25,7 +25,7 @@ from rdpkit.verification.training.zoo.parts import (
     records,
     torch_training,
 )
-from rdpkit.verification.training.zoo.steps.embedding_without_noise import BagOfWords, sentences
+from rdpkit.verification.training.zoo.noise import BagOfWords, sentences
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 
 CORRECT = {}

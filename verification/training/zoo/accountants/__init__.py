@@ -1,1 +1,0 @@
-"""Mistakes in what the accountant is told, and in what is claimed."""

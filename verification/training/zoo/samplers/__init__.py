@@ -1,1 +1,0 @@
-"""Mistakes in how batches are made."""

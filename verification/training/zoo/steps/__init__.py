@@ -1,1 +1,0 @@
-"""Mistakes in one step: clipping, noise, and what a batch is divided by."""
