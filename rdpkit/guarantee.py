@@ -188,20 +188,32 @@ class Guarantee:
         return float(self.epsilon)
 
     def __lt__(self, other: Any) -> bool:
-        number = _epsilon_of(other)
+        number = self._compared(other)
         return NotImplemented if number is None else self.epsilon < number
 
     def __le__(self, other: Any) -> bool:
-        number = _epsilon_of(other)
+        number = self._compared(other)
         return NotImplemented if number is None else self.epsilon <= number
 
     def __gt__(self, other: Any) -> bool:
-        number = _epsilon_of(other)
+        number = self._compared(other)
         return NotImplemented if number is None else self.epsilon > number
 
     def __ge__(self, other: Any) -> bool:
-        number = _epsilon_of(other)
+        number = self._compared(other)
         return NotImplemented if number is None else self.epsilon >= number
+
+    def _compared(self, other: Any) -> float | None:
+        """The epsilon that this one is compared with; None if it is no number."""
+        if not isinstance(other, Guarantee):
+            return float(other) if isinstance(other, Real) else None
+        if (self.delta, self.adjacency) != (other.delta, other.adjacency):
+            raise ValueError(
+                "Expected two guarantees to be compared at one delta and under one adjacency, got "
+                f"delta {self.delta!r} ({self.adjacency.value}) and {other.delta!r} "
+                f"({other.adjacency.value}); compare the numbers .epsilon and .delta instead."
+            )
+        return other.epsilon
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; an infinite number is the string "inf"."""
@@ -362,9 +374,3 @@ def _short(value: float, *, up: bool) -> str:
     if value < _SMALL:
         return formatted(value, f".{_DIGITS - 1}e", up=up) or text
     return rounded_up(value, _DIGITS) if up else rounded_down(value, _DIGITS)
-
-
-def _epsilon_of(value: Any) -> float | None:
-    if isinstance(value, Guarantee):
-        return value.epsilon
-    return float(value) if isinstance(value, Real) else None

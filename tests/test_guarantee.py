@@ -123,6 +123,15 @@ def test_a_format_that_is_neither_of_numbers_nor_of_texts_is_refused():
         f"{make():d}"
 
 
+def test_guarantees_of_different_questions_are_not_compared():
+    assert make(1.0) < make(2.0)
+    assert make(1.0) <= 1.0
+    for other in (make(2.0, delta=1e-6), make(2.0, adjacency=Adjacency.ADD_OR_REMOVE_ONE)):
+        with pytest.raises(ValueError, match="compared at one delta and under one adjacency"):
+            assert make(1.0) < other
+        assert make(1.0) != other
+
+
 def test_what_draws_the_profile_is_not_compared():
     assert make(profile=lambda: ()) == make()
     assert hash(make(profile=lambda: ())) == hash(make())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Work that takes longer than this is announced, once its pace has been seen for a while.
 _LONG = 60.0
 _SEEN_FOR = 5.0
+_SEEN, _SEEN_LONG = 5, 30.0
 # Work whose length is known is announced before it begins, if it takes longer than this.
 _WAIT = 5.0
 # How often a bar that follows the clock moves, in seconds.
@@ -136,6 +137,9 @@ class ShownWork:
         since, before = self._began.setdefault(what, (now, done))
         spent, finished = now - since, done - before
         if self._announced or total is None or spent < _SEEN_FOR or finished <= 0:
+            return
+        # Processes start before the first items, which may be the longest.
+        if at_most is None and finished < _SEEN and spent < _SEEN_LONG:
             return
         left = (total - done) * spent / finished if at_most is None else at_most
         if left > _LONG:

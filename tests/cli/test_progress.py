@@ -24,7 +24,15 @@ def test_long_work_is_announced_once(clock, capsys):
         for done in range(4):
             work.show("auditing", done, 100)
             clock[0] += 10.0
-    assert capsys.readouterr().err == "auditing: 1 of 100 are done, about 16 minutes left.\n"
+    assert capsys.readouterr().err == "auditing: 3 of 100 are done, about 16 minutes left.\n"
+
+
+def test_the_pace_of_slow_first_items_is_not_announced(clock, capsys):
+    with progress.work_shown() as work:
+        for done in (0, 1, 20, 40):
+            work.show("auditing", done, 40)
+            clock[0] += 8.0
+    assert capsys.readouterr().err == ""
 
 
 def test_work_that_may_end_at_any_time_says_so(clock, capsys):

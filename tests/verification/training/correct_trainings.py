@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from rdpkit import DPSGD
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.zoo.noise import BagOfWords, sentences
 from rdpkit.verification.training.zoo.parts import (
     PoissonBatches,
     accounted,
@@ -25,7 +26,6 @@ from rdpkit.verification.training.zoo.parts import (
     records,
     torch_training,
 )
-from rdpkit.verification.training.zoo.noise import BagOfWords, sentences
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 
 CORRECT = {}
