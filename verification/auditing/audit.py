@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdpkit import _validate, supervisor
-from rdpkit.verification.auditing.findings import NOT_COMPUTED, Bounds, Finding, without_numbers
+from rdpkit.verification.auditing.findings import Bounds, Finding, without_numbers
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
 
@@ -128,7 +128,8 @@ def _finding_about(claim: Claim, bounds: Bounds) -> Finding:
             if claim.bound is not None and str(error).startswith("Expected bound "):
                 # The claim names a bound that does not exist, which is a mistake in the file.
                 raise
-            return without_numbers(claim, [*claim.notes, f"{NOT_COMPUTED}: {error}"])
+            notes = (*claim.notes, f"not computed: {error}")
+            return without_numbers(claim, notes, failure=notes[-1])
 
 
 __all__ = ["audit"]

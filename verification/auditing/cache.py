@@ -206,4 +206,5 @@ _FINDING = {
     "notes": Key(_STRINGS, needed=True),
     "refutation": Key(_STRINGS, needed=True),
     "pair": Key(_STRINGS, needed=True),
+    "failure": Key(records.optional(records.string())),
 }

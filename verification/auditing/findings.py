@@ -83,7 +83,7 @@ class Finding:
     claimed epsilon, where the lower bound exceeds the claim. ``region`` says for which values of
     what the source leaves out the claim would be true; None where nothing is known of it, or it was
     not asked for. ``training`` has the checks of the training that the claim points at, where they
-    were made.
+    were made. ``failure`` is the note that says why a number could not be computed.
     """
 
     claim: Claim
@@ -99,6 +99,7 @@ class Finding:
     pair: tuple[str, ...] = ()
     region: Region | None = None
     training: TrainingVerification | None = None
+    failure: str | None = None
 
     def __str__(self) -> str:
         claim = self.claim
@@ -218,16 +219,21 @@ def _cell(side: Side | None, *, up: bool = True) -> str:
     return "" if side is None else formatted(side.epsilon, ".5g", up=up) or ""
 
 
-NOT_COMPUTED = "not computed"
-"""The beginning of the note that says why there are no numbers."""
-
-
 REPEAT = "to repeat it: "
 """The beginning of the note with the command line that repeats a test of code."""
 
 
+def scenario_note(text: str, side: Side) -> str:
+    """What a scenario of a claim gives, as its note says it."""
+    return f"scenario: {text}: {side.bound} gives {side.epsilon:.6g}"
+
+
 def without_numbers(
-    claim: Claim, notes: Iterable[str], scenarios: tuple[tuple[str, Side], ...] = ()
+    claim: Claim,
+    notes: Iterable[str],
+    scenarios: tuple[tuple[str, Side], ...] = (),
+    *,
+    failure: str | None = None,
 ) -> Finding:
     """The finding about a claim if nothing can be computed; ``notes`` say why."""
     return Finding(
@@ -240,6 +246,7 @@ def without_numbers(
         slack=None,
         scenarios=scenarios,
         notes=tuple(notes),
+        failure=failure,
     )
 
 
@@ -268,7 +275,6 @@ def refuted_by(finding: Finding, problems: Iterable[str]) -> Finding:
 
 
 __all__ = [
-    "NOT_COMPUTED",
     "REPEAT",
     "Bounds",
     "Finding",
@@ -277,6 +283,7 @@ __all__ = [
     "Side",
     "Soundness",
     "refuted_by",
+    "scenario_note",
     "with_notes",
     "with_region",
     "with_training",

@@ -38,6 +38,7 @@ from rdpkit.verification.auditing.findings import (
     Finding,
     Reproduction,
     Side,
+    scenario_note,
     without_numbers,
 )
 from rdpkit.verification.claims.claim import Claim
@@ -66,9 +67,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     if claim.missing or claim.event is None:
         scenarios = tuple(_scenarios(claim))
         notes += ["not given by the source: " + item for item in claim.missing]
-        notes += [
-            f"scenario: {text}: {side.bound} gives {side.epsilon:.6g}" for text, side in scenarios
-        ]
+        notes += [scenario_note(text, side) for text, side in scenarios]
         return without_numbers(claim, notes, scenarios)
     assert claim.epsilon is not None
     if claim.quantity != "epsilon":

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from rdpkit.formats.printed_precision import agrees_rounded
 from rdpkit.formats.text import printable, rounded_down, rounded_up
-from rdpkit.verification.auditing.findings import NOT_COMPUTED, Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.remedies import statable
 from rdpkit.verification.claims.claim import Claim
 
@@ -117,7 +117,7 @@ def reason(finding: Finding) -> str:
             assert upper is not None
             proven = f"{high} is proven" if math.isfinite(upper.epsilon) else "no bound is proven"
             return f"{proven}, and {attained if low else 'no counterexample is known'}"
-    failed = [note for note in finding.notes if note.startswith(f"{NOT_COMPUTED}: ")]
+    failed = [] if finding.failure is None else [finding.failure]
     if finding.claim.missing:
         failed.insert(0, f"the source does not give {'; '.join(finding.claim.missing)}")
     return printable("; ".join(failed) or "the library has no event for the mechanism")

@@ -53,6 +53,14 @@ def test_findings_of_every_kind_survive_the_disk(tmp_path):
     assert list(audit(claims, cache=path)) == first
 
 
+def test_why_a_number_could_not_be_computed_survives_the_disk(tmp_path):
+    (finding,) = audit(CLAIMS[:1], bounds="rdp")
+    failed = dataclasses.replace(finding, failure="not computed: too much work")
+    cache = AuditCache(tmp_path / "cache")
+    cache.put(failed, bounds="rdp")
+    assert cache.get(CLAIMS[0], bounds="rdp") == failed
+
+
 @pytest.mark.parametrize(
     "change",
     [

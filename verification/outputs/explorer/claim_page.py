@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.findings import Finding, scenario_note
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.outputs.explorer.works import AuditedFile, WorkFindings, anchor
 from rdpkit.verification.outputs.verdict import (
@@ -95,6 +95,7 @@ def claim_page(finding: Finding, about: WorkFindings, *, noise: bool) -> ClaimPa
     place, scale = _axis(finding)
     rows = tuple(_rows(finding, place))
     shown = {f"not given by the source: {item}" for item in claim.missing}
+    shown |= {scenario_note(text, side) for text, side in finding.scenarios}
     assumed = (text for _, side in named_sides(finding, _NAMES) for text in side.assumptions)
     return ClaimPage(
         anchor=anchor(claim.id),
@@ -127,11 +128,7 @@ def claim_page(finding: Finding, about: WorkFindings, *, noise: bool) -> ClaimPa
         parameters=tuple(parameters(claim)),
         mechanism=printable(claim.mechanism),
         assumptions=tuple(map(printable, dict.fromkeys(assumed))),
-        notes=tuple(
-            printable(note)
-            for note in finding.notes
-            if note not in shown and not note.startswith("scenario: ")
-        ),
+        notes=tuple(printable(note) for note in finding.notes if note not in shown),
         command=command_for(about.file, claim.id),
     )
 
