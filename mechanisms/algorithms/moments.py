@@ -44,6 +44,8 @@ _MOST_FEATURES = 1000
 _MOST_DIRECTIONS = 0.6
 # As many directions are taken as make the noise on a class mean so long, for records of length 1.
 _NOISE_OF_MEAN = 0.4
+# But for each class there are so many.
+_DIRECTIONS_OF_CLASS = 2
 # Records of a class, over the noise, from which on its own second moments are worth their noise.
 _MANY = 500.0
 _CLASS_DIRECTIONS = 100
@@ -135,7 +137,7 @@ class MomentsOptions:
         if number is None:
             most = _MOST_DIRECTIONS * basis.dimension
             wanted = int(min((_NOISE_OF_MEAN * clarity) ** 2, most))
-            number = 0 if self.basis == "columns" else max(wanted, classes)
+            number = 0 if self.basis == "columns" else max(wanted, _DIRECTIONS_OF_CLASS * classes)
         return replace(
             self,
             class_directions=own,

@@ -36,12 +36,15 @@ class Discriminant:
         be 0.
     logarithms : array of shape (classes,)
         Of the shares of the classes.
+    squares : array of shape (classes,)
+        Of the means' lengths, in units of the shared covariance.
     """
 
     means: Array
     shared: Array
     by_class: Array
     logarithms: Array
+    squares: Array
 
     def scores(self, rows: Array) -> Array:
         """Logarithms of the classes' densities at each row, shape (n, classes), up to a constant.
@@ -50,8 +53,7 @@ class Discriminant:
         class's own.
         """
         linear = np.linalg.solve(self.shared, self.means.T)
-        found: Array = rows @ linear - 0.5 * np.einsum("kd,dk->k", self.means, linear)
-        found += self.logarithms
+        found: Array = rows @ linear - 0.5 * self.squares + self.logarithms
         block = self.by_class.shape[1]
         if not block:
             return found
@@ -119,7 +121,26 @@ def discriminant(moments: Moments, records: int) -> Discriminant:
         centre = means[label, :block]
         apart = products / size - np.outer(centre, centre) - common
         own[label] = _floored(common + _OWN * _denoised(apart, of_own / size), least)
-    return Discriminant(means=means, shared=shared, by_class=own, logarithms=np.log(shares))
+    return Discriminant(
+        means=means, shared=shared, by_class=own, logarithms=np.log(shares),
+        squares=squares(means, shared, of_sums / sizes),
+    )  # fmt: skip
+
+
+def squares(means: Array, shared: Array, stds: Array) -> Array:
+    """Squared lengths of noisy means: the more noise they have, the nearer to equal ones.
+
+    The square of mu + std z, in units of the covariance S, has the variance
+    4 std^2 |S^-1 mu|^2 + 2 std^4 tr S^-2.
+    """
+    seen = np.linalg.solve(shared, means.T)
+    found = np.einsum("kd,dk->k", means, seen)
+    trace, variances = float(np.square(np.linalg.inv(shared)).sum()), np.square(stds)
+    true_ones = np.maximum(np.square(seen).sum(axis=0) - variances * trace, 0.0)
+    noise = float(np.mean(4.0 * variances * true_ones + 2.0 * np.square(variances) * trace))
+    spread = float(found.var(ddof=1)) if len(found) > 1 else 0.0
+    share = max(0.0, 1.0 - noise / max(spread, 1e-300))
+    return np.asarray(found.mean() + share * (found - found.mean()))
 
 
 def class_sizes(counts: Array, std: float, records: int) -> Array:

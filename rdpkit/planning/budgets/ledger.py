@@ -1,12 +1,12 @@
 """A budget on the disk: what was spent is there before anything is released.
 
 The file has one line of JSON for the budget and one for each release, in the order in which they
-were spent. Every line has a number and a checksum, and an end of its own follows it, a short line.
-A line is added with its end in one write, and is on the disk (``fsync``) before the function that
-adds it returns; so whatever kills the process, a release that was allowed is in the file, and a
-file that lost its last line, or a part of it, has lost an end and no charge. A line that is not
-whole was being written by a process that was killed before it could release anything: readers pass
-over it, and who writes next cuts it off. Any other damage is an error.
+were spent. Every line has a number and a checksum, and stands there twice. Both are added in one
+write, and are on the disk (``fsync``) before the function that adds them returns; so whatever kills
+the process, a release that was allowed is in the file, and a file that lost its last line, or a
+part of it, has lost a copy and no charge. A line that is not whole and has no copy was being
+written by a process that was killed before it could release anything: readers pass over it, and who
+writes next cuts it off. Any other damage is an error.
 
 The first line says how many lines there are at least, so that a file is not taken for whole which
 lost more than its last line. A file that was replaced by an older copy of itself looks like what it
@@ -34,15 +34,11 @@ _HEAD_SIZE = 28
 
 
 def as_line(number: int, entry: dict[str, Any]) -> bytes:
-    """A line of the file, with its end."""
+    """A line of the file, and its copy."""
     body = json.dumps(entry, allow_nan=False, separators=(",", ":"), sort_keys=True)
     check = zlib.crc32(f"{number} {body}".encode())
     line = f'{{"n":{number},"check":"{check:08x}","entry":{body}}}\n'
-    return line.encode() + _end(number) + b"\n"
-
-
-def _end(number: int) -> bytes:
-    return f'{{"end":{number}}}'.encode()
+    return 2 * line.encode()
 
 
 def _head(lines: int) -> bytes:
@@ -62,6 +58,8 @@ class LedgerFile:
         self.path = path
         self._read_up_to = 0
         self._lines = 0
+        # The last line, where its copy has not been read.
+        self._last: bytes | None = None
         # Where the last line that was read has lost no more than the break behind it.
         self._break = b""
         self._status: os.stat_result | None = None
@@ -118,11 +116,11 @@ class LedgerFile:
         OSError
             If it cannot be read.
         """
-        before = self._read_up_to, self._lines, self._break
+        before = self._read_up_to, self._lines, self._last, self._break
         try:
             return [read(entry) for entry in self._new_entries()]
         except BaseException:
-            self._read_up_to, self._lines, self._break = before
+            self._read_up_to, self._lines, self._last, self._break = before
             raise
 
     def _new_entries(self) -> list[dict[str, Any]]:
@@ -156,7 +154,8 @@ class LedgerFile:
         found = []
         for k, line in enumerate(lines):
             torn = k == len(lines) - 1
-            if not torn and line == _end(self._lines - 1):
+            if not torn and line == self._last:
+                self._last = None
                 self._read_up_to += len(line) + 1
                 continue
             entry = self._entry(line)
@@ -168,7 +167,7 @@ class LedgerFile:
                     "What was spent is not known, so nothing more can be spent."
                 )
             found.append(entry)
-            self._lines += 1
+            self._lines, self._last = self._lines + 1, line
             self._break = b"\n" if torn else b""
             self._read_up_to += len(line) + (not torn)
         return found
@@ -192,7 +191,7 @@ class LedgerFile:
             raise
         os.fsync(file.fileno())
         self._read_up_to += len(line)
-        self._lines += 1
+        self._lines, self._last = self._lines + 1, None
         self._break = b""
         file.seek(0)
         if _HEAD.match(file.read(_HEAD_SIZE)):

@@ -12,7 +12,7 @@ import rdpkit
 from rdpkit.mechanisms.algorithms import moments
 from rdpkit.mechanisms.algorithms.moments import MomentsOptions
 from rdpkit.mechanisms.parts.moments.basis import Basis
-from rdpkit.mechanisms.parts.moments.discriminant import class_sizes
+from rdpkit.mechanisms.parts.moments.discriminant import class_sizes, squares
 from rdpkit.mechanisms.parts.moments.noisy import (
     OF_ALL,
     OF_CLASSES,
@@ -95,7 +95,7 @@ def test_what_is_left_open_follows_from_public_numbers():
         MomentsOptions(noise_std=std).chosen(records=records, classes=10, shape=shape)
         for records, std in ((100, 7.0), (2000, 7.0), (60_000, 0.7))
     ]
-    assert [one.directions for one in found] == [10, 130, 437]
+    assert [one.directions for one in found] == [20, 130, 437]
     assert [one.class_directions for one in found] == [0, 0, 100]
     for one in found:
         assert one == one.chosen(records=1, classes=10, shape=shape)
@@ -143,6 +143,25 @@ def test_noisy_class_sizes_lie_between_equal_ones_and_those_that_were_counted():
     np.testing.assert_allclose(class_sizes(counts, 0.0, 200), counts)
     assert np.abs(class_sizes(counts, 1e6, 200) - 100).max() < 1e-3
     assert class_sizes(np.array([-500.0, 700.0]), 1.0, 200).min() > 0
+
+
+def test_squares_of_noisy_means_lie_between_equal_ones_and_their_own():
+    means, shared = np.array([[3.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.diag([1.0, 0.5])
+    exact = [9.0, 2.0, 3.0]
+    np.testing.assert_allclose(squares(means, shared, np.zeros(3)), exact)
+    np.testing.assert_allclose(squares(means, shared, np.full(3, 100.0)), np.mean(exact))
+    some = squares(means, shared, np.full(3, 0.3))
+    assert 2.0 < some.min() < some.max() < 9.0
+    assert squares(means[:1], shared, np.ones(1)) == pytest.approx([9.0])
+
+
+def test_the_variance_of_a_square_is_that_of_draws():
+    """Means of one length, with noise: what the squares then differ by is taken for noise."""
+    shared, std = np.diag([1.0, 0.5, 2.0]), 0.4
+    drawn = np.array([1.0, -2.0, 0.5]) + std * np.random.default_rng(0).normal(size=(20_000, 3))
+    left = squares(drawn, shared, np.full(len(drawn), std))
+    raw = squares(drawn, shared, np.zeros(len(drawn)))
+    assert left.var() < 0.01 * raw.var()
 
 
 def test_the_margin_for_rounding_grows_with_the_number_of_records():
