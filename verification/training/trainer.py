@@ -235,7 +235,13 @@ class TrainingMaker:
     anew: Callable[[], Callable[[], Any]] | None = None
 
     def started_anew(self) -> PrivateTraining:
-        """A training as a new process would make it, with what its module does at import."""
+        """A training as a new process would make it, with what its module does at import.
+
+        Raises
+        ------
+        ValueError
+            If the module cannot be imported twice, or no training can be made.
+        """
         if self.anew is None:
             return self.fresh()
         return dataclasses.replace(self, make=self.anew()).fresh()
@@ -295,15 +301,11 @@ def _again(name: str) -> Callable[[], Any]:
 
     A module that the target imports may seed generators as well as the target itself.
     """
-    found = _imported(name)
     before = _own_modules()
     for one in before:
         del sys.modules[one]
     try:
         return _imported(name)
-    except Exception:
-        # It ran once; code that cannot be run twice has to be looked at by other means.
-        return found
     finally:
         for one in _own_modules():
             del sys.modules[one]

@@ -454,6 +454,16 @@ def students_noise():
     return torch_training(gradients)
 
 
+@broken("step", Kind.NOISE_NOT_GAUSSIAN)
+def noise_without_large_draws():
+    def gradients(model, batch):
+        sums = clipped_sums(gradients_of_records(model, batch))
+        noise = noise_like(sums, 1.03)
+        return mean_of(sums, {n: v.clamp(-2.06, 2.06) for n, v in noise.items()})
+
+    return torch_training(gradients)
+
+
 @broken("step", Kind.BATCH_STATISTICS)
 def features_are_centred_by_the_batch():
     def gradients(model, batch):

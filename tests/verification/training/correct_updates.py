@@ -41,6 +41,13 @@ def updates_clamped_after_noise():
 
 
 @correct
+def updates_clamped_seldom():
+    return torch_training(
+        lambda model, batch: {n: v.clamp(-0.045, 0.045) for n, v in noisy(model, batch).items()}
+    )
+
+
+@correct
 def updates_in_bfloat16():
     return torch_training(
         lambda model, batch: {n: v.bfloat16().float() for n, v in noisy(model, batch).items()}
@@ -92,6 +99,75 @@ def updates_in_a_subspace():
             return {n: part.view(shapes[n]) for n, part in zip(shapes, made, strict=True)}
 
     return Subspace()
+
+
+def bent_after_noise(after):
+    """A plain loop in which each noisy gradient is changed by hand, entry by entry or as one."""
+
+    class Bent(Loop):
+        def update(self, gradients):
+            super().update({name: after(value) for name, value in gradients.items()})
+
+    return Bent()
+
+
+@correct
+def updates_by_hyperbolic_tangents():
+    return bent_after_noise(lambda value: torch.tanh(10.0 * value))
+
+
+@correct
+def updates_scaled_by_layer():
+    return bent_after_noise(lambda value: value / (value.norm() + 0.1))
+
+
+class AdamByHand(Loop):
+    """Adam with a constant that is not small beside the second moment."""
+
+    constant, variance = 1e-2, 0.0
+
+    def __init__(self):
+        super().__init__()
+        self.first = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
+        self.second = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
+
+    def update(self, gradients):
+        t = self.steps + 1
+        made = {}
+        for name, value in gradients.items():
+            first = self.first[name] = 0.9 * self.first[name] + 0.1 * value
+            second = self.second[name] = 0.99 * self.second[name] + 0.01 * value**2
+            size = second / (1 - 0.99**t) - self.variance
+            made[name] = first / (1 - 0.9**t) / (size.clamp(min=1e-4).sqrt() + self.constant)
+        super().update(made)
+
+
+@correct
+def updates_of_adam_with_a_large_constant():
+    return AdamByHand()
+
+
+@correct
+def updates_of_adam_without_the_variance_of_noise():
+    """The second moment less the variance of the noise (Tang, Shpilevskiy, Lecuyer 2024)."""
+    made = AdamByHand()
+    made.variance = (1 / 64) ** 2
+    return made
+
+
+@correct
+def updates_scaled_by_a_second_moment_from_before():
+    class RMSprop(Loop):
+        def __init__(self):
+            super().__init__()
+            self.second = {n: torch.full_like(p, 1e-3) for n, p in self.model.named_parameters()}
+
+        def update(self, gradients):
+            for name, value in gradients.items():
+                self.second[name] = 0.9 * self.second[name] + 0.1 * value**2
+            super().update({n: v / self.second[n].sqrt() for n, v in gradients.items()})
+
+    return RMSprop()
 
 
 class Users(Loop):

@@ -12,6 +12,7 @@ pytest.importorskip("torch")
 import torch
 
 from rdpkit.verification.training.checks.run import check_run
+from rdpkit.verification.training.checks.step import _started_anew
 from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
@@ -126,6 +127,25 @@ def test_a_seed_in_an_imported_module_is_run_again(tmp_path, monkeypatch):
         drawn.append(maker.started_anew().records)
     assert drawn[0] == drawn[1] != maker.fresh().records
     assert sys.modules["own_seeds"] is before
+
+
+def test_a_module_that_can_be_imported_once_is_noted(tmp_path, monkeypatch):
+    (tmp_path / "own_once.py").write_text(
+        "import sys\n"
+        "if hasattr(sys, 'own_once'):\n"
+        "    raise RuntimeError('imported twice')\n"
+        "sys.own_once = True\n"
+        "from tests.verification.training.loops import PlainLoop\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    maker = training_maker("own_once:PlainLoop")
+    monkeypatch.chdir(tmp_path)
+    notes = []
+    for _ in range(2):
+        assert _started_anew(maker, notes).name == "PlainLoop"
+    (note,) = notes
+    assert "RuntimeError: imported twice; so a seed that is set at import was not" in note
+    del sys.own_once
 
 
 @pytest.mark.thorough

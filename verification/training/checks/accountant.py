@@ -36,6 +36,10 @@ from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
 
 _SHARE_OF_TIME = 0.07
 _MOST_BATCHES = 100
+_NOT_COUNTED = (
+    "train() was ended before it could make more updates than were accounted for, so these were "
+    "not counted. Give it more seconds, or a shorter training"
+)
 _TOLERANCE = 1e-6
 # Relative, for sampling rates: one over the length of a loader is rounded to whole batches.
 _RATE_TOLERANCE = 1e-6
@@ -87,7 +91,7 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
         *_seed_mistakes(maker, run, options),
         *_delta_mistakes(training, notes),
         *_claim_mistakes(training, notes),
-        *_printed_mistakes(training, account, steps),
+        *_printed_mistakes(training, account, steps, notes),
     ]
     unique = {mistake.kind: mistake for mistake in reversed(mistakes)}
     return CheckResult(
@@ -97,9 +101,17 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
         measured=tuple(_measured(training, account, steps, run)),
         bounds=tuple(_bounds(training, account, run)),
         notes=tuple(notes),
+        inconclusive=_NOT_COUNTED if _ended_too_soon(account, run) else "",
         spent=rates.spent,
         seconds=time.perf_counter() - began,
     )
+
+
+def _ended_too_soon(account: Told, run: Counted | None) -> bool:
+    """Whether ``train`` had no time to make more updates than were accounted for."""
+    if run is None or run.whole or account.updates is None:
+        return False
+    return run.updates <= account.updates
 
 
 def _run(
@@ -352,7 +364,7 @@ def _claim_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Tra
 
 
 def _printed_mistakes(
-    training: PrivateTraining, account: Told, steps: Counted
+    training: PrivateTraining, account: Told, steps: Counted, notes: list[str]
 ) -> Iterator[TrainingMistake]:
     """What the accountant itself says of the whole training."""
     ask = getattr(training.accountant, "get_epsilon", None)
@@ -367,7 +379,11 @@ def _printed_mistakes(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             printed = float(asked.get_epsilon(delta=training.delta))
-    except Exception:
+    except Exception as error:
+        notes.append(
+            f"the accountant's get_epsilon raised {type(error).__name__}: {error}, so what it "
+            "prints was not compared"
+        )
         return
     event = real_events.poisson(noise, rate=rate, updates=account.updates)
     least = real_events.at_least(training, event, confidence=1.0, given="")

@@ -20,8 +20,6 @@ from rdpkit.verification.training.results import TrainingLowerBound
 from rdpkit.verification.training.told import POISSON, UNKNOWN, told
 from rdpkit.verification.training.trainer import PrivateTraining
 
-_SETS = 4.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -141,9 +139,8 @@ def _least(one: Favoured, confidence: float) -> float:
     trials = one.records * one.batches
     if one.inclusions == 0:
         return 0.0
-    return float(
-        stats.beta.ppf((1.0 - confidence) / _SETS, one.inclusions, trials - one.inclusions + 1)
-    )
+    failure = (1.0 - confidence) / one.sets
+    return float(stats.beta.ppf(failure, one.inclusions, trials - one.inclusions + 1))
 
 
 __all__ = ["Found", "bounds_of_draws"]

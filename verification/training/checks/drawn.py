@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -254,7 +254,7 @@ def _windows(draws: Draws, rate: float) -> list[list[list[Positions]]]:
 
 
 def _least(
-    parts: Iterable[list[list[Positions]]],
+    parts: Sequence[list[list[Positions]]],
     records: int,
     most: float,
     level: float,
@@ -262,7 +262,7 @@ def _least(
 ) -> Distinct:
     """The most telling of several ways to cut epochs, with its p-value for all of them."""
     found = [
-        inclusion_tests.distinct(epochs, records, most=most, level=level / 2.0, rng=rng)
+        inclusion_tests.distinct(epochs, records, most=most, level=level / len(parts), rng=rng)
         for epochs in parts
     ]
     best = min(found, key=lambda one: one.apart)

@@ -65,6 +65,8 @@ class NoiseMeasured:
         Whether the random numbers decide which entries are 0.
     uneven : bool
         Whether the noise is larger in some directions than in others, however its entries are.
+    extremes : tuple of (float, int)
+        The largest entries of both signs of all updates: how large, and at which place.
     """
 
     std: dict[str, float]
@@ -78,6 +80,7 @@ class NoiseMeasured:
     lengths: tuple[float, ...] = ()
     sparse: bool = False
     uneven: bool = False
+    extremes: tuple[tuple[float, int], ...] = ()
 
     @property
     def nowhere(self) -> bool:
@@ -168,6 +171,7 @@ def measure_noise(
     made = 0
     lengths: list[float] = []
     rounding = 0.0
+    extremes: list[tuple[float, int]] = []
     handed, sparse = True, False
     for pair in range(pairs):
         if pair >= 2 and time.perf_counter() > until:
@@ -179,6 +183,7 @@ def measure_noise(
         rounding = max(rounding, first.rounding)
         handed = handed and first.seen
         sparse = sparse or _supports_differ(first.vector, second.vector)
+        extremes += [*extremes_of(first.vector), *extremes_of(second.vector)]
         noise = (first.vector - second.vector) / math.sqrt(2.0)
         for name, place in places.items():
             squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
@@ -198,6 +203,7 @@ def measure_noise(
         handed=handed,
         lengths=tuple(lengths),
         sparse=sparse,
+        extremes=tuple(extremes),
         uneven=_uneven(np.array(kept[:_FOR_DIRECTIONS]), std, places),
     )
 
@@ -225,6 +231,12 @@ def _supports_differ(one: Vector, other: Vector) -> bool:
     return int(np.count_nonzero((one == 0.0) != (other == 0.0))) > max(1.0, _ZEROS * one.size)
 
 
+def extremes_of(update: Vector) -> tuple[tuple[float, int], tuple[float, int]]:
+    """The largest entries of both signs: how large, and at which place."""
+    places = int(update.argmax()), int(update.argmin())
+    return (float(update[places[0]]), places[0]), (-float(update[places[1]]), places[1])
+
+
 def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
     """The distance from a Gaussian (Kolmogorov and Smirnov), if it is more than chance.
 
@@ -237,20 +249,9 @@ def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
     float or None
         None if the noise may be Gaussian.
     """
-    count = len(noise.draws)
-    rows = []
-    for name, place in noise.places.items():
-        if noise.std[name] > 0.0 and noise.degrees[name] >= 100:
-            draws = noise.draws[:, place]
-            if count >= _OF_AN_ENTRY:
-                length = np.sqrt((draws**2).sum(axis=0))
-                kept = draws[:, length > 0.0] / length[length > 0.0]
-            else:
-                kept = draws / noise.std[name]
-            rows.append(kept.ravel())
-    if not rows or noise.uneven:
+    count, values = len(noise.draws), _over_lengths(noise)
+    if not values.size or noise.uneven:
         return None
-    values = np.concatenate(rows)
     if values.size > _FOR_THE_LAW:
         values = values[:: values.size // _FOR_THE_LAW + 1]
     if count >= _OF_AN_ENTRY:
@@ -264,6 +265,38 @@ def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
     coarse = max(_COARSE, _STEPS_OF_A_FLOAT * each / smallest)
     if found.pvalue < failure and found.statistic > coarse:
         return float(found.statistic)
+    return None
+
+
+def _over_lengths(noise: NoiseMeasured) -> Vector:
+    """Draws of entries over the length of all of an entry's, or few over what was estimated."""
+    rows = [np.zeros(0)]
+    for name, place in noise.places.items():
+        if noise.std[name] > 0.0 and noise.degrees[name] >= 100:
+            draws = noise.draws[:, place]
+            if len(draws) >= _OF_AN_ENTRY:
+                length = np.sqrt((draws**2).sum(axis=0))
+                kept = draws[:, length > 0.0] / length[length > 0.0]
+            else:
+                kept = draws / noise.std[name]
+            rows.append(kept.ravel())
+    return np.concatenate(rows)
+
+
+def cut_off(noise: NoiseMeasured, failure: float) -> float | None:
+    """The largest draw in standard deviations, if Gaussian noise would have a larger one.
+
+    Squares of an entry's draws over their sum have a Dirichlet distribution, which is negatively
+    associated (Joag-Dev and Proschan 1983): that all are small is at most as likely as if they were
+    independent. Where noise has fewer directions than entries, nothing is said.
+    """
+    count, values = len(noise.draws), _over_lengths(noise)
+    if count < _OF_AN_ENTRY or not values.size or noise.uneven:
+        return None
+    largest = float(np.abs(values).max())
+    above = float(stats.beta.sf(largest**2, 0.5, 0.5 * (count - 1)))
+    if values.size * math.log1p(-above) < math.log(failure):
+        return largest * math.sqrt(count)
     return None
 
 
@@ -371,4 +404,12 @@ def repeated(
     return None
 
 
-__all__ = ["NoiseMeasured", "measure_noise", "not_gaussian", "repeated", "shared_noise"]
+__all__ = [
+    "NoiseMeasured",
+    "cut_off",
+    "extremes_of",
+    "measure_noise",
+    "not_gaussian",
+    "repeated",
+    "shared_noise",
+]

@@ -45,6 +45,11 @@ def keys_of_records(
         How many arrays of each record are looked at.
     until : float
         When to give up, by the clock of ``time.perf_counter``.
+
+    Raises
+    ------
+    ValueError
+        If a record cannot be read.
     """
     columns = _columns(records)
     if columns is not None:
@@ -57,9 +62,8 @@ def keys_of_records(
     for place in range(count):
         if time.perf_counter() > until:
             return None
-        try:
-            one = records[place]
-        except Exception:
+        one = _read(records, place)
+        if one is None:
             return None
         found.append(_key([_array(leaf) for leaf in ordered(one)][:parts]))
     return found
@@ -70,10 +74,24 @@ def parts_of(records: Any) -> int | None:
     columns = _columns(records)
     if columns is not None:
         return len(ordered(columns))
+    one = _read(records, 0)
+    return None if one is None else len(ordered(one))
+
+
+def _read(records: Any, place: int) -> Any:
+    """One record by its place; None if they have no places, as those of a stream.
+
+    Raises
+    ------
+    ValueError
+        If reading it fails in another way.
+    """
     try:
-        return len(ordered(records[0]))
-    except Exception:
+        return records[place]
+    except (TypeError, LookupError, AttributeError, NotImplementedError):
         return None
+    except Exception as error:
+        raise ValueError(f"records[{place}] raised {type(error).__name__}: {error}") from error
 
 
 def repeated_records(keys: list[Key]) -> int:

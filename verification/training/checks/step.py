@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,9 @@ import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.batches import size
+from rdpkit.verification.training.checks.after_noise import Changed, changed_after_noise
 from rdpkit.verification.training.checks.carried import carried_mistakes
-from rdpkit.verification.training.checks.effects import FACTORS, LARGE, SMALL, Effect, Effects
+from rdpkit.verification.training.checks.moment import Moment, look_at
 from rdpkit.verification.training.checks.naming import (
     StepEvidence,
     clipping_mistakes,
@@ -28,6 +29,7 @@ from rdpkit.verification.training.checks.naming import (
 )
 from rdpkit.verification.training.checks.noise import (
     NoiseMeasured,
+    cut_off,
     measure_noise,
     not_gaussian,
     repeated,
@@ -44,36 +46,31 @@ from rdpkit.verification.training.state import (
     random_numbers_kept,
     seed_everything,
 )
-from rdpkit.verification.training.told import POISSON, TRUNCATED, UNKNOWN, Told, told
-from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
+from rdpkit.verification.training.told import UNKNOWN
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
 from rdpkit.verification.training.updates import Vector
 
-_RECORDS = 24
-_PAIRS = 150
-_TRIED = 6
 _PAIRS_LATER, _TRIED_LATER = 24, 2
 _PAIRS_BESIDE = 2
 # Parts of the training after which steps are looked at again.
 _MOMENTS = (0.3, 0.6, 1.0)
-_FEWEST_ENTRIES = 8
-_EQUAL = 1e-3
-_OTHER_SEEDS = 20_000
 _SAME_NOISE = 0.1
 TESTS = (
     "scale of the noise",
-    "noise of the first update",
+    "limits of the noise",
+    "noise along what records change",
     "law of the noise",
+    "largest draw of the noise",
     "noise of parameters",
     "noise of consecutive updates",
     "noise of another start",
 )
-LATER = "noise of a later update,"
+LATER = ("limits of the noise later,", "noise along what records change later,")
 _CONSECUTIVE, _FEWEST_CONSECUTIVE = 12, 3
 _SHARE_OF_TIME = 0.3
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
 _TOLERANCE = 2e-3
 _LEAST_MULTIPLIER = 0.05
-_SCALE = TrainingMistakeKind.BATCH_DEPENDENT_SCALE
 _NOT_CANCELLED = (
     "the same seed does not give the same noise with another batch (randomness from the operating "
     "system, or drawn for each record), so what one record changes was not looked at"
@@ -82,16 +79,6 @@ _UNEVEN = (
     "the noise is larger in some directions than in others, so its law was not held against a "
     "Gaussian's"
 )
-_SCALED = (
-    "updates are scaled by their own size after noise was added, as Adam does, and no optimiser of "
-    "torch was seen that is handed the noisy gradient; so what one record changes beside the noise "
-    "was not looked at. Check the step with plain gradient descent in its place"
-)
-_SPARSE = (
-    "random numbers decide which entries an update has, so what one record changes was not "
-    "compared with the noise. Check the step with all entries, or with the same ones in each step"
-)
-_DIVIDED = "divided by the number of records in the batch"
 
 
 def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
@@ -123,26 +110,25 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     seed_everything(options.seed)
     training = maker.fresh()
     budget = ErrorBudget(options.rate_of_a_check)
-    level = budget.equally(*TESTS, *(f"{LATER} {place + 1}" for place in range(len(_MOMENTS))))
+    later = (f"{test} {place + 1}" for test in LATER for place in range(len(_MOMENTS)))
+    level = budget.equally(*TESTS, *later)
     notes = [*_dropout_off(training), *_rhythm_notes(rhythm)]
-    moment = _moment(training, rhythm, options, notes, until=until)
+    moment = look_at(training, rhythm, options, notes, until=until)
     if moment.noise.nowhere:
         found = _without_noise(moment.trials, options, began, notes, width=moment.width or 1)
         return dataclasses.replace(found, spent=budget.spent)
     if moment.noise.uneven:
         notes.append(_UNEVEN)
-    changed = _changed_after_noise(moment, options.seed)
-    scaled = changed == _SCALED
-    scales = (
-        []
-        if moment.noise.sparse
-        else list(
-            _scale_mistakes(moment, seed=options.seed, rate=level, scaled=scaled, until=until)
-        )
-    )
-    evidence = _evidence(moment, level, divided=scales)
-    mistakes = [*_carried(moment, options.seed), *scales]
-    if not changed:
+    changed = changed_after_noise(moment, options.seed)
+    scaled = changed is Changed.SCALED
+    scale = None
+    if changed is None or scaled:
+        scale = _other_scale(moment, seed=options.seed, rate=level, scaled=scaled, until=until)
+    evidence = _evidence(moment, level, divided=scale is not None and scale.divided)
+    mistakes = [*_carried(moment, options.seed)]
+    if scale is not None:
+        mistakes.append(_clipped_after_noise(scale.ratio) if scaled else _scale_mistake(scale))
+    if changed is None:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
@@ -151,7 +137,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         # Entries that are the same noise are no independent evidence of what comes again.
         if TrainingMistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
             mistakes += _repetition_mistakes(maker, moment, level, options.seed, notes, until=until)
-    if not mistakes and not changed:
+    if not mistakes and changed is None:
         mistakes += _later_mistakes(maker, moment, level, options, notes, until=until)
     return CheckResult(
         name="step",
@@ -166,106 +152,21 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Moment:
-    """What is seen of the steps from one state of the training."""
-
-    trials: Trials
-    width: int | None
-    joins: bool
-    small: Batch
-    noise: NoiseMeasured
-    effects: Effects
-    found: list[Effect]
-    account: Told
-
-    @property
-    def farthest(self) -> float:
-        """How far a record moved an update at most."""
-        return max(map(_length, self.found), default=0.0)
-
-    @property
-    def strongest(self) -> Batch:
-        """A small batch with the record of 100 times the features that moves it farthest."""
-        effects = self.effects
-        large = [one for one in self.found if one.factor == FACTORS[-1]]
-        place = max(large, key=_length).record if large else effects.records[0]
-        joining = effects.record(place, FACTORS[-1])
-        if joining is None:
-            return self.small
-        return effects.together(effects.bases[0][1:], joining)
-
-    @property
-    def handed(self) -> bool:
-        """Whether an optimiser was seen that is handed the noisy gradient."""
-        return self.noise.handed
-
-
-def _length(effect: Effect) -> float:
-    return float(np.linalg.norm(effect.change))
-
-
-def _moment(
-    training: PrivateTraining,
-    rhythm: Rhythm,
-    options: TrainingOptions,
-    notes: list[str],
-    *,
-    until: float,
-    pairs: int = _PAIRS,
-    records: int = _TRIED,
-    there: Batch | None = None,
-) -> _Moment:
-    """Measure the noise, and what records change, from the present state."""
-    assert options.seed is not None
-    seed, now = options.seed, time.perf_counter()
-    account = told(training.event)
-    trials = Trials(training, records=_RECORDS, rhythm=rhythm, found=there)
-    width = _only_width(trials)
-    joins = width is None and account.sampling in (POISSON, TRUNCATED, UNKNOWN)
-    if width is not None and there is None:
-        notes.append(f"the step takes no small batches, so all trials have {width} records")
-        trials = Trials(training, records=2 * width + _TRIED, rhythm=rhythm)
-    least = SMALL if joins else min(width or LARGE, trials.available // 2)
-    small = trials.batch(*range(least))
-    noise = measure_noise(trials, small, pairs=pairs, seed=seed, until=now + 0.4 * (until - now))
-    effects = Effects(trials, seed=seed, joins=joins, width=width)
-    found: list[Effect] = []
-    if not noise.nowhere:
-        cancels = trials.same_again(small, seed) and trials.draws_alike(
-            small, trials.batch(*effects.bases[1], *effects.records[: int(joins)]), seed
-        )
-        if cancels:
-            found = list(effects.all(records=records, until=until))
-    return _Moment(
-        trials=trials,
-        width=width,
-        joins=joins,
-        small=small,
-        noise=noise,
-        effects=effects,
-        found=found,
-        account=account,
-    )
-
-
-def _evidence(
-    moment: _Moment, level: float, divided: Sequence[TrainingMistake] = ()
-) -> StepEvidence:
+def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvidence:
     return StepEvidence(
         effects=moment.found,
         noise=moment.noise,
         account=moment.account,
         training=moment.trials.training,
-        limits=moment.noise.upper(0.5 * level),
-        failure=0.5 * level / max(1, len(moment.found)),
+        limits=moment.noise.upper(level),
+        failure=level / max(1, len(moment.found)),
         tolerance=_TOLERANCE,
         probe=moment.effects,
-        divided=any(_DIVIDED in mistake.message for mistake in divided),
+        divided=divided,
     )
 
 
-def account_is_of_a_step(moment: _Moment) -> bool:
+def account_is_of_a_step(moment: Moment) -> bool:
     """Whether what was told is the same for all steps."""
     return moment.account.parts == 1
 
@@ -281,46 +182,7 @@ def _rhythm_notes(rhythm: Rhythm) -> list[str]:
     return [f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"]
 
 
-def _changed_after_noise(moment: _Moment, seed: int) -> str:
-    """Why what a record changes beside the noise cannot be seen in updates, in words."""
-    if moment.noise.sparse:
-        return _SPARSE
-    return _SCALED if _scaled_after_noise(moment, seed) else ""
-
-
-def _scaled_after_noise(moment: _Moment, seed: int) -> bool:
-    """Whether updates are changed after noise was added: scaled to one length, or cut at some.
-
-    So they are if they have one length whatever the noise is, or entries of one size, as Adam's; if
-    the two longest of them are of one length; or if the largest entries of both signs are of one
-    size.
-    """
-    trials, effects = moment.trials, moment.effects
-    batches = [moment.small, moment.small, moment.strongest, moment.strongest]
-    if moment.width is None:
-        batches += [effects.together(effects.bases[1][:-1], moment.strongest)] * 2
-    # Equal seeds would give equal lengths where a record changes nothing.
-    updates = [
-        trials.update(batch, seed + _OTHER_SEEDS + place).vector
-        for place, batch in enumerate(batches)
-    ]
-    several = updates[0].size >= _FEWEST_ENTRIES
-    lengths = np.array(moment.noise.lengths)
-    # Lengths vary about as one entry of the noise does, however long updates are.
-    same = _EQUAL * moment.noise.typical
-    if several and float(np.ptp(lengths)) < same:
-        return True
-    second, longest = np.sort([*lengths, *map(np.linalg.norm, updates)])[-2:]
-    clamped = any(update.max() == -update.min() > 0.0 for update in updates)
-    if several and (longest - second < same or clamped):
-        return True
-    entries = np.abs(np.concatenate(updates[:2]))
-    typical = float(np.median(entries))
-    near = np.abs(entries - typical) < _EQUAL * typical
-    return not moment.handed and bool(near.mean() > 0.5)
-
-
-def _carried(moment: _Moment, seed: int) -> Iterator[TrainingMistake]:
+def _carried(moment: Moment, seed: int) -> Iterator[TrainingMistake]:
     """What a step keeps of its batch, where each record is told to be in one update at a time."""
     if moment.account.sampling == UNKNOWN or not moment.found:
         return
@@ -334,7 +196,7 @@ def _carried(moment: _Moment, seed: int) -> Iterator[TrainingMistake]:
 
 def _later_mistakes(
     maker: TrainingMaker,
-    first: _Moment,
+    first: Moment,
     level: float,
     options: TrainingOptions,
     notes: list[str],
@@ -357,13 +219,14 @@ def _later_mistakes(
     before, rhythm = first.trials.rhythm.before, first.trials.rhythm
     made = _advance(training, before, rhythm.calls, until=until)
     rhythm = dataclasses.replace(rhythm, before=0)
+    reached = 0
     for share in _MOMENTS:
         wanted = before + min(updates - 1, max(1, round(share * updates))) * rhythm.calls
         more = _advance(training, wanted - made, rhythm.calls, until=until)
         made += more
         if not more:
             break
-        later = _moment(
+        later = look_at(
             training,
             rhythm,
             options,
@@ -373,19 +236,22 @@ def _later_mistakes(
             records=_TRIED_LATER,
             there=first.trials.records,
         )
+        if changed_after_noise(later, options.seed) is not None:
+            notes.append("later updates are changed after noise was added, and were not compared")
+            break
+        reached = (made - before) // rhythm.calls
         for mistake in _mistakes_of_moment(first, later, level):
-            words = f"After {how_many((made - before) // rhythm.calls, 'update')}: "
+            words = f"After {how_many(reached, 'update')}: "
             yield dataclasses.replace(mistake, message=words + mistake.message)
             began.restore()
             return
         later.trials.state.restore()
     began.restore()
-    reached = (made - before) // rhythm.calls
     if reached < updates - 1:
         notes.append(f"steps were looked at up to update {reached} of {updates}, and not later")
 
 
-def _mistakes_of_moment(first: _Moment, moment: _Moment, level: float) -> Iterator[TrainingMistake]:
+def _mistakes_of_moment(first: Moment, moment: Moment, level: float) -> Iterator[TrainingMistake]:
     """What is wrong later, and was not at the beginning."""
     if moment.noise.nowhere:
         yield _no_noise()
@@ -447,16 +313,6 @@ def _dropout_off(training: PrivateTraining) -> list[str]:
     return ["dropout was switched off for the check of the step"] if layers else []
 
 
-def _only_width(trials: Trials) -> int | None:
-    """The size of the loader's batches if the step takes no small ones; None if it does."""
-    try:
-        for count in (SMALL, SMALL + 1, LARGE, LARGE + 1):
-            trials.update(trials.batch(*range(min(count, trials.available))), 0)
-    except ValueError:
-        return next((size(batch) for batch in trials.training.loader if size(batch) > 1), None)
-    return None
-
-
 def _without_noise(
     trials: Trials, options: TrainingOptions, began: float, notes: list[str], *, width: int
 ) -> CheckResult:
@@ -513,20 +369,30 @@ def _fixed(seen: str) -> TrainingMistake:
     )
 
 
-def _scale_mistakes(
-    moment: _Moment, *, seed: int, rate: float, scaled: bool, until: float
-) -> Iterator[TrainingMistake]:
-    """Noise whose standard deviation depends on the batch."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scale:
+    """Noise whose standard deviation depends on the batch: how, and for which two batches."""
+
+    ratio: float
+    batches: str
+    divided: bool
+
+
+def _other_scale(
+    moment: Moment, *, seed: int, rate: float, scaled: bool, until: float
+) -> _Scale | None:
+    """A batch for which the noise has another standard deviation; None if it has one."""
     trials, noise, effects, joins = moment.trials, moment.noise, moment.effects, moment.joins
-    places = noise.places.values()
+    few, many = (len(base) for base in effects.bases)
     others = [("a batch with a record of 100 times the features", moment.strongest)]
     if joins and not scaled:
-        others.insert(0, ("a batch of {} records", trials.batch(*effects.bases[1])))
+        others.insert(0, (f"a batch of {many} records", trials.batch(*effects.bases[1])))
     # Where updates are scaled after noise was added, records may drown some of it by right.
     told = moment.account.noise_multiplier or 0.0
     drowned = 0.0
     if scaled:
-        signal = size(moment.strongest) / math.sqrt(sum(p.stop - p.start for p in places))
+        entries = sum(place.stop - place.start for place in noise.places.values())
+        signal = size(moment.strongest) / math.sqrt(entries)
         drowned = math.log1p(signal / told) if told else math.inf
     for words, batch in others:
         other = measure_noise(trials, batch, pairs=12, seed=seed + 10_000, until=until)
@@ -534,21 +400,22 @@ def _scale_mistakes(
         spread = math.sqrt(0.5 / max(1, other.freedom) + 0.5 / max(1, noise.freedom))
         limit = max(0.05, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
         if abs(math.log(max(ratio, 1e-300))) > limit + drowned:
-            if scaled:
-                yield _clipped_after_noise(ratio)
-                return
-            sizes = len(effects.bases[0]) / len(effects.bases[1])
-            divided = joins and abs(ratio / sizes - 1.0) < 0.1
-            cause = _DIVIDED if divided else "not constant"
-            yield TrainingMistake(
-                kind=_SCALE,
-                message=f"The noise has {ratio:.3g} times the standard deviation for "
-                f"{words.format(len(effects.bases[1]))} that it has for one of "
-                f"{len(effects.bases[0])}: it is {cause}.",
-                advice="Divide by the expected batch size, which is public, and never by the size "
-                "of the batch at hand; let clipping norm and noise depend on no record.",
+            divided = joins and not scaled and abs(ratio * many / few - 1.0) < 0.1
+            return _Scale(
+                ratio=ratio, batches=f"{words} that it has for one of {few}", divided=divided
             )
-            return
+    return None
+
+
+def _scale_mistake(scale: _Scale) -> TrainingMistake:
+    cause = "divided by the number of records in the batch" if scale.divided else "not constant"
+    return TrainingMistake(
+        kind=TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
+        message=f"The noise has {scale.ratio:.3g} times the standard deviation for "
+        f"{scale.batches}: it is {cause}.",
+        advice="Divide by the expected batch size, which is public, and never by the size "
+        "of the batch at hand; let clipping norm and noise depend on no record.",
+    )
 
 
 def _clipped_after_noise(ratio: float) -> TrainingMistake:
@@ -571,19 +438,27 @@ def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake
             "generator between them.",
         )
         return
+    advice = "Draw from a normal distribution, or account for the noise that is drawn."
     distance = not_gaussian(noise, rate)
     if distance is not None:
         yield TrainingMistake(
             kind=TrainingMistakeKind.NOISE_NOT_GAUSSIAN,
             message=f"The noise is not Gaussian: its distribution differs by {distance:.2g} at "
             "some point.",
-            advice="Draw from a normal distribution, or account for the noise that is drawn.",
+            advice=advice,
+        )
+    elif (largest := cut_off(noise, rate)) is not None:
+        yield TrainingMistake(
+            kind=TrainingMistakeKind.NOISE_NOT_GAUSSIAN,
+            message=f"The noise is cut off: none of {noise.draws.size} draws is larger than "
+            f"{largest:.3g} standard deviations, and draws of Gaussian noise would be.",
+            advice=advice,
         )
 
 
 def _repetition_mistakes(
     maker: TrainingMaker,
-    moment: _Moment,
+    moment: Moment,
     rate: float,
     seed: int,
     notes: list[str],
@@ -595,7 +470,7 @@ def _repetition_mistakes(
     for start in range(2 if maker.repeats else 1):
         # Seeded before the training is made, so that a seed of its own is not hidden.
         seed_everything(seed + 1000 * (start + 1))
-        training = maker.started_anew()
+        training = _started_anew(maker, notes)
         _dropout_off(training)
         if training.reseed is not None:
             training.reseed(seed + 1000 * (start + 1))
@@ -612,6 +487,17 @@ def _repetition_mistakes(
     starts = [runs[0][0], runs[1][0]]
     if repeated([one for one, _ in starts], [noise for _, noise in starts], rate) is not None:
         yield _fixed("the noise of the first step is the same whenever training is started")
+
+
+def _started_anew(maker: TrainingMaker, notes: list[str]) -> PrivateTraining:
+    """A training with what its module does at import, if that can be done twice."""
+    try:
+        return maker.started_anew()
+    except ValueError as error:
+        notes[:] = dict.fromkeys(
+            [*notes, f"{error}; so a seed that is set at import was not looked for"]
+        )
+        return maker.fresh()
 
 
 def _consecutive(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -82,6 +83,27 @@ def test_a_correct_training_passes() -> None:
     result = checked()
     assert not result.rejected, [one.describe() for one in result.mistakes]
     assert dict(result.measured)["whole training"] == "16 updates; told 16"
+
+
+def test_a_training_that_is_ended_before_all_of_its_updates_is_inconclusive() -> None:
+    class Slow(Trainer):
+        def step(self, batch: Any) -> None:
+            time.sleep(0.02)
+            super().step(batch)
+
+    options = TrainingOptions(seed=1, seconds=1.0)
+    result = check_accountant(training_maker(Slow), options)
+    assert result.verdict == "inconclusive"
+    assert "ended before it could make more updates" in result.inconclusive
+
+
+def test_an_accountant_that_fails_is_noted() -> None:
+    def get_epsilon(_: Any, delta: float) -> float:
+        raise OSError(f"no table for {delta}")
+
+    result = checked(get_epsilon=get_epsilon)
+    assert not result.rejected
+    assert any("get_epsilon raised OSError: no table for 1e-05" in note for note in result.notes)
 
 
 @pytest.mark.thorough

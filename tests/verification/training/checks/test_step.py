@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import rdpkit
-from rdpkit.verification.training.checks.noise import NoiseMeasured, not_gaussian, shared_noise
+from rdpkit.verification.training.checks.noise import (
+    NoiseMeasured,
+    cut_off,
+    not_gaussian,
+    shared_noise,
+)
 from rdpkit.verification.training.checks.step import check_step, with_noise
 from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
 from rdpkit.verification.training.options import TrainingOptions
@@ -135,6 +140,18 @@ def test_entries_of_gaussian_noise_may_have_standard_deviations_of_their_own(cou
         assert not_gaussian(_noise(draws, draws[0]), 1e-4) is None
     draws = each * rng.laplace(size=(count, 300))
     assert not_gaussian(_noise(draws, draws[0]), 1e-4) > 0.02
+
+
+def test_noise_without_large_draws_is_cut_off():
+    rng = np.random.default_rng(5)
+    each = rng.uniform(0.5, 1.5, size=300)
+    for _ in range(50):
+        draws = each * rng.normal(size=(100, 300))
+        # By chance in one of 200 repetitions of this test.
+        assert cut_off(_noise(draws, draws[0]), 1e-4) is None
+    both = rng.normal(size=(2, 100, 300)).clip(-2.2, 2.2)
+    draws = each * (both[0] - both[1]) / np.sqrt(2.0)
+    assert cut_off(_noise(draws, draws[0]), 1e-4) < 3.6
 
 
 def test_noise_along_a_change_is_measured():
