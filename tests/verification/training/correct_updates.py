@@ -170,6 +170,24 @@ def updates_scaled_by_a_second_moment_from_before():
     return RMSprop()
 
 
+@correct
+def noise_that_is_drawn_before_the_first_step():
+    class Drawn(Loop):
+        def __init__(self):
+            super().__init__()
+            size = sum(p.numel() for p in self.model.parameters())
+            self.noise = [torch.randn(size) for _ in range(40)]
+            self.taken = 0
+
+        def noisy(self, batch):
+            sums = clipped_sums(gradients_of_records(self.model, batch))
+            noise = self.noise[self.taken % 40].split([v.numel() for v in sums.values()])
+            self.taken += 1
+            return mean_of(sums, {n: z.view_as(sums[n]) for n, z in zip(sums, noise, strict=True)})
+
+    return Drawn()
+
+
 class Users(Loop):
     """A hundred users with four records each; a user's gradients are averaged, then clipped."""
 

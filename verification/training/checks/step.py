@@ -47,7 +47,7 @@ from rdpkit.verification.training.state import (
     seed_everything,
 )
 from rdpkit.verification.training.told import UNKNOWN
-from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
 from rdpkit.verification.training.updates import Vector
 
 _PAIRS_LATER, _TRIED_LATER = 24, 2
@@ -75,6 +75,11 @@ _NOT_CANCELLED = (
     "the same seed does not give the same noise with another batch (randomness from the operating "
     "system, or drawn for each record), so what one record changes was not looked at"
 )
+_DRAWN_BEFORE = (
+    "the noise is the same whatever the random seed of a step is, and may have been drawn when the "
+    "training was made, so what one record changes beside it was not looked at"
+)
+_ANOTHER_START = 1_000_003
 _UNEVEN = (
     "the noise is larger in some directions than in others, so its law was not held against a "
     "Gaussian's"
@@ -115,7 +120,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     notes = [*_dropout_off(training), *_rhythm_notes(rhythm)]
     moment = look_at(training, rhythm, options, notes, until=until)
     if moment.noise.nowhere:
-        found = _without_noise(moment.trials, options, began, notes, width=moment.width or 1)
+        found = _without_noise(maker, moment, options, began, notes)
         return dataclasses.replace(found, spent=budget.spent)
     if moment.noise.uneven:
         notes.append(_UNEVEN)
@@ -314,34 +319,57 @@ def _dropout_off(training: PrivateTraining) -> list[str]:
 
 
 def _without_noise(
-    trials: Trials, options: TrainingOptions, began: float, notes: list[str], *, width: int
+    maker: TrainingMaker, moment: Moment, options: TrainingOptions, began: float, notes: list[str]
 ) -> CheckResult:
     """Updates that are the same for all seeds."""
-    batches = [
-        trials.batch(*((place + more) % trials.available for more in range(width)))
-        for place in range(4)
-    ]
+    trials, width = moment.trials, moment.width or 1
+    batches = [_of_width(trials, place, width) for place in range(4)]
     vectors = [trials.update(batch, 0).vector for batch in batches]
     length = float(np.median([np.linalg.norm(vector) for vector in vectors]))
     moved = max(float(np.linalg.norm(vector - vectors[0])) for vector in vectors[1:])
     entries = vectors[0] / max(float(np.abs(vectors[0]).max()), 1e-300)
     trials.state.restore()
     first, second = (trials.observed(batches[0]).vector for _ in range(2))
-    mistakes = []
-    if length > 3.0 * moved and float((np.abs(entries) > 1e-6).mean()) > 0.9:
+    mistakes, inconclusive = [], ""
+    if length <= 3.0 * moved or float((np.abs(entries) > 1e-6).mean()) <= 0.9:
+        mistakes.append(_no_noise())
+    elif _noise_of_another_start(maker, moment, vectors[0], options) > 0.5 * length:
+        inconclusive = _DRAWN_BEFORE
+    else:
         if float(np.linalg.norm(first - second)) < 0.5 * length:
             mistakes.append(_repeated("All steps"))
         mistakes.append(_fixed("the update is the same whatever the random seed is"))
-    else:
-        mistakes.append(_no_noise())
     return CheckResult(
         name="step",
         false_alarm_rate=options.rate_of_a_check,
         mistakes=tuple(mistakes),
         measured=(("trials", str(trials.made)),),
         notes=tuple(notes),
+        inconclusive=inconclusive,
         seconds=time.perf_counter() - began,
     )
+
+
+def _of_width(trials: Trials, place: int, width: int) -> Batch:
+    return trials.batch(*((place + more) % trials.available for more in range(width)))
+
+
+def _noise_of_another_start(
+    maker: TrainingMaker, moment: Moment, vector: Vector, options: TrainingOptions
+) -> float:
+    """How far the update is from that of a training that began with another seed.
+
+    Infinite where none can be made: the noise may have been drawn with the training.
+    """
+    if not maker.repeats:
+        return math.inf
+    assert options.seed is not None
+    seed_everything(options.seed + _ANOTHER_START)
+    training = maker.started_anew()
+    _dropout_off(training)
+    width = moment.width or 1
+    trials = Trials(training, records=max(4, width), rhythm=moment.trials.rhythm)
+    return float(np.linalg.norm(trials.update(_of_width(trials, 0, width), 0).vector - vector))
 
 
 def _no_noise() -> TrainingMistake:
