@@ -157,8 +157,8 @@ Qed.
 (* Any number of releases. One that is over has one outcome. A release has outcomes, and after each
    of them a run of others, which may be different ones for different outcomes. *)
 Inductive adaptive : list pair -> pair -> Prop :=
-| over : adaptive [] [(1, 1)]
-| then_ outs B Bs :
+| finished : adaptive [] [(1, 1)]
+| follows outs B Bs :
     proper (map fst outs) -> below (map fst outs) B ->
     (forall one, In one outs -> adaptive Bs (snd one)) ->
     adaptive (B :: Bs) (joint outs).

@@ -438,3 +438,118 @@ Proof.
       rewrite pos_of_negative, Rmult_0_r, Rplus_0_l by lra; apply IH; auto.
       destruct before as [| before]; [discriminate | right; auto].
 Qed.
+
+(* from_above: the points of a curve are at some places, and every other place has no mass. A list
+   of (n, height) says that n places without a point come before this one. *)
+
+Fixpoint points (b : R) (k : Z) (gaps : list (nat * R)) : list point :=
+  match gaps with
+  | [] => []
+  | (n, h) :: rest =>
+      (powerRZ b (k + Z.of_nat n), h) :: points b (k + Z.of_nat n + 1) rest
+  end.
+
+Fixpoint spread {T} (zero : T) (gaps : list (nat * T)) : list T :=
+  match gaps with [] => [] | (n, m) :: rest => repeat zero n ++ m :: spread zero rest end.
+
+Lemma powers_rise b j k : 1 < b -> (j < k)%Z -> powerRZ b j < powerRZ b k.
+Proof.
+  intros hb h; replace k with (j + Z.of_nat (Z.to_nat (k - j)))%Z by lia.
+  rewrite powerRZ_add, <- pow_powerRZ by lra.
+  pose proof (powerRZ_lt b j ltac:(lra)).
+  assert (1 < b ^ Z.to_nat (k - j)) by (apply Rlt_pow_R1; auto; lia); nra.
+Qed.
+
+Lemma points_ascend b j k h gaps : 1 < b -> (j < k)%Z -> ascending (powerRZ b j, h) (points b k gaps).
+Proof.
+  intros hb; revert j k h; induction gaps as [| [n h'] gaps IH]; simpl; intros j k h jk; auto.
+  split; [apply powers_rise; auto; lia | apply IH; lia].
+Qed.
+
+Lemma masses_shape s a rest : exists ms i, length ms = length (a :: rest) /\
+  masses s a rest = combine ms (map (fun p => 1 / fst p) (a :: rest)) ++ [(i, 0)].
+Proof.
+  revert s a; induction rest as [| c rest IH]; intros s a.
+  - exists [fst a * (0 - s)], (snd a); auto.
+  - destruct (IH (slope a c) c) as (ms & i & len & e).
+    exists (fst a * (slope a c - s) :: ms), i; simpl in *; rewrite e, len; auto.
+Qed.
+
+Lemma grid_no_mass b k n l t :
+  delta (grid b k (repeat 0 n ++ l)) t = delta (grid b (k + Z.of_nat n) l) t.
+Proof.
+  revert k; induction n as [| n IH]; intros k; simpl app; [rewrite Z.add_0_r; auto |].
+  cbn [grid delta]; rewrite IH, Rmult_0_l, Rplus_0_l; f_equal; f_equal; lia.
+Qed.
+
+Lemma delta_spread b gaps ms t : 0 < b -> length ms = length gaps -> forall k,
+  delta (grid b k (spread 0 (combine (map fst gaps) ms))) t =
+  delta (combine ms (map (fun p => 1 / fst p) (points b k gaps))) t.
+Proof.
+  intros hb; revert ms; induction gaps as [| [n h] gaps IH]; intros [| m ms] len k;
+    simpl in len; try discriminate; auto.
+  cbn [map fst combine spread points]; rewrite grid_no_mass; cbn [grid delta].
+  rewrite IH by lia; f_equal; f_equal; f_equal; f_equal; f_equal.
+  unfold v, Rdiv; rewrite powerRZ_neg', Rmult_1_l; auto.
+Qed.
+
+Lemma heights_at_most unit us ms zs : length ms = length us -> masses_of (combine ms us) ->
+  Forall2 (fun o z => at_most unit (fst o) z) (combine ms us) zs ->
+  nonneg ms /\ Forall2 (at_most unit) ms zs.
+Proof.
+  revert us zs; induction ms as [| m ms IH]; intros [| u us] zs len hm bounds; simpl in *; try lia;
+    inversion bounds; subst; [split; constructor |].
+  inversion hm as [| ? ? [h _] hm']; subst; simpl in h; destruct (IH us _ ltac:(lia) hm' ltac:(eauto)).
+  split; constructor; auto.
+Qed.
+
+Theorem from_above_covers b unit f k gaps a rest zs inf A : 1 < b ->
+  convex f -> falls f -> (forall t, 0 <= t -> 0 <= f t) -> f 0 = 1 ->
+  points b k gaps = a :: rest -> Forall (on f) (a :: rest) ->
+  Forall2 (fun o z => at_most unit (fst o) z) (all_masses a rest) (zs ++ [inf]) ->
+  (forall t, 0 <= t -> H A t <= f t) ->
+  covers b unit
+    {| low := k; places := spread 0%Z (combine (map fst gaps) zs); infinite := inf |} A.
+Proof.
+  intros hb hf fall hp f0 nodes fs bounds hA.
+  assert (asc : 0 < fst a /\ ascending a rest).
+  { destruct gaps as [| [n h] gaps]; simpl in nodes; [discriminate |].
+    injection nodes as <- <-; split; [apply powerRZ_lt; lra | apply points_ascend; auto; lia]. }
+  destruct asc as [ha asc].
+  assert (ln : length gaps = length (a :: rest)).
+  { rewrite <- nodes; clear; revert k; induction gaps as [| [n h] gaps IH]; simpl; auto. }
+  pose proof (masses_nonneg f a rest hf fall hp f0 ha asc fs) as hm.
+  destruct (masses_shape (slope start a) a rest) as (ms & i & len & shape).
+  fold (all_masses a rest) in shape; rewrite shape in hm, bounds.
+  apply Forall_app in hm; destruct hm as [hm hi]; inversion hi as [| ? ? [hi' _] _]; subst.
+  simpl in hi'; apply Forall2_app_inv_l in bounds.
+  destruct bounds as (zs' & last & bounds & one & e).
+  inversion one as [| ? inf' ? ? bi none]; subst; inversion none; subst.
+  apply app_inj_tail in e; destruct e as [<- <-]; simpl in bi.
+  assert (curve : forall t, i + delta (grid b k (spread 0 (combine (map fst gaps) ms))) t =
+                            delta (all_masses a rest) t).
+  { intros t; rewrite delta_spread, nodes, shape by (lra || congruence).
+    generalize (combine ms (map (fun p => 1 / fst p) (a :: rest))) as L.
+    induction L as [| [m u] L IH]; simpl; [| lra].
+    replace (1 - t * 0) with 1 by ring; rewrite (pos_of_positive 1); lra. }
+  assert (hx : nonneg ms /\ Forall2 (at_most unit) ms zs).
+  { apply (heights_at_most unit (map (fun p => 1 / fst p) (a :: rest))); auto.
+    rewrite map_length; auto. }
+  destruct hx as [hx ax].
+  assert (hs : nonneg (spread 0 (combine (map fst gaps) ms)) /\
+    Forall2 (at_most unit) (spread 0 (combine (map fst gaps) ms))
+      (spread 0%Z (combine (map fst gaps) zs))).
+  { revert hx ax; clear; revert ms zs; induction gaps as [| [n h] gaps IH]; intros ms zs hx ax;
+      [split; constructor |].
+    destruct ax as [| m z ms zs one ax]; [split; constructor |]; inversion hx; subst.
+    destruct (IH ms zs) as [h1 h2]; auto; cbn [map fst combine spread].
+    clear IH; induction n as [| n [IH1 IH2]]; simpl; split; constructor; auto using at_most_0; lra. }
+  destruct hs as [hs as_].
+  exists (spread 0 (combine (map fst gaps) ms)), i; repeat split; cbn [low places infinite]; auto.
+  - rewrite <- (masses_total a rest ha asc), <- delta_at_0, <- curve, delta_at_0.
+    rewrite masses_of_grid_sum; lra.
+  - intros t ht; rewrite H_of_losses by (apply masses_of_losses; auto; lra).
+    rewrite delta_losses, curve, masses_exact by auto.
+    apply Rle_trans with (1 := hA t ht); apply chords_above; auto; [lra |].
+    eapply Forall_impl; [| exact fs]; unfold on, over; intros; lra.
+Qed.
