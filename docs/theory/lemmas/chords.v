@@ -10,7 +10,7 @@
      their curve, whatever the heights are (even where masses are negative);
    - masses_total: with h_n they add up to 1;
    - masses_nonneg: they are not negative where the heights are those of a convex curve;
-   - node_mass, first_mass: they are given by the formula that the kernel evaluates;
+   - node_mass, first_mass, last_mass, only_mass: they are what the kernel evaluates;
    - from_above: larger masses give a finite pair whose curve is above the convex one. *)
 
 From Coq Require Import Reals List Lra Psatz.
@@ -120,6 +120,9 @@ Proof. intros; unfold slope, start; simpl; field; repeat split; lra. Qed.
 Theorem last_mass a b : 0 < fst a -> fst a < fst b ->
   fst b * (0 - slope a b) = (snd a - snd b) / (1 - 1 / (fst b / fst a)).
 Proof. intros; unfold slope; field; repeat split; lra. Qed.
+
+Theorem only_mass a : 0 < fst a -> fst a * (0 - slope start a) = 1 - snd a.
+Proof. intros; unfold slope, start; simpl; field; lra. Qed.
 
 (* Convex curves. *)
 

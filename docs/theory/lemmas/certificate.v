@@ -1,0 +1,175 @@
+(* All of it together: what docs/theory/kernel.md calls "at most" for compositions.
+
+   Releases have finitely many outcomes, and each may be chosen after all outcomes before it were
+   seen. Of each a curve is known that its own is below. The kernel makes masses of every curve,
+   takes powers, multiplies them and adds up delta.
+
+   Proven here:
+   - curve_pair: of a curve that is convex, does not rise and starts at 1 the masses at some points
+     are a pair whose curve is above it, and what the kernel begins with covers this pair;
+   - parts_cover: the product of all parts' masses covers the product of all pairs;
+   - certificate: whatever the order of the releases is, delta is at most what the kernel says;
+   - repeated_certificate: the same for T releases below one curve, from the curve to delta. *)
+
+From Coq Require Import Reals ZArith List Permutation Lra Lia.
+From Lemmas Require Import measures chords compositions grids loop.
+Import ListNotations.
+Open Scope R_scope.
+
+(* A curve that a theorem on paper gives: it need not be that of a finite pair. *)
+Definition is_curve (f : R -> R) : Prop :=
+  convex f /\ falls f /\ (forall t, 0 <= t -> 0 <= f t) /\ f 0 = 1.
+
+Definition under (f : R -> R) (A : pair) : Prop := forall t, 0 <= t -> H A t <= f t.
+
+(* What the kernel begins with: points of the curve, and masses rounded up. *)
+Definition made_of (b : R) (unit : Z) (f : R -> R) (gaps : list (nat * R)) (zs : list Z)
+    (a : point) (rest : list point) (M : Masses) : Prop :=
+  points b (low M) gaps = a :: rest /\ Forall (on f) (a :: rest) /\
+  places M = spread 0%Z (combine (map fst gaps) zs) /\
+  Forall2 (fun o z => at_most unit (fst o) z) (all_masses a rest) (zs ++ [infinite M]).
+
+Lemma made_of_starts b unit f gaps zs a rest M : 1 < b -> made_of b unit f gaps zs a rest M ->
+  0 < fst a /\ ascending a rest.
+Proof.
+  intros hb (nodes & _); destruct gaps as [| [n h] gaps]; simpl in nodes; [discriminate |].
+  injection nodes as <- <-; split; [apply powerRZ_lt; lra | apply points_ascend; auto; lia].
+Qed.
+
+Theorem curve_pair b unit f gaps zs a rest M : 1 < b -> is_curve f ->
+  made_of b unit f gaps zs a rest M ->
+  let B := of_losses (all_masses a rest) in
+  proper B /\ (forall A, under f A -> below A B) /\ covers b unit M B.
+Proof.
+  intros hb (cf & ff & pf & f0) made B.
+  destruct (made_of_starts b unit f gaps zs a rest M hb made) as [ha asc].
+  destruct made as (nodes & fs & spread_ & bounds); destruct M as [k l i]; simpl in *; subst l.
+  pose proof (masses_nonneg f a rest cf ff pf f0 ha asc fs) as hm.
+  assert (above : forall t, 0 <= t -> f t <= H B t).
+  { apply (from_above f a rest (all_masses a rest)); auto.
+    clear; induction (all_masses a rest); constructor; auto; split; lra. }
+  repeat split.
+  - apply proper_of_losses; auto.
+  - intros A hA t ht; eapply Rle_trans; [apply hA | apply above]; auto.
+  - (* The lines through the points are a curve as well, and the points are on it. *)
+    set (g := H B).
+    assert (eg : forall t, 0 <= t -> g t = lines start (a :: rest) t)
+      by (intros; unfold g, B; rewrite H_of_losses, masses_exact; auto).
+    assert (pB : proper B) by (apply proper_of_losses; auto).
+    apply (from_above_covers b unit g k gaps a rest zs i B); auto.
+    + apply curves_are_convex.
+    + intros s t _ st; apply H_falls; auto.
+    + intros; apply H_nonneg.
+    + rewrite eg by lra; simpl; destruct (Rle_dec 0 (fst a)); [ring | lra].
+    + assert (at_points : forall p l, 0 <= fst p -> ascending p l ->
+        forall o, In o l -> lines p l (fst o) = snd o).
+      { clear; intros p l; revert p; induction l as [| c l IH]; intros p hp asc o; [intros [] |].
+        destruct asc as [pc asc]; simpl; intros [<- | ho].
+        - destruct (Rle_dec (fst c) (fst c)); [| lra].
+          rewrite (slope_line p c pc) at 1; ring.
+        - assert (fst c < fst o).
+          { clear - asc ho; revert c asc; induction l as [| d l IH]; intros c asc; [destruct ho |].
+            destruct asc as [cd asc], ho as [<- | ho]; [auto |]; specialize (IH ho d asc); lra. }
+          destruct (Rle_dec (fst o) (fst c)); [lra | apply IH; auto; lra]. }
+      assert (all : forall o, In o (a :: rest) -> 0 <= fst o).
+      { intros o [<- | ho]; [lra |]; clear - ha asc ho.
+        revert a ha asc; induction rest as [| c l IH]; intros a ha asc; [destruct ho |].
+        destruct asc as [ac asc], ho as [<- | ho]; [lra | apply (IH ho c); auto; lra]. }
+      apply Forall_forall; intros o ho; unfold on; rewrite eg by auto.
+      symmetry; apply at_points; auto; [simpl; lra | simpl; auto].
+    + intros t _; unfold g; lra.
+Qed.
+
+(* Parts: a pair, how often, and masses that cover its power. *)
+
+Definition all_pairs (parts : list (pair * nat)) : list pair :=
+  flat_map (fun part => repeat (fst part) (snd part)) parts.
+
+Lemma covers_same b unit M A B : covers b unit M A -> below B A -> covers b unit M B.
+Proof.
+  intros (x & i & h1 & h2 & h3 & h4 & h5 & h6) h.
+  exists x, i; repeat split; auto; apply below_trans with A; auto.
+Qed.
+
+Lemma product_app Bs Cs : product (Bs ++ Cs) = times (product Bs) (product Cs).
+Proof.
+  induction Bs as [| B Bs IH]; simpl app; [symmetry; apply times_one |].
+  simpl product; rewrite IH, times_assoc; auto.
+Qed.
+
+Lemma parts_cover b unit parts Ms : 0 < b -> (0 < unit)%Z ->
+  Forall (fun part => proper (fst part)) parts ->
+  Forall2 (fun part M => covers b unit M (power (fst part) (snd part))) parts Ms ->
+  forall M A, proper A -> covers b unit M A ->
+  covers b unit (fold_left (times_masses unit) Ms M) (times A (product (all_pairs parts))).
+Proof.
+  intros hb hu hp cov; induction cov as [| part M' parts Ms one cov IH]; intros M A hA hM.
+  - apply covers_same with A; auto; intros t _; simpl; rewrite times_exchange, times_one; lra.
+  - inversion hp as [| ? ? hp1 hp2]; subst; simpl fold_left; simpl all_pairs.
+    rewrite product_app, <- power_is_product, <- times_assoc.
+    apply IH; auto using proper_times, proper_power, times_covers.
+Qed.
+
+Lemma proper_all_pairs parts : Forall (fun part => proper (fst part)) parts ->
+  Forall proper (all_pairs parts).
+Proof.
+  induction 1 as [| [B n] parts one _ IH]; simpl; [constructor |].
+  apply Forall_app; split; auto; apply Forall_forall; intros o ho.
+  apply repeat_spec in ho; subst; auto.
+Qed.
+
+(* At t = e^epsilon; the kernel's integer stands for delta in units of 1 / (unit one). *)
+Definition says (b : R) (one weight fall : Z) (first : nat) (M : Masses) (t : R) : Prop :=
+  (first = O \/ 1 <= t * v b (low M + Z.of_nat first - 1)) /\
+  t * v b (low M + Z.of_nat first) <= 1 /\
+  (0 <= weight)%Z /\ IZR weight <= t * v b (low M + Z.of_nat first) * IZR one /\
+  (0 <= fall)%Z /\ IZR fall * b <= IZR one.
+
+Theorem certificate b unit parts Ms M0 part0 releases A t one weight fall first :
+  1 < b -> (0 < unit)%Z -> (0 < one)%Z -> 0 <= t ->
+  Forall (fun part => proper (fst part)) (part0 :: parts) ->
+  Forall2 (fun part M => covers b unit M (power (fst part) (snd part))) (part0 :: parts) (M0 :: Ms) ->
+  Permutation releases (all_pairs (part0 :: parts)) -> adaptive releases A ->
+  let M := fold_left (times_masses unit) Ms M0 in
+  says b one weight fall first M t ->
+  H A t <= IZR (delta_masses one weight fall first M) / (IZR unit * IZR one).
+Proof.
+  intros hb hu h1 ht hp cov perm run M (s1 & s2 & s3 & s4 & s5 & s6).
+  inversion hp as [| ? ? hp0 hps]; inversion cov as [| ? ? ? ? cov0 covs]; subst.
+  assert (hall : Forall proper releases).
+  { eapply Permutation_Forall; [apply Permutation_sym; eauto | apply proper_all_pairs; auto]. }
+  assert (cover : covers b unit M A).
+  { apply covers_same with (times (power (fst part0) (snd part0)) (product (all_pairs parts))).
+    - apply parts_cover; auto using proper_power; lra.
+    - rewrite power_is_product, <- product_app; apply below_trans with (product releases).
+      + apply adaptive_below; auto.
+      + apply product_permutation; auto. }
+  pose proof (delta_covers b unit one weight fall first M A t hb hu h1 ht cover s1 s2 s3 s4 s5 s6).
+  assert (0 < IZR unit * IZR one) by (apply Rmult_lt_0_compat; apply IZR_lt; auto).
+  apply Rmult_le_reg_r with (IZR unit * IZR one); auto.
+  unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
+Qed.
+
+(* T releases, each of which is below one curve, whatever the outcomes before it were. *)
+Inductive run (f : R -> R) : nat -> pair -> Prop :=
+| nothing : run f 0 [(1, 1)]
+| released outs n : proper (map fst outs) -> under f (map fst outs) ->
+    (forall one, In one outs -> run f n (snd one)) -> run f (S n) (joint outs).
+
+Theorem repeated_certificate b b' unit f gaps zs a rest M steps T A t one weight fall first :
+  1 < b -> 1 < b' -> (0 < unit)%Z -> (0 < one)%Z -> 0 <= t ->
+  is_curve f -> made_of b unit f gaps zs a rest M ->
+  map digit steps = digits T -> shares_fit b steps b' -> run f (Pos.to_nat T) A ->
+  let N := power_masses unit M steps in
+  says b' one weight fall first N t ->
+  H A t <= IZR (delta_masses one weight fall first N) / (IZR unit * IZR one).
+Proof.
+  intros hb hb' hu h1 ht hf made count fit hrun N said.
+  destruct (curve_pair b unit f gaps zs a rest M hb hf made) as (pB & hB & cB).
+  set (B := of_losses (all_masses a rest)) in *.
+  apply (certificate b' unit [] [] N (B, Pos.to_nat T) (repeat B (Pos.to_nat T))); auto.
+  - constructor; auto; simpl; rewrite <- (counts_reached T steps count).
+    apply power_covers with b; auto.
+  - simpl; rewrite app_nil_r; auto.
+  - clear - hrun hB; induction hrun as [| outs n h u _ IH]; simpl; constructor; auto.
+Qed.
