@@ -173,3 +173,48 @@ Proof.
   - simpl; rewrite app_nil_r; auto.
   - clear - hrun hB; induction hrun as [| outs n h u _ IH]; simpl; constructor; auto.
 Qed.
+
+(* An example, so that nobody has to believe that all of these assumptions can hold at once: two
+   randomised responses with probabilities 2/3 and 1/3, b = 2 and masses in units of 1/3. At
+   epsilon = 0 the kernel's loop says 1/2 (and the truth is 1/3, as so few digits are rounded up). *)
+
+Definition response : pair := [(2 / 3, 1 / 3); (1 / 3, 2 / 3)].
+
+Lemma proper_response : proper response.
+Proof. unfold response; repeat (apply proper_cons; split; [lra | split; [lra |]]); constructor. Qed.
+
+Definition response_masses : Masses := {| low := -1; places := [1; 0; 2]%Z; infinite := 0 |}.
+
+Definition square : Step := {| halving := None; digit := false; cut_first := 0; cut_kept := 5 |}.
+
+Theorem example : H (times response response) 1 <= 1 / 2.
+Proof.
+  replace (1 / 2) with
+    (IZR (delta_masses 4 2 2 3 (power_masses 3 response_masses [square])) / (IZR 3 * IZR 4))
+    by (replace (delta_masses 4 2 2 3 (power_masses 3 response_masses [square])) with 6%Z
+          by reflexivity; lra).
+  pose proof proper_response as pr.
+  assert (h : H response (1 / 2) = 1 / 2) by (unfold response; simpl; pos_cases; lra).
+  assert (h' : H response 2 = 0) by (unfold response; simpl; pos_cases; lra).
+  apply (repeated_certificate 2 2 3 (H response) [(0%nat, 1 / 2); (1%nat, 0)] [1; 2]%Z
+           (/ 2, 1 / 2) [(2, 0)] response_masses [square] 2); try lra; try lia; auto.
+  - split; [apply curves_are_convex |]; split; [| split].
+    + intros s t _ st; apply H_falls; auto.
+    + intros; apply H_nonneg.
+    + rewrite H_at_0; auto; unfold mass_P; simpl; lra.
+  - repeat split.
+    + simpl; repeat f_equal; lra.
+    + constructor; [| constructor; [| constructor]]; unfold on; cbn [fst snd]; [| auto].
+      replace (/ 2) with (1 / 2) by lra; auto.
+    + unfold all_masses, slope, at_most; simpl.
+      constructor; [| constructor; [| constructor; [| constructor]]]; unfold slope; simpl;
+        [apply Req_le; field; lra | apply Req_le; field; lra | lra].
+  - reflexivity.
+  - assert (next : forall n A, run (H response) n A -> run (H response) (S n) (times response A)).
+    { intros n A hA; rewrite times_is_joint; apply released.
+      - rewrite map_map; simpl; auto.
+      - rewrite map_map; simpl; intros t _; unfold response; simpl; lra.
+      - intros one hone; apply in_map_iff in hone; destruct hone as (o & <- & _); auto. }
+    apply next; rewrite <- times_one_right; apply next, nothing.
+  - unfold says, v; simpl; repeat split; try lra; try lia; right; lra.
+Qed.

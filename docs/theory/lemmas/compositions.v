@@ -210,6 +210,12 @@ Proof.
   rewrite <- (map_id A) at 2; apply map_ext; intros [a b]; simpl; f_equal; ring.
 Qed.
 
+Lemma times_one_right A : times A [(1, 1)] = A.
+Proof.
+  induction A as [| [a c] A IH]; simpl; auto; fold (times A [(1, 1)]); rewrite IH.
+  f_equal; f_equal; ring.
+Qed.
+
 Fixpoint power (A : pair) (n : nat) : pair :=
   match n with O => [(1, 1)] | S m => times A (power A m) end.
 
