@@ -2,7 +2,7 @@
    of one for each theorem. scripts/check-lemmas compares what this prints with axioms.txt, and
    checks that no theorem is left out. *)
 
-From Lemmas Require Import measures chords compositions samples grids loop certificate.
+From Lemmas Require Import measures chords compositions runs samples grids loop certificate.
 
 Definition measures_theorems :=
   (event_below, event_attains, H_convex, H_falls, H_at_0, H_above_line, H_exchanged,
@@ -19,8 +19,13 @@ Definition compositions_theorems :=
    power_add, product_permutation).
 Print Assumptions compositions_theorems.
 
+Definition runs_theorems :=
+  (process_below, finite_release_curve).
+Print Assumptions runs_theorems.
+
 Definition samples_theorems :=
-  (@sampled_curve, @sampled_below, @exchanged_below, @joint_convexity, @poisson_below).
+  (@curve_of_laws, @joint_convexity, @sampled_below, @reversed_below, @poisson_below,
+   @finite_samples).
 Print Assumptions samples_theorems.
 
 Definition grids_theorems :=
@@ -33,5 +38,5 @@ Definition loop_theorems :=
 Print Assumptions loop_theorems.
 
 Definition certificate_theorems :=
-  (curve_pair, certificate, repeated_certificate).
+  (curve_pair, certificate, process_certificate, repeated_certificate, example).
 Print Assumptions certificate_theorems.

@@ -1,26 +1,22 @@
 (* All of it together: what docs/theory/kernel.md calls "at most" for compositions.
 
-   Releases have finitely many outcomes, and each may be chosen after all outcomes before it were
-   seen. Of each a curve is known that its own is below. The kernel makes masses of every curve,
-   takes powers, multiplies them and adds up delta.
+   Releases have any outcomes, and each may be chosen after all outcomes before it were seen. Of
+   each a curve is known that its own is below. The kernel makes masses of every curve, takes
+   powers, multiplies them and adds up delta.
 
    Proven here:
    - curve_pair: of a curve that is convex, does not rise and starts at 1 the masses at some points
      are a pair whose curve is above it, and what the kernel begins with covers this pair;
    - parts_cover: the product of all parts' masses covers the product of all pairs;
-   - certificate: whatever the order of the releases is, delta is at most what the kernel says;
-   - repeated_certificate: the same for T releases below one curve, from the curve to delta. *)
+   - certificate, process_certificate: whatever the order of the releases is, delta is at most what
+     the kernel says;
+   - repeated_certificate: the same for T releases below one curve, from the curve to delta;
+   - example: an example. *)
 
 From Coq Require Import Reals ZArith List Permutation Lra Lia.
-From Lemmas Require Import measures chords compositions grids loop.
+From Lemmas Require Import measures chords compositions runs grids loop.
 Import ListNotations.
 Open Scope R_scope.
-
-(* A curve that a theorem on paper gives: it need not be that of a finite pair. *)
-Definition is_curve (f : R -> R) : Prop :=
-  convex f /\ falls f /\ (forall t, 0 <= t -> 0 <= f t) /\ f 0 = 1.
-
-Definition under (f : R -> R) (A : pair) : Prop := forall t, 0 <= t -> H A t <= f t.
 
 (* What the kernel begins with: points of the curve, and masses rounded up. *)
 Definition made_of (b : R) (unit : Z) (f : R -> R) (gaps : list (nat * R)) (zs : list Z)
@@ -39,7 +35,7 @@ Qed.
 Theorem curve_pair b unit f gaps zs a rest M : 1 < b -> is_curve f ->
   made_of b unit f gaps zs a rest M ->
   let B := of_losses (all_masses a rest) in
-  proper B /\ (forall A, under f A -> below A B) /\ covers b unit M B.
+  proper B /\ (forall t, 0 <= t -> f t <= H B t) /\ covers b unit M B.
 Proof.
   intros hb (cf & ff & pf & f0) made B.
   destruct (made_of_starts b unit f gaps zs a rest M hb made) as [ha asc].
@@ -50,7 +46,7 @@ Proof.
     clear; induction (all_masses a rest); constructor; auto; split; lra. }
   repeat split.
   - apply proper_of_losses; auto.
-  - intros A hA t ht; eapply Rle_trans; [apply hA | apply above]; auto.
+  - exact above.
   - (* The lines through the points are a curve as well, and the points are on it. *)
     set (g := H B).
     assert (eg : forall t, 0 <= t -> g t = lines start (a :: rest) t)
@@ -125,53 +121,73 @@ Definition says (b : R) (one weight fall : Z) (first : nat) (M : Masses) (t : R)
   (0 <= weight)%Z /\ IZR weight <= t * v b (low M + Z.of_nat first) * IZR one /\
   (0 <= fall)%Z /\ IZR fall * b <= IZR one.
 
-Theorem certificate b unit parts Ms M0 part0 releases A t one weight fall first :
+Theorem certificate b unit parts Ms M0 part0 releases t one weight fall first :
   1 < b -> (0 < unit)%Z -> (0 < one)%Z -> 0 <= t ->
   Forall (fun part => proper (fst part)) (part0 :: parts) ->
   Forall2 (fun part M => covers b unit M (power (fst part) (snd part))) (part0 :: parts) (M0 :: Ms) ->
-  Permutation releases (all_pairs (part0 :: parts)) -> adaptive releases A ->
+  Permutation releases (all_pairs (part0 :: parts)) ->
   let M := fold_left (times_masses unit) Ms M0 in
   says b one weight fall first M t ->
-  H A t <= IZR (delta_masses one weight fall first M) / (IZR unit * IZR one).
+  H (product releases) t <= IZR (delta_masses one weight fall first M) / (IZR unit * IZR one).
 Proof.
-  intros hb hu h1 ht hp cov perm run M (s1 & s2 & s3 & s4 & s5 & s6).
+  intros hb hu h1 ht hp cov perm M (s1 & s2 & s3 & s4 & s5 & s6).
   inversion hp as [| ? ? hp0 hps]; inversion cov as [| ? ? ? ? cov0 covs]; subst.
   assert (hall : Forall proper releases).
   { eapply Permutation_Forall; [apply Permutation_sym; eauto | apply proper_all_pairs; auto]. }
-  assert (cover : covers b unit M A).
+  assert (cover : covers b unit M (product releases)).
   { apply covers_same with (times (power (fst part0) (snd part0)) (product (all_pairs parts))).
     - apply parts_cover; auto using proper_power; lra.
-    - rewrite power_is_product, <- product_app; apply below_trans with (product releases).
-      + apply adaptive_below; auto.
-      + apply product_permutation; auto. }
-  pose proof (delta_covers b unit one weight fall first M A t hb hu h1 ht cover s1 s2 s3 s4 s5 s6).
+    - rewrite power_is_product, <- product_app; apply product_permutation; auto. }
+  pose proof (delta_covers b unit one weight fall first M _ t hb hu h1 ht cover s1 s2 s3 s4 s5 s6).
   assert (0 < IZR unit * IZR one) by (apply Rmult_lt_0_compat; apply IZR_lt; auto).
   apply Rmult_le_reg_r with (IZR unit * IZR one); auto.
   unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
 Qed.
 
-(* T releases, each of which is below one curve, whatever the outcomes before it were. *)
-Inductive run (f : R -> R) : nat -> pair -> Prop :=
-| nothing : run f 0 [(1, 1)]
-| released outs n : proper (map fst outs) -> under f (map fst outs) ->
-    (forall one, In one outs -> run f n (snd one)) -> run f (S n) (joint outs).
+Theorem process_certificate b unit parts Ms M0 part0 releases s t one weight fall first :
+  1 < b -> (0 < unit)%Z -> (0 < one)%Z -> 0 <= t ->
+  Forall (fun part => proper (fst part)) (part0 :: parts) ->
+  Forall2 (fun part M => covers b unit M (power (fst part) (snd part))) (part0 :: parts) (M0 :: Ms) ->
+  Permutation releases (all_pairs (part0 :: parts)) -> each_below releases s ->
+  let M := fold_left (times_masses unit) Ms M0 in
+  says b one weight fall first M t ->
+  curve_of_process s t <= IZR (delta_masses one weight fall first M) / (IZR unit * IZR one).
+Proof.
+  intros hb hu h1 ht hp cov perm hs M said.
+  apply Rle_trans with (H (product releases) t).
+  - apply process_below; auto.
+    eapply Permutation_Forall; [apply Permutation_sym; eauto | apply proper_all_pairs; auto].
+  - apply (certificate b unit parts Ms M0 part0); auto.
+Qed.
 
-Theorem repeated_certificate b b' unit f gaps zs a rest M steps T A t one weight fall first :
+(* T releases, each of which is below one curve, whatever the outcomes before it were. *)
+Fixpoint run (f : R -> R) (T : nat) (s : process) : Prop :=
+  match s, T with
+  | finished_process, O => True
+  | released_first r next, S n =>
+      (forall t, 0 <= t -> curve_of r t <= f t) /\ (forall y, run f n (next y))
+  | _, _ => False
+  end.
+
+Theorem repeated_certificate b b' unit f gaps zs a rest M steps T s t one weight fall first :
   1 < b -> 1 < b' -> (0 < unit)%Z -> (0 < one)%Z -> 0 <= t ->
   is_curve f -> made_of b unit f gaps zs a rest M ->
-  map digit steps = digits T -> shares_fit b steps b' -> run f (Pos.to_nat T) A ->
+  map digit steps = digits T -> shares_fit b steps b' -> run f (Pos.to_nat T) s ->
   let N := power_masses unit M steps in
   says b' one weight fall first N t ->
-  H A t <= IZR (delta_masses one weight fall first N) / (IZR unit * IZR one).
+  curve_of_process s t <= IZR (delta_masses one weight fall first N) / (IZR unit * IZR one).
 Proof.
   intros hb hb' hu h1 ht hf made count fit hrun N said.
   destruct (curve_pair b unit f gaps zs a rest M hb hf made) as (pB & hB & cB).
   set (B := of_losses (all_masses a rest)) in *.
-  apply (certificate b' unit [] [] N (B, Pos.to_nat T) (repeat B (Pos.to_nat T))); auto.
+  apply (process_certificate b' unit [] [] N (B, Pos.to_nat T) (repeat B (Pos.to_nat T))); auto.
   - constructor; auto; simpl; rewrite <- (counts_reached T steps count).
     apply power_covers with b; auto.
   - simpl; rewrite app_nil_r; auto.
-  - clear - hrun hB; induction hrun as [| outs n h u _ IH]; simpl; constructor; auto.
+  - clear - hrun hB; revert hrun; generalize (Pos.to_nat T) as n.
+    induction s as [| r next IH]; intros [| n] h; simpl in *; auto.
+    destruct h as [h hs]; split; [| intros y; apply IH; auto].
+    intros t ht; eapply Rle_trans; [apply h | apply hB]; auto.
 Qed.
 
 (* An example, so that nobody has to believe that all of these assumptions can hold at once: two
@@ -187,7 +203,11 @@ Definition response_masses : Masses := {| low := -1; places := [1; 0; 2]%Z; infi
 
 Definition square : Step := {| halving := None; digit := false; cut_first := 0; cut_kept := 5 |}.
 
-Theorem example : H (times response response) 1 <= 1 / 2.
+Definition twice : process :=
+  let r := finite_release response proper_response in
+  released_first r (fun _ => released_first r (fun _ => finished_process)).
+
+Theorem example : curve_of_process twice 1 <= 1 / 2.
 Proof.
   replace (1 / 2) with
     (IZR (delta_masses 4 2 2 3 (power_masses 3 response_masses [square])) / (IZR 3 * IZR 4))
@@ -210,11 +230,6 @@ Proof.
       constructor; [| constructor; [| constructor; [| constructor]]]; unfold slope; simpl;
         [apply Req_le; field; lra | apply Req_le; field; lra | lra].
   - reflexivity.
-  - assert (next : forall n A, run (H response) n A -> run (H response) (S n) (times response A)).
-    { intros n A hA; rewrite times_is_joint; apply released.
-      - rewrite map_map; simpl; auto.
-      - rewrite map_map; simpl; intros t _; unfold response; simpl; lra.
-      - intros one hone; apply in_map_iff in hone; destruct hone as (o & <- & _); auto. }
-    apply next; rewrite <- times_one_right; apply next, nothing.
+  - repeat split; intros t ht; rewrite finite_release_curve; lra.
   - unfold says, v; simpl; repeat split; try lra; try lia; right; lra.
 Qed.

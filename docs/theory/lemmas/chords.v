@@ -131,6 +131,10 @@ Definition convex (f : R -> R) : Prop := forall s t c, 0 <= s -> 0 <= t -> 0 <= 
 
 Definition falls (f : R -> R) : Prop := forall s t, 0 <= s -> s <= t -> f t <= f s.
 
+(* What masses are made of. It need not be the curve of a finite pair. *)
+Definition is_curve (f : R -> R) : Prop :=
+  convex f /\ falls f /\ (forall t, 0 <= t -> 0 <= f t) /\ f 0 = 1.
+
 Theorem curves_are_convex A : convex (H A).
 Proof. intros s t c _ _ hc; apply H_convex; auto. Qed.
 
