@@ -16,30 +16,38 @@ from rdpkit.kernel.masses import Masses
 from rdpkit.kernel.pairs import ONE, exp_of
 
 LEMMAS = Path(__file__).parents[2] / "docs" / "theory" / "lemmas"
-# What loop.v needs, in this order.
-FILES = ("measures", "chords", "compositions", "grids", "loop")
+# What both files need, in this order.
+FILES = ("measures", "chords", "compositions", "grids", "loop", "refuted")
 HEAD = """From Coq Require Import ZArith List.
-From Lemmas Require Import loop.
+From Lemmas Require Import loop refuted.
 Import ListNotations.
 Open Scope Z_scope.
 """
 
 
 def written(found: Masses) -> str:
-    places = "; ".join(map(str, found.lists[0]))
-    return f"{{| low := {found.low}; places := [{places}]; infinite := {found.infinite[0]} |}}"
+    lists = [f"[{'; '.join(map(str, one))}]" for one in found.lists]
+    if len(lists) == 1:
+        return f"{{| low := {found.low}; places := {lists[0]}; infinite := {found.infinite[0]} |}}"
+    p, q = found.infinite
+    return (
+        f"{{| lowest := {found.low}; under_p := {lists[0]}; under_q := {lists[1]}; "
+        f"always_p := {p}; always_q := {q} |}}"
+    )
 
 
-def example(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> str:
+def example(rng: random.Random, below: bool, monkeypatch: pytest.MonkeyPatch) -> str:
     """A power and its delta, by Python, as a statement for Coq."""
     digits, count = rng.randint(2, 9), rng.randint(1, 60)
     step = Fraction(rng.randint(1, 40), rng.randint(1, 40))
     levels = count.bit_length() - 1
     halvings = [level for level in range(levels) if rng.random() < 0.4]
     values = [rng.randint(0, 10**digits // 3) for _ in range(rng.randint(1, 9))]
-    start = Masses(
-        step, digits, rng.randint(-7, 5), [values], [rng.choice([0, rng.randint(0, 30)])]
-    )
+    lists, infinite = [values], [rng.choice([0, rng.randint(0, 30)])]
+    if below:
+        lists.append([rng.randint(0, 10**digits // 3) for _ in values])
+        infinite = [0, 0]
+    start = Masses(step, digits, rng.randint(-7, 5), lists, infinite)
 
     cuts: list[tuple[int, int]] = []
     cut = Masses.cut
@@ -69,10 +77,24 @@ def example(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> str:
 
     epsilon = Fraction(rng.randint(0, 60), 10)
     bits, unit = 4 * digits + 64, 10**digits
-    first = max(epsilon // h + 1 - found.low, 0)
-    weight, fall = exp_of(epsilon - (found.low + first) * h, bits).lo, exp_of(-h, bits).lo
     total = found.delta(epsilon) * (unit << bits)
     assert total.denominator == 1
+    if below:
+        grown = exp_of(epsilon, bits).hi
+        p, q = found.lists
+        tests = [
+            (found.infinite[0] + sum(p[s:]) << bits) - (found.infinite[1] + sum(q[s:])) * grown
+            for s in range(len(p) + 1)
+        ]
+        best = tests.index(total)
+        return (
+            f"Goal power_tests {unit} {written(start)} [{'; '.join(steps)}] = {written(found)}.\n"
+            "Proof. vm_compute. reflexivity. Qed.\n"
+            f"Goal test_at {1 << bits} {grown} {best}%nat {written(found)} = {total}.\n"
+            "Proof. vm_compute. reflexivity. Qed.\n"
+        )
+    first = max(epsilon // h + 1 - found.low, 0)
+    weight, fall = exp_of(epsilon - (found.low + first) * h, bits).lo, exp_of(-h, bits).lo
     return (
         f"Goal power_masses {unit} {written(start)} [{'; '.join(steps)}] = {written(found)}.\n"
         "Proof. vm_compute. reflexivity. Qed.\n"
@@ -88,7 +110,7 @@ def example(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_coq_and_python_compute_the_same(tmp_path, monkeypatch):
     intervals.LEFT[0] = 10**9
     rng = random.Random(34)
-    examples = [example(rng, monkeypatch) for _ in range(60)]
+    examples = [example(rng, i % 2 == 1, monkeypatch) for i in range(80)]
     assert any("Some" in one for one in examples)
     (tmp_path / "examples.v").write_text(HEAD + "\n".join(examples), encoding="utf-8")
     for name in FILES:
