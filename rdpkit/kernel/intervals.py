@@ -203,7 +203,7 @@ def _mills(x: int, wanted: int, work: int) -> tuple[int, int]:
     What begins at x + n/(...) is between x and x + n/x, and x + k/v falls as v grows.
     """
     n = ((3 * wanted << work) // (8 * x)) ** 2 + wanted // 8 + 8
-    spend(n)
+    spend(n + n * (work // 1000) ** 2)
     low, high = x, x + ((n + 1 << 2 * work) // x) + 1
     for k in range(n, 0, -1):
         shifted = k << 2 * work

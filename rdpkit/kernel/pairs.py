@@ -124,6 +124,8 @@ def cells(pair: Any, grid: list[Fraction], bits: int) -> Cells:
         return [(b[0] - a[0], b[1] - a[1]) for a, b in zip(tails, tails[1:])]
     if pair[0] != "line":
         return _outcomes(pair, bits)
+    # Cells are disjoint because their ends ascend, whatever the hints say.
+    require(grid[0] < grid[1], "the ends of cells do not ascend")
     places = [grid[0] + (grid[1] - grid[0]) * i / grid[2] for i in range(int(grid[2]) + 1)]
     tails = [_beyond(pair, (x.numerator << bits) // x.denominator, bits) for x in places]
     tails = [(one, one), *tails, (one - one, one - one)]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
@@ -179,11 +180,11 @@ def ways(release: Any, relation: str, below: bool) -> list[Way]:
     return _different(forward + backward)
 
 
-def _different(found: list[Way]) -> list[Way]:
+def _different(found: Iterable[Way]) -> list[Way]:
     kept: list[Way] = []
     for way in found:
         kept += [way] if way not in kept else []
-    require(len(kept) <= MOST_WAYS, "a record may matter in too many ways")
+        require(len(kept) <= MOST_WAYS, "a record may matter in too many ways")
     return kept
 
 
@@ -202,16 +203,17 @@ def _forward(release: Any, relation: str, below: bool) -> list[Way]:
     if kind == "composed":
         found: list[Way] = [[]]
         for some in each:
-            found = _different([a + b for a, b in product(found, some)])
+            found = _different(a + b for a, b in product(found, some))
         return found
-    if relation == REPLACE and release["record-may-move"] is not False:
+    moves = release["record-may-move"]
+    require(type(moves) is bool, "a record may move, or may not")
+    if relation == REPLACE and moves:
         known = not below and primitives(release) <= MOVABLE
         require(known, "records that move are known of Gaussian sums, from above only")
         ends = [_forward(one, ADD, below) for one in inner]
-        for left, joined in permutations(ends, 2):
-            moved = [a + [(reverse(pair), n) for pair, n in b] for a in left for b in joined]
-            each.append(moved)
-    return _different([way for some in each for way in some])
+        moved = (pair for two in permutations(ends, 2) for pair in product(*two))
+        each.append(_different(a + [(reverse(pair), n) for pair, n in b] for a, b in moved))
+    return _different(way for some in each for way in some)
 
 
 def _merged(way: Way, below: bool) -> Way:

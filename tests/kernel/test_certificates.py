@@ -347,3 +347,28 @@ def test_the_checker_runs_from_a_copied_folder(tmp_path):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == status, done.stdout + done.stderr
             assert ("accepted" in done.stdout.splitlines()) is (status == 0)
+
+
+def test_a_test_whose_cells_overlap_is_refused():
+    # Overlapping cells would count the same outcomes twice, and refute what is true.
+    one = {"kind": "poisson-gaussian", "noise": "1", "norm": "1", "probability": "1"}
+    claim = {
+        "says": "exceeded",
+        "relation": "add-or-remove-one",
+        "release": {"kind": "repeated", "count": 20, "release": one},
+        "epsilon": "10",
+        "delta": "0.999999",
+    }
+    part = {"halvings": [], "cells": ["11", "1", "1"]}
+    hints = {"way": "0", "digits": 30, "cut": 30, "step": "0.1", "parts": [part]}
+    assert exact_delta(math.sqrt(20.0), 10.0) < 0.6
+    with pytest.raises(RefusedError, match="ascend"):
+        checking.check(claim, hints)
+
+
+def test_what_a_record_may_do_is_no_text():
+    # The words of a release are read by people; a text could pass for something else.
+    parts = [{"kind": "gaussian", "noise": "1", "norm": "1", "diameter": "2"}]
+    release = {"kind": "parallel", "releases": parts, "record-may-move": "false"}
+    with pytest.raises(RefusedError, match="may move"):
+        checking.ways(release, "replace-one", below=False)
