@@ -212,7 +212,7 @@ def _from_above(
             yield {"order": _text(found.order)}
         return
     try:
-        every = kernel.ways(release, claim["relation"], below=False)
+        every = kernel.ways(kernel.read_release(release), claim["relation"], below=False)
     except kernel.RefusedError as error:
         raise NoCertificateError(str(error)) from None
     for added in _ATTEMPTS if delta > 0.0 else (1e-2,):
@@ -226,7 +226,7 @@ def _kinds(release: Mapping[str, Any]) -> set[str]:
 
 
 def _from_below(kernel: Any, claim: Mapping[str, Any]) -> Iterator[Any]:
-    every = kernel.ways(claim["release"], claim["relation"], below=True)
+    every = kernel.ways(kernel.read_release(claim["release"]), claim["relation"], below=True)
     for added in _ATTEMPTS[:-1]:
         for index, way in enumerate(every):
             hints = _grids(way, float(claim["delta"]) or 1e-10, added)

@@ -371,4 +371,4 @@ def test_what_a_record_may_do_is_no_text():
     parts = [{"kind": "gaussian", "noise": "1", "norm": "1", "diameter": "2"}]
     release = {"kind": "parallel", "releases": parts, "record-may-move": "false"}
     with pytest.raises(RefusedError, match="may move"):
-        checking.ways(release, "replace-one", below=False)
+        checking.read_release(release)
