@@ -59,7 +59,7 @@ RECORDS = {
 Way = list[tuple[Any, int]]
 
 
-class Release(NamedTuple):
+class Released(NamedTuple):
     """A release whose fields were read: numbers, what it is made of, and its own words."""
 
     kind: str
@@ -112,7 +112,7 @@ def _field(name: str, given: Any) -> Any:
     return number(given, MOST.get(name, 10**400))
 
 
-def read_release(given: Any, depth: int = 0) -> Release:
+def read_release(given: Any, depth: int = 0) -> Released:
     """A release whose fields have meaning, and no other fields."""
     kind = str(given["kind"])
     require(kind in KINDS and depth < MOST_DEPTH, f"too deep, or an unknown kind: {kind:.40}")
@@ -124,10 +124,10 @@ def read_release(given: Any, depth: int = 0) -> Release:
     read = {name: _field(name, given[name]) for name in names}
     # As JSON, numbers and text cannot pass for lines of the output.
     own = ", ".join(f"{name} {json.dumps(given[name])}" for name in names).replace('"', "")
-    return Release(kind, read, [read_release(one, depth + 1) for one in inner], own)
+    return Released(kind, read, [read_release(one, depth + 1) for one in inner], own)
 
 
-def _pair(release: Release, relation: str, below: bool) -> Any:
+def _pair(release: Released, relation: str, below: bool) -> Any:
     """The pair of a simple release: with the record against without it."""
     kind, given, nothing = release.kind, release.given, [(ONE, NOTHING)]
     if kind == "gaussian":
@@ -166,7 +166,7 @@ def _moved(given: Any, relation: str) -> Fraction:
     return Fraction((diameter if relation == REPLACE else norm) / given["noise"])
 
 
-def ways(release: Release, relation: str, below: bool) -> list[Way]:
+def ways(release: Released, relation: str, below: bool) -> list[Way]:
     """All that one record may amount to, as pairs and counts, in both orders of the data sets."""
     if relation == ZERO:
         require(release.kinds() <= SUMS, "zero-out is known of sums of vectors")
@@ -188,7 +188,7 @@ def _different(found: Iterable[Way]) -> list[Way]:
     return kept
 
 
-def _forward(release: Release, relation: str, below: bool) -> list[Way]:
+def _forward(release: Released, relation: str, below: bool) -> list[Way]:
     kind, given, inner = release.kind, release.given, release.inner
     if not inner:
         return [[(_pair(release, relation, below), 1)]]
@@ -228,7 +228,7 @@ def _merged(way: Way, below: bool) -> Way:
     return sorted(counts.items(), key=repr)
 
 
-def divergence(release: Release, relation: str, a: Fraction) -> Any:
+def divergence(release: Released, relation: str, a: Fraction) -> Any:
     """An upper bound on the Renyi divergence of order a > 1, in either direction."""
     kind, given, inner = release.kind, release.given, release.inner
     require(1 < a <= 10**6, "an order is at most 1, or very large")
