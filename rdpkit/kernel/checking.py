@@ -34,17 +34,22 @@ SAYS = {
 }
 
 
-def main(arguments: list[str]) -> int:
-    """Check one file: 0 accepted, 1 not accepted, 2 not understood."""
+def main(paths: list[str]) -> int:
+    """Check files: 0 all are accepted, 1 one is not accepted, 2 one is not understood."""
+    return max(map(_checked, paths), default=2)
+
+
+def _checked(path: str) -> int:
+    """Check one file, and print what is found."""
     status, verdict = 2, "not understood"
     try:
-        with open(arguments[0], "rb") as file:
+        with open(path, "rb") as file:
             claim, hints = read(file.read(MOST_BYTES + 1))
         print("\n".join(statement(claim)))
         status, verdict = 1, "not accepted"
         check(claim, hints)
-    except (IndexError, OSError, RefusedError) as error:
-        print(f"{verdict}: {error}")
+    except (OSError, ValueError, RefusedError) as error:
+        print(f"{verdict}: {error} ({path!a})")
         return status
     print("accepted")
     return 0
