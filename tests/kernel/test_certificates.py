@@ -135,6 +135,18 @@ def test_pure_guarantees_add_up_exactly():
         certificate(pure * 4 + LAPLACE * 8, claimed="1.999999999999999", adjacency=ADD, delta=0.0)
 
 
+def test_selections_and_thirds_are_exact():
+    threshold = rdpkit.AboveThreshold(
+        threshold_noise_scale=6.0, query_noise_scale=12.0, sensitivity=1.0
+    )
+    third = rdpkit.Laplace(noise_scale=1.0 / 3.0, record_norm=1.0)
+    noisy = rdpkit.ReportNoisyMax(noise_scale=2.0, sensitivity=1.0, noise="exponential")
+    event = threshold + rdpkit.Laplace(noise_scale=3.0, record_norm=1.0) * 2 + third + noisy
+    certificate(event, claimed="5", adjacency=ADD, delta=0.0)
+    with pytest.raises(NoCertificateError):
+        certificate(event, claimed="4.999999999999999", adjacency=ADD, delta=0.0)
+
+
 def test_parts_between_which_a_record_moves():
     parts = (gaussian(2.0), gaussian(3.0), gaussian(3.0))
     event = rdpkit.Parallel(events=parts, fixed_partition=True)
