@@ -76,3 +76,9 @@ def test_work_of_a_tail_is_counted_before_it_is_done():
     intervals.LEFT[0] = 10**6
     with pytest.raises(RefusedError, match="more work"):
         tail(Enclosed(52 << 20000, 52 << 20000, 20000))
+
+
+def test_work_of_a_logarithm_is_counted_before_it_is_done():
+    intervals.LEFT[0] = 10**6
+    with pytest.raises(RefusedError, match="more work"):
+        intervals.log_two(200_001)
