@@ -26,6 +26,7 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.analysis import BEST_RDP, epsilon
 from rdpkit.events import (
+    AboveThreshold,
     Composed,
     DiscreteLaplace,
     EpsilonDelta,
@@ -40,6 +41,7 @@ from rdpkit.events import (
     PoissonSampledGaussian,
     RandomizedResponse,
     Repeated,
+    ReportNoisyMax,
     ZeroConcentrated,
 )
 from rdpkit.events.composition import partition_is_fixed
@@ -142,7 +144,7 @@ def release_of(event: Event, adjacency: Adjacency, *, below: bool = False) -> di
         twice = [one for one in unlike if event.events.count(one) > 1] if moves else []
         releases = [release_of(one, adjacency, below=below) for one in (*unlike, *twice)]
         return {"kind": "parallel", "releases": releases, "record-may-move": moves}
-    primitive = _primitive(event, adjacency)
+    primitive = _primitive(event, adjacency) or (None if below else _selection(event))
     if primitive is not None:
         return primitive
     expanded = event.attained_expansion() if below else event.expand()
@@ -193,8 +195,28 @@ def _primitive(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
     return {name: _text(v) if isinstance(v, float) else v for name, v in found.items()}
 
 
+def _selection(event: Event) -> dict[str, Any] | None:
+    """What bounds a selection from above; None for any other event."""
+    if isinstance(event, ReportNoisyMax) and event.noise != "gumbel":
+        far = event.sensitivity * (1.0 if event.monotone_scores else 2.0)
+        return {"kind": "laplace", "scale": _text(event.noise_scale), "distance": _text(far)}
+    if isinstance(event, AboveThreshold):
+        s, threshold, query = (
+            Fraction(_text(one))
+            for one in (event.sensitivity, event.threshold_noise_scale, event.query_noise_scale)
+        )
+        # The same sum as AboveThreshold.pure_epsilon, in fractions.
+        exact = s / threshold + (2 - event.monotone_queries) * event.most_above * s / query
+        stated = f"{exact.numerator}/{exact.denominator}"
+        return {"kind": "stated", "epsilon": stated, "delta": "0.0"}
+    return None
+
+
 def _text(value: float) -> str:
-    """A number in decimal digits."""
+    """A number that the float stands for: 1/3 rather than 0.3333333333333333."""
+    simple = Fraction(value).limit_denominator(10**6)
+    if len(repr(value)) > 12 and float(simple) == value:
+        return f"{simple.numerator}/{simple.denominator}"
     return repr(float(value)).replace("e+", "e")
 
 
@@ -212,7 +234,7 @@ def _from_above(
             yield {"order": _text(found.order)}
         return
     try:
-        every = kernel.ways(release, claim["relation"], below=False)
+        every = kernel.ways(kernel.read_release(release), claim["relation"], below=False)
     except kernel.RefusedError as error:
         raise NoCertificateError(str(error)) from None
     for added in _ATTEMPTS if delta > 0.0 else (1e-2,):
@@ -226,7 +248,7 @@ def _kinds(release: Mapping[str, Any]) -> set[str]:
 
 
 def _from_below(kernel: Any, claim: Mapping[str, Any]) -> Iterator[Any]:
-    every = kernel.ways(claim["release"], claim["relation"], below=True)
+    every = kernel.ways(kernel.read_release(claim["release"]), claim["relation"], below=True)
     for added in _ATTEMPTS[:-1]:
         for index, way in enumerate(every):
             hints = _grids(way, float(claim["delta"]) or 1e-10, added)

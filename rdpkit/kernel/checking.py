@@ -1,4 +1,4 @@
-"""What a certificate is, and whether its claim is true.
+"""What a certificate says, and whether that is true.
 
 Argument
 --------
@@ -19,28 +19,37 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, NoReturn
 
-from .intervals import LEFT, RefusedError, log, of, require
+from .intervals import LEFT, ONE, RefusedError, exp_of, log, of, require
 from .masses import Masses, from_above, from_below
-from .pairs import ONE, curve, exp_of, largest
-from .releases import Way, divergence, fields, number, statement, ways, whole
+from .pairs import NOTHING, curve, largest
+from .releases import KINDS, RECORDS, Way, divergence, fields, number, read_release, ways, whole
 
 FORMAT = "rdpkit-certificate-1"
 MOST_BYTES, MOST_WORK, MOST_CELLS, MOST_POINTS = 65536, 100_000_000, 5000, 20000
-MOST_EPSILON = Fraction(10**5)
 MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+SAYS = {
+    "at most": "epsilon is at most {epsilon} at delta {delta}",
+    "exceeded": "for some two, epsilon is more than {epsilon} at delta {delta}",
+    "divergence at most": "the Renyi divergence of order {order} is at most {epsilon}",
+}
 
 
-def main(arguments: list[str]) -> int:
-    """Check one file: 0 accepted, 1 not accepted, 2 not understood."""
+def main(paths: list[str]) -> int:
+    """Check files: 0 all are accepted, 1 one is not accepted, 2 one is not understood."""
+    return max(map(_checked, paths), default=2)
+
+
+def _checked(path: str) -> int:
+    """Check one file, and print what is found."""
     status, verdict = 2, "not understood"
     try:
-        with open(arguments[0], "rb") as file:
+        with open(path, "rb") as file:
             claim, hints = read(file.read(MOST_BYTES + 1))
         print("\n".join(statement(claim)))
         status, verdict = 1, "not accepted"
         check(claim, hints)
-    except (IndexError, OSError, RefusedError) as error:
-        print(f"{verdict}: {error}")
+    except (OSError, ValueError, RefusedError) as error:
+        print(f"{verdict}: {error} ({path!a})")
         return status
     print("accepted")
     return 0
@@ -81,6 +90,19 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found if len(found) == len(pairs) else _refused(str(pairs))
 
 
+def statement(claim: Any) -> list[str]:
+    """The claim in words, and what it rests on; nothing else has meaning."""
+    says, relation = claim["says"], claim["relation"]
+    require(says in SAYS and relation in RECORDS, "an unknown relation, or sort of claim")
+    last = "order" if says == "divergence at most" else "delta"
+    fields(claim, f"says relation release epsilon {last}")
+    require(min(number(claim["epsilon"]), number(claim[last])) >= 0, "no numbers")
+    release = read_release(claim["release"])
+    about = f"any two data sets that differ {RECORDS[relation]}:"
+    rests = [f"rests on {one}" for one in sorted({KINDS[one][1] for one in release.kinds()})]
+    return [about, "  " + SAYS[says].format(**claim), f"released: {release.words()}", *rests]
+
+
 def check(claim: Any, hints: Any) -> None:
     """Return if the claim is true.
 
@@ -90,39 +112,40 @@ def check(claim: Any, hints: Any) -> None:
         If it is not shown to be true.
     """
     LEFT[0] = MOST_WORK
-    release, relation = claim["release"], claim["relation"]
     try:
-        epsilon = number(claim["epsilon"], MOST_EPSILON)
+        release, relation = read_release(claim["release"]), claim["relation"]
+        epsilon = number(claim["epsilon"], 10**5)
         if claim["says"] == "divergence at most":
             shown = divergence(release, relation, number(claim["order"])) <= epsilon
         elif claim["says"] == "exceeded":
             way = ways(release, relation, below=True)[int(number(hints["way"]))]
-            shown = _delta(way, hints, True, epsilon) > number(claim["delta"], ONE)
+            shown = _delta(way, hints, True, epsilon) > number(claim["delta"], 1)
         else:
-            shown = _at_most(release, relation, hints, epsilon, number(claim["delta"], ONE))
+            delta = number(claim["delta"], 1)
+            if "order" in hints:
+                found = divergence(release, relation, number(hints["order"]))
+                shown = _implied(found, number(hints["order"]), epsilon, delta)
+            else:
+                every = ways(release, relation, below=False)
+                given = hints.get("ways", [{}] * len(every))
+                fits = isinstance(given, list) and len(given) == len(every)
+                require(fits, "the hints are for another number of ways")
+                shown = all(_of_a_way(way, h, epsilon, delta) for way, h in zip(every, given))
     except (*MISFITS, RecursionError) as error:
         raise RefusedError(f"the hints do not fit: {type(error).__name__}") from None
     require(shown, "it is not shown by these hints")
 
 
-def _at_most(release: Any, relation: str, hints: Any, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether delta at epsilon is shown to be small enough."""
-    if "order" in hints:
-        # delta = e^((a-1)(r - epsilon)) (1 - 1/a)^(a-1) / a: Balle et al. 2020, Theorem 21.
-        a = number(hints["order"])
-        exponent = (a - 1) * (divergence(release, relation, a) - epsilon)
-        shown = of(exponent, 400) + of(a - 1, 400) * log(of(1 - 1 / a, 400)) - log(of(a, 400))
-        return shown.hi <= log(of(delta, 400)).lo
-    every = ways(release, relation, below=False)
-    given = hints.get("ways", [{}] * len(every))
-    require(len(given) == len(every), "the hints are for another number of ways")
-    return all(_of_a_way(way, one, epsilon, delta) for way, one in zip(every, given))
+def _implied(r: Fraction, a: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether e^((a-1)(r-epsilon)) (1-1/a)^(a-1) / a <= delta: Balle et al. 2020, Theorem 21."""
+    shrunk = of(a - 1, 400) * log(of(1 - 1 / a, 400)) - log(of(a, 400))
+    return (of((a - 1) * (r - epsilon), 400) + shrunk).hi <= log(of(delta, 400)).lo
 
 
 def _of_a_way(way: Way, hint: Any, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether one way in which a record may matter has at most delta at epsilon."""
     limits = [(largest(pair) or (epsilon + 1, ONE), count) for pair, count in way]
-    totals = [sum((n * one[i] for one, n in limits), 0 * ONE) for i in (0, 1)]
+    totals = [sum((n * one[i] for one, n in limits), NOTHING) for i in (0, 1)]
     if totals[0] <= epsilon and totals[1] <= delta:
         return True
     return _delta(way, hint, False, epsilon) <= delta
@@ -134,27 +157,27 @@ def _delta(way: Way, hint: Any, below: bool, epsilon: Fraction) -> Fraction:
         bits = 1600 + int(2 * epsilon)
         height = curve(way[0][0], exp_of(epsilon, bits))
         return Fraction(height.lo if below else height.hi, 1 << bits)
-    return _masses(way, hint, below).delta(epsilon)
-
-
-def _masses(way: Way, hint: Any, below: bool) -> Masses:
-    """The masses of a way, with the grids of a hint: step, digits, cut, and one part a pair."""
-    digits, cut, powers = whole(hint["digits"], 300), whole(hint["cut"], 300), []
+    digits, cut = whole(hint["digits"], 300), whole(hint["cut"], 300)
     require(len(hint["parts"]) == len(way), "the hints are for another number of pairs")
+    powers = []
     for (pair, count), part in zip(way, hint["parts"]):
-        halvings = part["halvings"]
-        require(len(halvings) <= 40, "a grid is halved too often")
-        finest = number(hint["step"]) / 2 ** len(halvings)
-        if below:
-            grid = [number(one.lstrip("-")) * (-1) ** one.count("-") for one in part["cells"]]
-            require(1 <= grid[2] <= MOST_CELLS, "there are no cells, or too many")
-            masses = from_below(pair, grid, finest, digits)
-        else:
-            ranges = [range(*stretch) for stretch in part["nodes"]]
-            require(sum(map(len, ranges)) <= MOST_POINTS, "a grid has too many places")
-            places = [k for one in ranges for k in one]
-            require(sorted(set(places)) == places, "the places of a grid do not ascend")
-            masses = from_above(pair, places, finest, digits)
-        powers.append(masses.power(count, halvings, 10 ** max(digits - cut, 0)))
+        once = _masses(pair, part, number(hint["step"]), digits, below)
+        powers.append(once.power(count, part["halvings"], 10 ** max(digits - cut, 0)))
     require(len({one.step for one in powers}) == 1, "the parts end on different grids")
-    return reduce(Masses.times, powers)
+    return reduce(Masses.times, powers).delta(epsilon)
+
+
+def _masses(pair: Any, part: Any, step: Fraction, digits: int, below: bool) -> Masses:
+    """The masses of one release, on a grid that is halved to ``step``."""
+    halvings = part["halvings"]
+    require(isinstance(halvings, list) and len(halvings) <= 40, "a grid is halved too often")
+    finest = step / 2 ** len(halvings)
+    if below:
+        grid = [number(one.lstrip("-")) * (-1) ** one.count("-") for one in part["cells"]]
+        require(1 <= grid[2] <= MOST_CELLS, "there are no cells, or too many")
+        return from_below(pair, grid, finest, digits)
+    ranges = [range(first, last, whole(stride)) for first, last, stride in part["nodes"]]
+    require(sum(map(len, ranges)) <= MOST_POINTS, "a grid has too many places")
+    places = [k for one in ranges for k in one]
+    require(sorted(set(places)) == places, "the places of a grid do not ascend")
+    return from_above(pair, places, finest, digits)

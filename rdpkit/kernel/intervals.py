@@ -13,6 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
+ONE = Fraction(1)
+
 
 class RefusedError(Exception):
     """A certificate is not accepted, or not understood; the message says why."""
@@ -29,7 +31,7 @@ LEFT = [0]
 
 
 def spend(units: int) -> None:
-    """Take some units away."""
+    """Take some units away, before what they stand for is computed."""
     LEFT[0] -= units
     require(LEFT[0] >= 0, "it takes more work than is allowed for one certificate")
 
@@ -84,89 +86,83 @@ def root(number: Enclosed) -> Enclosed:
     return Enclosed(isqrt(low), isqrt(high) + 1, number.bits)
 
 
-def _odd_series(z: int, sign: int, work: int) -> tuple[int, int]:
-    """Sum of sign^n z^(2n+1) / (2n+1), 0 <= z <= 1/3, and by how many units it is off at most.
+def _odd_series(z: int, sign: int, bits: int) -> Enclosed:
+    """Sum of sign^n z^(2n+1) / (2n+1), for z known to one unit and at most 1/3.
 
     A power is off by at most 2 units, as z^2 is by one and each product is rounded, so that a term
-    is off by at most 2; what is left out is less than 4.
+    is off by at most 2; what is left out is less than 4, and z itself changes the sum by less.
     """
-    total, power, n = 0, z, 0
-    square = z * z >> work
+    total, power, n, square = 0, z, 0, z * z >> bits
     while power:
         total += sign**n * (power // (2 * n + 1))
-        power = power * square >> work
-        n += 1
-    return total, 2 * n + 6
+        power, n = power * square >> bits, n + 1
+    return Enclosed(total - 2 * n - 8, total + 2 * n + 8, bits)
 
 
 @lru_cache(maxsize=256)
-def log_two(work: int) -> tuple[int, int]:
-    """A lower bound on log 2 = 2 artanh(1/3), and how far below it is at most."""
-    value, error = _odd_series((1 << work) // 3, 1, work)
-    return 2 * (value - error), 4 * error
+def log_two(bits: int) -> Enclosed:
+    """The logarithm of 2, as 2 artanh(1/3)."""
+    spend(bits**2 // 4000 + bits**3 // 10**8)
+    half = _odd_series((1 << bits) // 3, 1, bits)
+    return half + half
 
 
 @lru_cache(maxsize=256)
-def root_of_two_pi(work: int) -> Enclosed:
+def root_of_two_pi(bits: int) -> Enclosed:
     """The square root of 2 pi, with pi = 16 arctan(1/5) - 4 arctan(1/239) by Machin."""
-    (a, e), (b, f) = (_odd_series((1 << work) // n, -1, work) for n in (5, 239))
-    pi, error = 16 * a - 4 * b, 16 * e + 4 * f
-    return root(Enclosed(2 * (pi - error), 2 * (pi + error), work))
+    a, b = (_odd_series((1 << bits) // n, -1, bits) for n in (5, 239))
+    return root(of(32 * ONE, bits) * a - of(8 * ONE, bits) * b)
 
 
 def exp(x: Enclosed) -> Enclosed:
     """The exponential, off by a few units in the last place of 2^-bits.
 
     x = k log 2 + 2^8 r with 0 <= r < log(2) / 2^8 + a little. The terms r^n / n! are rounded down,
-    each off by less than 3 units; those that are left out add up to less than 5. The error of the
-    multiple of log 2 changes the result by less than 4 times itself. Then eight squares.
+    each off by less than 3 units; those that are left out add up to less than 5. The uncertainty
+    of r is multiplied by less than 4. Then eight squares; for w < 1/2, e^w <= 1 + 2w.
     """
-    bits = x.bits
+    bits, width, two = x.bits, x.hi - x.lo, log_two(x.bits)
     if x.hi == x.lo == 0:
-        return Enclosed(1 << bits, 1 << bits, bits)
-    k = (x.lo << 8) // ((log_two(64)[0] << 8 << bits) >> 64)
+        return of(ONE, bits)
+    k = x.lo // (two.hi if x.lo >= 0 else two.lo)
     spend(8 + (bits + max(k, 0)) ** 2 // 600)
-    width = x.hi - x.lo
     require(k < 100000 and not width >> (bits - 1), "an exponential is too large, or too uncertain")
     if k < -bits - 8:
         return Enclosed(0, 1, bits)
     work = bits + max(k, 0) + 40
-    known, error = log_two(work)
-    start = -1
-    while start < 0:
-        start = (x.lo << (work - bits)) - max(k * known, k * (known + error))
-        k -= start < 0
-    r, error = start >> 8, abs(k) * error
+    two = log_two(work)
+    ends = sorted((x.lo << (work - bits)) - k * end for end in (two.lo, two.hi))
+    r = max(ends[0], 0) >> 8
     term, total, n = 1 << work, 0, 0
     while term:
-        total += term
-        n += 1
+        total, n = total + term, n + 1
         term = (term * r >> work) // n
-    low, high = total, total + 3 * n + 10 + 4 * (error + 2)
+    low, high = total, total + 3 * n + 10 + 4 * (ends[1] - ends[0] + 2)
     for _ in range(8):
         low, high = low * low >> work, (high * high >> work) + 1
-    down = work - bits - k
-    low, high = low >> down, (high >> down) + 1
+    low, high = low >> (work - bits - k), (high >> (work - bits - k)) + 1
     return Enclosed(low, high + (2 * high * width >> bits) + 1, bits)
 
 
+def exp_of(value: Fraction, bits: int) -> Enclosed:
+    """The exponential of a rational number."""
+    return exp(of(value, bits))
+
+
 def log(x: Enclosed) -> Enclosed:
-    """The logarithm of a number that is certainly positive."""
+    """The logarithm of a number that is certainly positive: 2 artanh((m - 1) / (m + 1)) + k log 2.
+
+    The number is 2^k m with 1 <= m < 2.
+    """
     require(x.lo > 0, "a logarithm of a number that is not certainly positive")
-    (low, _), (_, high) = _log(x.lo, x.bits), _log(x.hi, x.bits)
-    return Enclosed(low, high, x.bits)
-
-
-def _log(n: int, bits: int) -> tuple[int, int]:
-    """Bounds on log(n / 2^bits), by 2 artanh((m - 1) / (m + 1)) for n = 2^k m, 1 <= m < 2."""
-    k, work = n.bit_length() - 1 - bits, bits + 40
-    m = n << (work - bits - k) if work - bits >= k else n >> (k + bits - work)
-    one = 1 << work
-    value, error = _odd_series(((m - one) << work) // (m + one), 1, work)
-    known, off = log_two(work)
-    ends = [k * known, k * (known + off)]
-    low, high = 2 * (value - error - 4) + min(ends), 2 * (value + error + 4) + max(ends)
-    return low >> 40, (high >> 40) + 1
+    work, found = x.bits + 40, []
+    for end in (x.lo, x.hi):
+        k = end.bit_length() - 1 - x.bits
+        m, one = (end << 40) >> k if k >= 0 else end << (40 - k), 1 << work
+        half = _odd_series(((m - one) << work) // (m + one), 1, work)
+        found.append(half + half + of(k * ONE, work) * log_two(work))
+    # Where digits of m were lost, the logarithm of m is off by less than one unit.
+    return Enclosed((found[0].lo - 1) >> 40, ((found[1].hi + 1) >> 40) + 1, x.bits)
 
 
 def tail(x: Enclosed) -> Enclosed:
@@ -179,36 +175,23 @@ def tail(x: Enclosed) -> Enclosed:
 
 
 def _tail(n: int, bits: int) -> tuple[int, int]:
-    """Bounds on the tail at n / 2^bits >= 0; beyond x^2 = 1.4 bits it is below e^(-x^2/2) / 2."""
+    """Bounds on the tail at n / 2^bits >= 0; beyond x^2 = 1.4 bits it is below e^(-x^2/2) / 2.
+
+    The sum is about as large as e^(x^2/2), which takes so many bits more.
+    """
     square = n * n >> bits
     if square > (7 * bits << bits) // 5:
         return 0, 1
-    guard = 32 + bits // 10
+    guard = 32 + bits // 10 + (3 * square >> bits + 2)
     work = bits + guard
+    spend((work + (4 * square >> bits)) * (1 + (work >> 11) ** 2) // 4)
     x, exact = n << guard, n * n << 2 * guard
     density = exp(Enclosed(-(exact >> work + 1) - 1, -(exact >> work + 1), work))
     density = density / root_of_two_pi(work)
-    if square >> bits > bits // 8:
-        low, high = _mills(x, max(bits - (5 * square >> bits + 3), 16), work)
-        return (density.lo << work) // high >> guard, ((density.hi << work) // low >> guard) + 1
     low = density.lo * _within(x, exact >> work, 0, work) >> work
     high = (density.hi * _within(x, (exact >> work) + 1, 1, work) >> work) + 1
     half = 1 << (work - 1)
     return max((half - high) >> guard, 0), ((half - low) >> guard) + 1
-
-
-def _mills(x: int, wanted: int, work: int) -> tuple[int, int]:
-    """Bounds on phi(x) / P(N(0, 1) > x) = x + 1/(x + 2/(x + 3/(x + ...))), by Laplace.
-
-    What begins at x + n/(...) is between x and x + n/x, and x + k/v falls as v grows.
-    """
-    n = ((3 * wanted << work) // (8 * x)) ** 2 + wanted // 8 + 8
-    spend(n)
-    low, high = x, x + ((n + 1 << 2 * work) // x) + 1
-    for k in range(n, 0, -1):
-        shifted = k << 2 * work
-        low, high = x + shifted // high, x + shifted // low + 1
-    return low, high
 
 
 def _within(x: int, square: int, up: int, work: int) -> int:
@@ -219,7 +202,6 @@ def _within(x: int, square: int, up: int, work: int) -> int:
     """
     term, total, n = x, 0, 1
     while term > 4 or n << work < 2 * square:
-        total += term
-        n += 2
+        total, n = total + term, n + 2
         term = (term * square >> work) // n + 2 * up
     return total + 16 * up

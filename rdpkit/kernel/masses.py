@@ -20,12 +20,14 @@ sum below a window is never accepted, and one above it always; where both happen
 
 from __future__ import annotations
 
+from bisect import bisect
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
-from .intervals import Enclosed, log, of, require, spend
-from .pairs import ONE, cells, curve, exp_of
+from .intervals import ONE, Enclosed, exp_of, log, of, require, spend
+from .pairs import cells, curve
 
 MOST_PLACES, MOST_DIGITS = 400_000, 60_000_000
 
@@ -66,27 +68,21 @@ class Masses:
     def halved(self) -> Masses:
         """On a grid of twice the step; 1 / (1 + e^-step) of what is between goes up."""
         one, found = of(ONE, 4 * self.digits), []
-        share = one / (one + exp_of(-self.step, one.bits))
+        share = (one / (one + exp_of(-self.step, one.bits))).hi if self.ups[0] else 0
         for values in self.lists:
             padded = [0] * (self.low % 2) + values + [0, 0]
-            even, odd = padded[: len(padded) // 2 * 2 : 2], padded[1::2]
-            if len(self.lists) == 1:
-                up = [-(-v * share.hi >> one.bits) for v in odd]
-                found.append([e + v - u + w for e, v, u, w in zip(even, odd, up, [0, *up])])
-            else:
-                found.append([e + v for e, v in zip(even, odd)])
+            up = [-(-v * share >> one.bits) for v in padded[1::2]]
+            both = zip(padded[::2], padded[1::2], up, [0, *up])
+            found.append([even + odd - raised + joined for even, odd, raised, joined in both])
         return Masses(2 * self.step, self.digits, self.low // 2, found, self.infinite)
 
     def cut(self, budget: int) -> Masses:
         """Without places at both ends that together have at most a budget of mass each."""
         p = self.lists[0]
-        first, last, spent = 0, len(p), [p[0], p[-1]]
-        while first < last - 1 and spent[0] <= budget:
-            first, spent[0] = first + 1, spent[0] + p[first + 1]
-        while last > first + 1 and spent[1] <= budget:
-            last, spent[1] = last - 1, spent[1] + p[last - 2]
+        first = min(bisect(list(accumulate(p)), budget), len(p) - 1)
+        last = max(len(p) - bisect(list(accumulate(reversed(p))), budget), first + 1)
         kept = [values[first:last] for values in self.lists]
-        kept[0][0] += sum(p[:first]) if len(kept) == 1 else 0
+        kept[0][0] += sum(p[:first]) if self.ups[0] else 0
         infinite = [i + sum(values[last:]) for i, values in zip(self.infinite, self.lists)]
         return Masses(self.step, self.digits, self.low + first, kept, infinite)
 
@@ -111,13 +107,11 @@ class Masses:
         From below it is the largest P(sum >= s) - e^epsilon Q(sum >= s).
         """
         bits, unit = 4 * self.digits + 64, 10**self.digits
-        if len(self.lists) == 2:
-            grown, (p, q) = exp_of(epsilon, bits), self.infinite
-            found = [(p << bits) - q * grown.hi]
-            for a, b in zip(*map(reversed, self.lists)):
-                p, q = p + a, q + b
-                found.append((p << bits) - q * grown.hi)
-            return Fraction(max(found), unit << bits)
+        if not self.ups[0]:
+            grown = exp_of(epsilon, bits).hi
+            p, q = ([i, *reversed(values)] for i, values in zip(self.infinite, self.lists))
+            found = max((a << bits) - b * grown for a, b in zip(accumulate(p), accumulate(q)))
+            return Fraction(found, unit << bits)
         first = max(epsilon // self.step + 1 - self.low, 0)
         weight = exp_of(epsilon - (self.low + first) * self.step, bits).lo
         fall, total = exp_of(-self.step, bits).lo, self.infinite[0] << bits
@@ -154,18 +148,18 @@ def from_above(pair: Any, places: list[int], step: Fraction, digits: int) -> Mas
     require(max(-places[0], places[-1]) * step < 10**5, "a loss is too large")
     bits, heights = 7 * digits // 2 + 64 + 4 * len(str(step.denominator)), []
     for k in places:
+        # Where t is large, it multiplies the error of Q; where it is small, 1 / t does.
         more = int(abs(k * step) * 3 / 2)
         exact = curve(pair, exp_of(k * step, bits + more))
         heights.append(Enclosed(exact.lo >> more, -(-exact.hi >> more), bits))
-    one, slopes, masses = of(ONE, bits), {}, [0] * (places[-1] - places[0] + 1)
-    for gap in {b - a for a, b in zip(places, places[1:])}:
-        slopes[gap] = exp_of(gap * step, bits) - one, one - exp_of(-gap * step, bits)
+    one, masses = of(ONE, bits), [0] * (places[-1] - places[0] + 1)
+    gaps = [b - a for a, b in zip(places, places[1:])]
+    rises = {gap: exp_of(gap * step, bits) - one for gap in set(gaps)}
+    falls = {gap: one - exp_of(-gap * step, bits) for gap in rises}
     for i, k in enumerate(places):
-        mass = one - heights[0]
-        if i:
-            mass = (heights[i - 1] - heights[i]) / slopes[k - places[i - 1]][1]
-        if i + 1 < len(places):
-            mass += (heights[i + 1] - heights[i]) / slopes[places[i + 1] - k][0]
+        mass = (heights[i - 1] - heights[i]) / falls[gaps[i - 1]] if i else one - heights[0]
+        if i < len(gaps):
+            mass += (heights[i + 1] - heights[i]) / rises[gaps[i]]
         masses[k - places[0]] = max(-(-mass.hi * 10**digits >> bits), 0)
     last = max(-(-heights[-1].hi * 10**digits >> bits), 0)
     return Masses(step, digits, places[0], [masses], [last])
@@ -176,10 +170,11 @@ def from_below(pair: Any, grid: list[Fraction], step: Fraction, digits: int) -> 
     bits, unit = 7 * digits // 2 + 64, 10**digits
     found: dict[int, tuple[int, int]] = {}
     for p, q in cells(pair, grid, bits):
-        if p.lo * unit >> bits > 0 and q.lo > 0:
+        mass = p.lo * unit >> bits
+        if mass > 0 and q.lo > 0:
             label = round(Fraction(log(p / q).lo, 1 << bits) / step)
             a, b = found.get(label, (0, 0))
-            found[label] = a + (p.lo * unit >> bits), b - (-q.hi * unit >> bits)
+            found[label] = a + mass, b - (-q.hi * unit >> bits)
     require(max(found) - min(found) < MOST_PLACES, "labels are too far apart")
     places = range(min(found), max(found) + 1)
     lists = [[found.get(k, (0, 0))[i] for k in places] for i in (0, 1)]

@@ -24,16 +24,11 @@ from functools import lru_cache
 from math import isqrt
 from typing import Any, Optional
 
-from .intervals import Enclosed, exp, log, of, require, root, tail, upper
+from .intervals import ONE, Enclosed, exp, exp_of, log, of, require, root, tail, upper
 
-ONE = Fraction(1)
+NOTHING = 0 * ONE
 Cells = list[tuple[Enclosed, Enclosed]]
 Parts = Sequence[tuple[Fraction, Fraction]]
-
-
-def exp_of(value: Fraction, bits: int) -> Enclosed:
-    """The exponential of a rational number."""
-    return exp(of(value, bits))
 
 
 def line(first: Parts, second: Parts) -> Any:
@@ -54,13 +49,13 @@ def reverse(pair: Any) -> Any:
 def curve(pair: Any, t: Enclosed) -> Enclosed:
     """The height of a curve at t."""
     one, kind = of(ONE, t.bits), pair[0]
-    require(kind != "mirrored" or not t.lo < one.lo < t.hi, "the grid is too fine for the digits")
-    if kind == "reversed" or (kind == "mirrored" and t.lo < one.lo):
-        return (one - t + t * curve(pair[1], one / t)).positive()
-    if kind == "mirrored":
-        return curve(pair[1], t)
     if kind == "line":
         return _on_a_line(pair, t)
+    if kind in ("reversed", "mirrored"):
+        require(kind == "reversed" or not t.lo < one.lo < t.hi, "too few digits beside 1")
+        if kind == "mirrored" and t.lo >= one.lo:
+            return curve(pair[1], t)
+        return (one - t + t * curve(pair[1], one / t)).positive()
     if kind == "laplace":
         a, b = one - t, one - root(t * exp_of(-pair[1], t.bits))
         return Enclosed(max(a.lo, b.lo, 0), max(a.hi, b.hi, 0), t.bits)
@@ -96,38 +91,41 @@ def largest(pair: Any) -> Optional[tuple[Fraction, Fraction]]:
     Of a sample of a pair with losses in [-L, L], 1 / (1 - q + q e^-L) <= 1 - q + q e^L.
     """
     kind = pair[0]
-    if kind in ("sampled", "reversed"):
-        sampled = pair if kind == "sampled" else pair[1]
-        found, one, q = largest(sampled[2]), of(ONE, 400), of(sampled[1], 400)
+    if kind == "reversed":
+        return largest(pair[1])
+    if kind == "sampled":
+        found, one, q = largest(pair[2]), of(ONE, 400), of(pair[1], 400)
         if found is None or found[1]:
             return None
-        return upper(log(one + q * (exp_of(found[0], 400) - one))), found[1]
+        return upper(log(one + q * (exp_of(found[0], 400) - one))), NOTHING
     if kind == "response":
         a, b = _outcomes(pair, 200)[0]
-        return upper(log(a / b)), 0 * ONE
-    limits = {"laplace": (pair[1], 0 * ONE), "stated": pair[1:]}
-    return (pair[1] * pair[2], 0 * ONE) if kind == "geometric" else limits.get(kind)
+        return upper(log(a / b)), NOTHING
+    limits = {"laplace": (pair[1], NOTHING), "stated": pair[1:]}
+    return (pair[1] * pair[2], NOTHING) if kind == "geometric" else limits.get(kind)
 
 
 def cells(pair: Any, grid: list[Fraction], bits: int) -> Cells:
     """Disjoint events, P and Q, of a pair that two data sets attain; a grid is from, to, number."""
+    one, nothing = of(ONE, bits), of(NOTHING, bits)
+    first, last, number = grid
+    require(first < last, "the ends of cells do not ascend")
     if pair[0] == "reversed":
         return [(q, p) for p, q in cells(pair[1], grid, bits)]
     if pair[0] == "sampled":
         q, rest = of(pair[1], bits), of(1 - pair[1], bits)
         return [(rest * b + q * a, b) for a, b in cells(pair[2], grid, bits)]
-    one, half = of(ONE, bits), of(ONE / 2, bits)
     if pair[0] == "laplace":
-        d, places = pair[1], [pair[1] * i / grid[2] for i in range(int(grid[2]) + 1)]
-        sides = [(one - half * exp_of(-x, bits), half * exp_of(x - d, bits)) for x in places]
-        tails = [(one - one, one - one), *sides, (one, one)]
-        return [(b[0] - a[0], b[1] - a[1]) for a, b in zip(tails, tails[1:])]
-    if pair[0] != "line":
+        half, d = of(ONE / 2, bits), pair[1]
+        places = [d * i / number for i in range(int(number) + 1)]
+        sides = [(half * exp_of(-x, bits), one - half * exp_of(x - d, bits)) for x in places]
+    elif pair[0] == "line":
+        places = [first + (last - first) * i / number for i in range(int(number) + 1)]
+        sides = [_beyond(pair, (x.numerator << bits) // x.denominator, bits) for x in places]
+    else:
         return _outcomes(pair, bits)
-    places = [grid[0] + (grid[1] - grid[0]) * i / grid[2] for i in range(int(grid[2]) + 1)]
-    tails = [_beyond(pair, (x.numerator << bits) // x.denominator, bits) for x in places]
-    tails = [(one, one), *tails, (one - one, one - one)]
-    return [(a[0] - b[0], a[1] - b[1]) for a, b in zip(tails, tails[1:])]
+    beyond = [(one, one), *sides, (nothing, nothing)]
+    return [(a[0] - b[0], a[1] - b[1]) for a, b in zip(beyond, beyond[1:])]
 
 
 @lru_cache(maxsize=4096)
@@ -138,13 +136,11 @@ def _constants(parts: Parts, bits: int) -> list[tuple[Enclosed, Enclosed, Enclos
 
 def _densities(pair: Any, x: int, bits: int) -> list[Enclosed]:
     """For P, the sum of w e^(a x - a^2 / 2) and that of w a e^(a x - a^2 / 2); then for Q."""
-    found, zero = [], of(0 * ONE, bits)
+    found, here = [], Enclosed(x, x, bits)
     for parts in pair[1:]:
-        whole, moment = zero, zero
-        for weight, a, half in _constants(parts, bits):
-            term = weight * exp(Enclosed(x, x, bits) * a - half) if a.hi else weight
-            whole, moment = whole + term, moment + term * a
-        found += [whole, moment]
+        terms = [(w * exp(here * a - half), a) for w, a, half in _constants(parts, bits)]
+        found.append(sum((term for term, _ in terms), Enclosed(0, 0, bits)))
+        found.append(sum((term * a for term, a in terms), Enclosed(0, 0, bits)))
     return found
 
 
@@ -166,9 +162,6 @@ def _beyond(pair: Any, x: int, bits: int) -> tuple[Enclosed, Enclosed]:
 def _proposed(pair: Any, t: Enclosed, reach: int) -> int:
     """About where dP/dQ is t, by Newton's method between two ends."""
     low, high, x = -reach, reach, 0
-    for end in (low, high):
-        if _sign(pair, end, t) * end < 0:
-            return end
     for _ in range(200):
         p, dp, q, dq = (one.lo for one in _densities(pair, x, t.bits))
         q, dq = q * t.lo >> t.bits, dq * t.lo >> t.bits
@@ -190,15 +183,13 @@ def _on_a_line(pair: Any, t: Enclosed) -> Enclosed:
     P(x > a) - t Q(x > b); it is at least P(x > c) - t Q(x > c) for every c. That a and b are on
     either side of y is seen from the ratio there; where y comes from does not matter.
     """
-    bits, ends = t.bits, [of(ONE, t.bits), of(0 * ONE, t.bits)]
+    bits, ends = t.bits, [of(ONE, t.bits), of(NOTHING, t.bits)]
     reach = (isqrt(2 * bits) + 2 + int(max(abs(a) for one in pair[1:] for _, a in one))) << bits
     x = _proposed(pair, t, reach)
+    steps = [1 << n for n in range(6, reach.bit_length() + 2, 16)]
     for i, side in enumerate((-1, 1)):
-        off = 64
-        while off < 4 * reach and _sign(pair, x + side * off, t) != side:
-            off <<= 16
-        if off < 4 * reach:
-            ends[i] = _beyond(pair, x + side * off, bits)[i]
+        found = (x + side * step for step in steps if _sign(pair, x + side * step, t) == side)
+        ends[i] = next((_beyond(pair, end, bits)[i] for end in found), ends[i])
     p, q = _beyond(pair, x, bits)
     low, high = (p - t * q).positive(), ends[0] - t * ends[1]
     return Enclosed(low.lo, min(max(high.hi, low.lo), 1 << bits), bits)

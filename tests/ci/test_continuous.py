@@ -15,6 +15,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+import rdpkit
+from rdpkit.interop.certificates import certificate
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.cli.claims import claims
 
@@ -220,7 +222,46 @@ def test_the_action_installs_itself(repository):
     assert "version" in done.stdout
 
 
-@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def certificates(repository):
+    """One certificate that is accepted and one that is not."""
+    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    text = certificate(event, claimed="4.378", adjacency="add_or_remove_one", delta=1e-5)
+    (repository / "true.certificate.json").write_text(text)
+    (repository / "changed.certificate.json").write_text(text.replace("4.378", "4.37"))
+
+
+@pytest.mark.parametrize(
+    ("names", "status"),
+    [
+        ("true.*", 0),
+        ("*.certificate.json", 2),
+        ("true.certificate.json changed.certificate.json", 2),
+        ("missing.json", 2),
+        ("none*", 2),
+    ],
+)
+def test_the_action_checks_certificates_before_anything_is_installed(repository, names, status):
+    certificates(repository)
+    done, _ = steps(repository, names=["Check certificates"], certificates=names)
+    assert done.returncode == status, done.stdout + done.stderr
+
+
+def test_the_hook_of_certificates_finds_them(repository):
+    certificates(repository)
+    (hook,) = [hook for hook in HOOKS if hook["id"] == "rdpkit-certificates"]
+    assert re.search(hook["files"], "folder/true.certificate.json")
+    for name, status in (("true", 0), ("changed", 2)):
+        command = hook["entry"].replace("python", sys.executable).split()
+        file = repository / f"{name}.certificate.json"
+        done = subprocess.run([*command, str(file)], capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [hook for hook in HOOKS if hook["id"] != "rdpkit-certificates"],
+    ids=lambda hook: hook["id"],
+)
 def test_hooks_run_commands_that_there_are_on_files_that_they_find(hook, repository):
     assert hook["language"] == "python"
     assert re.search(hook["files"], "folder/my.claims.toml")

@@ -135,6 +135,18 @@ def test_pure_guarantees_add_up_exactly():
         certificate(pure * 4 + LAPLACE * 8, claimed="1.999999999999999", adjacency=ADD, delta=0.0)
 
 
+def test_selections_and_thirds_are_exact():
+    threshold = rdpkit.AboveThreshold(
+        threshold_noise_scale=6.0, query_noise_scale=12.0, sensitivity=1.0
+    )
+    third = rdpkit.Laplace(noise_scale=1.0 / 3.0, record_norm=1.0)
+    noisy = rdpkit.ReportNoisyMax(noise_scale=2.0, sensitivity=1.0, noise="exponential")
+    event = threshold + rdpkit.Laplace(noise_scale=3.0, record_norm=1.0) * 2 + third + noisy
+    certificate(event, claimed="5", adjacency=ADD, delta=0.0)
+    with pytest.raises(NoCertificateError):
+        certificate(event, claimed="4.999999999999999", adjacency=ADD, delta=0.0)
+
+
 def test_parts_between_which_a_record_moves():
     parts = (gaussian(2.0), gaussian(3.0), gaussian(3.0))
     event = rdpkit.Parallel(events=parts, fixed_partition=True)
@@ -347,3 +359,28 @@ def test_the_checker_runs_from_a_copied_folder(tmp_path):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == status, done.stdout + done.stderr
             assert ("accepted" in done.stdout.splitlines()) is (status == 0)
+
+
+def test_a_test_whose_cells_overlap_is_refused():
+    # Overlapping cells would count the same outcomes twice, and refute what is true.
+    one = {"kind": "poisson-gaussian", "noise": "1", "norm": "1", "probability": "1"}
+    claim = {
+        "says": "exceeded",
+        "relation": "add-or-remove-one",
+        "release": {"kind": "repeated", "count": 20, "release": one},
+        "epsilon": "10",
+        "delta": "0.999999",
+    }
+    part = {"halvings": [], "cells": ["11", "1", "1"]}
+    hints = {"way": "0", "digits": 30, "cut": 30, "step": "0.1", "parts": [part]}
+    assert exact_delta(math.sqrt(20.0), 10.0) < 0.6
+    with pytest.raises(RefusedError, match="ascend"):
+        checking.check(claim, hints)
+
+
+def test_what_a_record_may_do_is_no_text():
+    # The words of a release are read by people; a text could pass for something else.
+    parts = [{"kind": "gaussian", "noise": "1", "norm": "1", "diameter": "2"}]
+    release = {"kind": "parallel", "releases": parts, "record-may-move": "false"}
+    with pytest.raises(RefusedError, match="may move"):
+        checking.read_release(release)

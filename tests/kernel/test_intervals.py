@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import mpmath
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdpkit.kernel import intervals
-from rdpkit.kernel.intervals import Enclosed, exp, log, of, root, tail
+from rdpkit.kernel.intervals import Enclosed, RefusedError, exp, log, of, root, tail
 
 BITS = st.sampled_from([40, 64, 110, 180, 300, 900])
 NUMBERS = st.fractions(min_value=-30, max_value=30, max_denominator=10**12)
@@ -69,3 +70,15 @@ def test_arithmetic_encloses_the_exact_result(a, b, bits):
     assert holds(x * y, a * b)
     if y.lo > 0:
         assert holds(x / y, a / b)
+
+
+def test_work_of_a_tail_is_counted_before_it_is_done():
+    intervals.LEFT[0] = 10**6
+    with pytest.raises(RefusedError, match="more work"):
+        tail(Enclosed(52 << 20000, 52 << 20000, 20000))
+
+
+def test_work_of_a_logarithm_is_counted_before_it_is_done():
+    intervals.LEFT[0] = 10**6
+    with pytest.raises(RefusedError, match="more work"):
+        intervals.log_two(200_001)

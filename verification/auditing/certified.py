@@ -62,9 +62,15 @@ def certificate_of(finding: Finding) -> str:
     )
 
 
+def kept_certificates(findings: Iterable[Finding], folder: Path) -> dict[str, str]:
+    """The certificates that a folder has, by the ids of claims."""
+    paths = {one.claim.id: folder / f"{file_name(one.claim.id)}.json" for one in findings}
+    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
+
+
 def file_name(identifier: str) -> str:
     """An id with nothing in it that a file system gives a meaning to."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).strip(".-") or "claim"
 
 
-__all__ = ["certificate_of", "certify", "file_name"]
+__all__ = ["certificate_of", "certify", "file_name", "kept_certificates"]

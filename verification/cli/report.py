@@ -18,6 +18,7 @@ from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, how_many, printable
+from rdpkit.verification.auditing.certified import kept_certificates
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import load_files
@@ -61,6 +62,12 @@ if TYPE_CHECKING:
     help="For so many events, those of the worst claims first, the privacy profile is computed; "
     "each takes a second or a few.",
 )
+@click.option(
+    "--certificates",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A folder that 'rdpkit audit --certificates' wrote; the page has a button for each, which "
+    "checks it in the reader's browser.",
+)
 @format_option
 @one_line_errors
 def report(
@@ -93,6 +100,7 @@ def report(
     # Imported here because the page is made with a library that not everybody has.
     from rdpkit.verification.outputs.html import SourceFile, page  # noqa: PLC0415
 
+    folder: Path | None = others.pop("certificates")
     read = files_to_audit(files, register=register)
     claims = read_selection(others).claims(load_files(read))
     chosen = {claim.origin for claim in claims}
@@ -111,7 +119,8 @@ def report(
     drawn: list[Curves | None] = [None] * len(findings)
     if with_curves:
         drawn = _drawn(findings, bounds, profiles, jobs)
-    content = page(findings, drawn, _provenance(title, bounds, sources)).encode()
+    kept = {} if folder is None else kept_certificates(findings, folder)
+    content = page(findings, drawn, _provenance(title, bounds, sources), kept).encode()
     write_whole(output, content)
     size = len(content)
     if output_format == "json":

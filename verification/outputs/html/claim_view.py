@@ -95,6 +95,7 @@ class ClaimView:
     training: Markup | None
     figures: tuple[FigureView, ...]
     undrawn: tuple[str, ...]
+    certificate: str = ""
 
 
 def numbers_of(finding: Finding) -> list[float]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -43,6 +43,8 @@ from rdpkit.verification.outputs.html.words import (
 from rdpkit.verification.outputs.news import sentences
 
 _SCRIPTS = ("report.js",)
+# The checker is data for a worker, which a button of a certificate starts.
+_CHECKER, _CHECKING = "kernel.js", "certificates.js"
 _STYLES = ("tokens.css", "regions.css", "trainings.css", "report.css")
 
 
@@ -96,7 +98,10 @@ class GroupView:
 
 
 def page(
-    findings: Sequence[Finding], curves: Sequence[Curves | None], provenance: Provenance
+    findings: Sequence[Finding],
+    curves: Sequence[Curves | None],
+    provenance: Provenance,
+    certificates: Mapping[str, str] | None = None,
 ) -> str:
     """The report as HTML.
 
@@ -108,6 +113,8 @@ def page(
         The drawings behind each of them.
     provenance : Provenance
         What the page says of itself.
+    certificates : mapping of str to str, optional
+        Certificates by the ids of claims; a button of the page checks them in the browser.
 
     Raises
     ------
@@ -115,19 +122,14 @@ def page(
         If there are not as many curves as findings.
     """
     axis = Axis.around(number for finding in findings for number in numbers_of(finding))
-    anchors = slugs([finding.claim.id for finding in findings])
-    calibrated = calibrated_unasked(findings)
-    views = [
-        claim_view(finding, number, anchor, axis, drawn, noise=finding.claim.id in calibrated)
-        for number, (finding, anchor, drawn) in enumerate(
-            zip(findings, anchors, curves, strict=True), start=1
-        )
-    ]
-    scripts = [_static(name) for name in _SCRIPTS]
+    known = certificates or {}
+    views = _views(findings, curves, axis, known)
+    scripts = [_static(name) for name in (*_SCRIPTS, *([_CHECKING] if known else []))]
     styles = [_static(name) for name in _STYLES]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"script-src {hashes(scripts)}; style-src {hashes(styles)}"
+        f"{'; worker-src blob:' if known else ''}"
     )
     environment = Environment(
         loader=PackageLoader("rdpkit.verification.outputs.html"),
@@ -147,6 +149,7 @@ def page(
         # These texts are the project's own files, in which no tag ends.
         styles=[Markup(text) for text in styles],  # noqa: S704
         scripts=[Markup(text) for text in scripts],  # noqa: S704
+        checker=Markup(_static(_CHECKER)) if known else "",  # noqa: S704
         axis=axis,
         count=len(views),
         groups=_groups(findings, views),
@@ -163,6 +166,24 @@ def page(
         mechanisms=sorted({view.mechanism for view in views}),
         theorems=theorems(findings),
     )
+
+
+def _views(
+    findings: Sequence[Finding],
+    curves: Sequence[Curves | None],
+    axis: Axis,
+    certificates: Mapping[str, str],
+) -> list[ClaimView]:
+    anchors = slugs([finding.claim.id for finding in findings])
+    calibrated = calibrated_unasked(findings)
+    found = []
+    for number, (finding, anchor, drawn) in enumerate(
+        zip(findings, anchors, curves, strict=True), start=1
+    ):
+        name = finding.claim.id
+        view = claim_view(finding, number, anchor, axis, drawn, noise=name in calibrated)
+        found.append(replace(view, certificate=certificates.get(name, "")))
+    return found
 
 
 def _groups(findings: Sequence[Finding], views: Sequence[ClaimView]) -> list[GroupView]:
