@@ -333,12 +333,13 @@ def _without_noise(
     mistakes, inconclusive = [], ""
     if length <= 3.0 * moved or float((np.abs(entries) > 1e-6).mean()) <= 0.9:
         mistakes.append(_no_noise())
-    elif _noise_of_another_start(maker, moment, vectors[0], options) > 0.5 * length:
-        inconclusive = _DRAWN_BEFORE
     else:
         if float(np.linalg.norm(first - second)) < 0.5 * length:
             mistakes.append(_repeated("All steps"))
-        mistakes.append(_fixed("the update is the same whatever the random seed is"))
+        if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
+            mistakes.append(_fixed("the update is the same whatever the random seed is"))
+        elif not mistakes:
+            inconclusive = _DRAWN_BEFORE
     return CheckResult(
         name="step",
         false_alarm_rate=options.rate_of_a_check,
@@ -504,8 +505,11 @@ def _repetition_mistakes(
             training.reseed(seed + 1000 * (start + 1))
         width = moment.width or 2
         trials = Trials(training, records=max(4, width), rhythm=moment.trials.rhythm)
+        if start == 0:
+            # The same for both starts, so that between them nothing differs but the noise.
+            batch = trials.batch(*range(width))
         count = _CONSECUTIVE if start == 0 else 1
-        runs.append(_consecutive(trials, width, count, seed, until=until))
+        runs.append(_consecutive(trials, batch, count, seed, until=until))
     pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], rate)
     if pair is not None:
         yield _repeated(f"Steps {pair[0] + 1} and {pair[1] + 1} of one run")
@@ -529,12 +533,11 @@ def _started_anew(maker: TrainingMaker, notes: list[str]) -> PrivateTraining:
 
 
 def _consecutive(
-    trials: Trials, width: int, count: int, seed: int, *, until: float
+    trials: Trials, batch: Batch, count: int, seed: int, *, until: float
 ) -> list[tuple[Vector, NoiseMeasured]]:
     """Updates one after the other, and the noise of each, which is measured beside the run."""
     found = []
     began = TrainingState(trials.training)
-    batch = trials.batch(*range(width))
     for number in range(count):
         if number >= _FEWEST_CONSECUTIVE and time.perf_counter() > until:
             break
