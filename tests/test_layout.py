@@ -122,3 +122,39 @@ def test_only_commands_import_the_command_line(trees):
                 names = [name.name for name in node.names]
             found += [f"{path}: {name}" for name in names if name.startswith("rdpkit.cli")]
     assert found == []
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in SOURCES:
+        first, *rest = path.relative_to(ROOT).with_suffix("").parts
+        names = [*([] if first == "rdpkit" else ["rdpkit"]), first, *rest]
+        found[".".join(names[:-1] if names[-1] == "__init__" else names)] = path
+    return found
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Modules that are imported at any time, in functions too, but not those for types alone."""
+    for_types = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node not in for_types:
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+            yield node.module or ""
+
+
+def test_no_modules_import_each_other(trees):
+    known = modules()
+    graph = {
+        name: {other for other in imported(trees[path]) if other in known and other != name}
+        # A package shows what its modules have, and is imported before each of them.
+        - ({other for other in known if name.startswith(f"{other}.")})
+        for name, path in known.items()
+    }
+    while free := {name for name, others in graph.items() if not others}:
+        graph = {name: others - free for name, others in graph.items() if name not in free}
+    assert {name: sorted(others) for name, others in graph.items()} == {}

@@ -19,8 +19,9 @@ from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingVerification
+from rdpkit.verification.training.targets import training_maker
 from rdpkit.verification.training.told import UNKNOWN, Told, told
-from rdpkit.verification.training.trainer import PrivateTraining, training_maker
+from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.verify_training import verify_training
 
 CLAIM = "claim"

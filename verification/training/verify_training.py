@@ -11,7 +11,8 @@ from typing import Any
 
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingVerification
-from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker, training_maker
+from rdpkit.verification.training.targets import training_maker
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
 
 # About how many trainings all checks make, and the share of the time that this may take.
 _MADE, _SHARE_OF_TIME = 14, 0.3

@@ -17,7 +17,8 @@ from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.rhythm import rhythm_of
-from rdpkit.verification.training.trainer import as_training, training_maker
+from rdpkit.verification.training.targets import training_maker
+from rdpkit.verification.training.trainer import as_training
 from rdpkit.verification.training.updates import _unit
 from rdpkit.verification.training.verify_training import _in_time, verify_training
 from tests.verification.training import loops

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.checks import inclusion_tests
-from rdpkit.verification.training.checks.draw_bounds import Found, bounds_of_draws
-from rdpkit.verification.training.checks.drawn import TESTS, Seen, look
-from rdpkit.verification.training.checks.draws import (
+from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
+from rdpkit.verification.training.checks.sampling import inclusion_tests
+from rdpkit.verification.training.checks.sampling.bounds import Found, bounds_of_draws
+from rdpkit.verification.training.checks.sampling.drawn import TESTS, Seen, look
+from rdpkit.verification.training.checks.sampling.draws import (
     BATCH_SAMPLER,
     Draws,
     Positions,
     see_draws,
 )
-from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
-from rdpkit.verification.training.checks.naming_draws import mistakes_of_draws
+from rdpkit.verification.training.checks.sampling.naming import mistakes_of_draws
 from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions

@@ -7,7 +7,7 @@ import pytest
 from rdpkit.verification.training import zoo
 from rdpkit.verification.training.checks.run import check_run
 from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.trainer import training_maker
+from rdpkit.verification.training.targets import training_maker
 
 pytest.importorskip("torch")
 

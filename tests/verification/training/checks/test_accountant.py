@@ -12,7 +12,7 @@ from rdpkit.verification.training.checks.accountant import check_accountant
 from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
-from rdpkit.verification.training.trainer import training_maker
+from rdpkit.verification.training.targets import training_maker
 
 torch = pytest.importorskip("torch")
 

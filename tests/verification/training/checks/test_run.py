@@ -12,8 +12,8 @@ from rdpkit.verification.training.checks.run import check_run, of_updates
 from rdpkit.verification.training.mistakes import TrainingMistakeKind
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.targets import training_maker
 from rdpkit.verification.training.told import told
-from rdpkit.verification.training.trainer import training_maker
 
 torch = pytest.importorskip("torch")
 opacus = pytest.importorskip("opacus")

@@ -11,9 +11,9 @@ from scipy import stats
 import rdpkit
 from rdpkit import Event
 from rdpkit.verification.training.checks import real_events
-from rdpkit.verification.training.checks.drawn import Seen
-from rdpkit.verification.training.checks.inclusion_tests import Favoured
-from rdpkit.verification.training.checks.naming_draws import in_order_of_data
+from rdpkit.verification.training.checks.sampling.drawn import Seen
+from rdpkit.verification.training.checks.sampling.inclusion_tests import Favoured
+from rdpkit.verification.training.checks.sampling.naming import in_order_of_data
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import TrainingLowerBound

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-from rdpkit.verification.training.checks.draws import Draws, Positions
-from rdpkit.verification.training.checks.size_tests import log_choose
+from rdpkit.verification.training.checks.sampling.draws import Draws, Positions
+from rdpkit.verification.training.checks.sampling.size_tests import log_choose
 
 _COMPARED = 400
 COMPARED_EPOCHS = 4

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from rdpkit.verification.training.checks import inclusion_tests, size_tests
-from rdpkit.verification.training.checks.draws import Draws, Positions
-from rdpkit.verification.training.checks.inclusion_tests import Distinct, Favoured, Repeats
+from rdpkit.verification.training.checks.sampling import inclusion_tests, size_tests
+from rdpkit.verification.training.checks.sampling.draws import Draws, Positions
+from rdpkit.verification.training.checks.sampling.inclusion_tests import Distinct, Favoured, Repeats
 from rdpkit.verification.training.told import (
     ALLOCATED,
     POISSON,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.checks.drawn import Seen
+from rdpkit.verification.training.checks.sampling.drawn import Seen
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.told import (
     ALLOCATED,
