@@ -121,16 +121,3 @@ def ordinary(adjacency: Adjacency, *, because: str) -> Adjacency:
         return adjacency
     names = " or ".join(repr(member.value) for member in ORDINARY)
     raise ValueError(f"Expected adjacency to be {names}, got {adjacency.value!r}: {because}.")
-
-
-__all__ = [
-    "MEANINGS",
-    "NO_DEFAULT",
-    "ORDINARY",
-    "SPELLINGS",
-    "Adjacency",
-    "advice",
-    "choices",
-    "needed",
-    "ordinary",
-]

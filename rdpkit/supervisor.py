@@ -249,15 +249,3 @@ def limit_threads(threads: int | None) -> None:
         except ImportError:
             return
         threadpool_limits(count)
-
-
-__all__ = [
-    "Interrupted",
-    "as_finished",
-    "in_order",
-    "interruptible",
-    "limit_threads",
-    "ordered",
-    "processes",
-    "stop_workers",
-]

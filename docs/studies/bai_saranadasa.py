@@ -102,6 +102,3 @@ def bai_saranadasa(first: ArrayLike, second: ArrayLike) -> BaiSaranadasa:
     return BaiSaranadasa(
         statistic=z, p_value=upper, p_value_two_sided=min(2.0 * min(lower, upper), 1.0)
     )
-
-
-__all__ = ["BaiSaranadasa", "bai_saranadasa"]

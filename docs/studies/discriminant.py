@@ -178,6 +178,3 @@ def _within(away: Array, classes: NDArray[Any], grown: list[float]) -> Array:
         own = away[classes == k]
         total += factor * (own.T @ own) / (own.shape[0] - 1)
     return total / len(grown)
-
-
-__all__ = ["Discriminant", "fit_discriminant"]

@@ -209,5 +209,3 @@ verify_target = VerifyTarget(
     run=_run,
     pair=_against_the_rest,
 )
-
-__all__ = ["mean_event", "spanning_basis", "synthesize", "verify_target"]

@@ -93,6 +93,3 @@ def mixture_means(features: NDArray[Any], labels: NDArray[Any], *, event: DPMix)
     covariances = shares.T @ rows / (count - 1)
     means: Array = mean + covariances / (narrowed * sizes[:, None])
     return means.reshape(classes, *found.shape[1:])
-
-
-__all__ = ["mixture_means"]

@@ -210,12 +210,3 @@ SPEC = Mechanism(
     counts=BOUND_BY_CLASS,
     verify=verify_target,
 )
-
-__all__ = [
-    "SPEC",
-    "ClassWiseDPMixOptions",
-    "as_listed",
-    "batches",
-    "synthesize",
-    "verify_target",
-]

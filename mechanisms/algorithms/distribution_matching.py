@@ -164,5 +164,3 @@ SPEC = Mechanism(
     options=DistributionMatchingOptions,
     features="signed",
 )
-
-__all__ = ["SPEC", "DistributionMatchingOptions", "synthesize"]

@@ -286,13 +286,3 @@ SPEC = Mechanism(
     own_counts=("public_counts", "count_noise_std"),
     verify=verify_target,
 )
-
-__all__ = [
-    "SPEC",
-    "DPHPOptions",
-    "HermiteFeatures",
-    "HermiteKernel",
-    "hermite_features",
-    "synthesize",
-    "verify_target",
-]

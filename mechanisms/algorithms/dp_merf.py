@@ -188,5 +188,3 @@ SPEC = Mechanism(
     own_counts=("public_counts", "count_noise_std"),
     verify=verify_target,
 )
-
-__all__ = ["SPEC", "DPMerfOptions", "RandomFourierFeatures", "synthesize", "verify_target"]

@@ -495,17 +495,3 @@ SPEC = Mechanism(
     sample_size="batch_size",
     verify=verify_target,
 )
-
-__all__ = [
-    "SPEC",
-    "DPSinkhornOptions",
-    "Transport",
-    "clipped_gradient",
-    "noisy_gradient",
-    "sinkhorn_event",
-    "sinkhorn_plan",
-    "synthesize",
-    "transport_cost",
-    "transport_gradient",
-    "verify_target",
-]

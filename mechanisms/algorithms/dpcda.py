@@ -257,15 +257,3 @@ SPEC = Mechanism(
     prepare=clipped,
     verify=verify_target,
 )
-
-__all__ = [
-    "SPEC",
-    "DPCDAOptions",
-    "batches",
-    "clipped",
-    "dpcda_event",
-    "synthesize",
-    "tuple_of",
-    "verify_target",
-    "verify_target_noisy_labels",
-]

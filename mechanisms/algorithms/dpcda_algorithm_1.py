@@ -17,5 +17,3 @@ SPEC = Mechanism(
     prepare=clipped,
     verify=verify_target_noisy_labels,
 )
-
-__all__ = ["SPEC"]

@@ -210,13 +210,3 @@ SPEC = Mechanism(
     counts=BOUND_OF_ALL,
     verify=verify_target,
 )
-
-__all__ = [
-    "SPEC",
-    "UNIT_BOX",
-    "DPMixOptions",
-    "batches",
-    "check_records",
-    "synthesize",
-    "verify_target",
-]

@@ -431,13 +431,3 @@ SPEC = Mechanism(
     counts=NUMBER_BY_CLASS,
     verify=verify_target,
 )
-
-__all__ = [
-    "BOX",
-    "SPEC",
-    "GaussianSynthesisOptions",
-    "batches",
-    "noisy_batches",
-    "synthesize",
-    "verify_target",
-]

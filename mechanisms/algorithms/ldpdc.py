@@ -203,5 +203,3 @@ SPEC = Mechanism(
     counts=NUMBER_BY_CLASS,
     verify=verify_target,
 )
-
-__all__ = ["SPEC", "LDPDCOptions", "batches", "synthesize", "verify_target"]

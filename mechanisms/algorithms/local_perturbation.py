@@ -279,17 +279,3 @@ SPEC = Mechanism(
     prepare=clipped,
     verify=verify_target,
 )
-
-__all__ = [
-    "SMALL",
-    "SPEC",
-    "LocalPerturbationOptions",
-    "batches",
-    "equal_shares",
-    "event_of_one_record",
-    "opposite_records",
-    "record_event",
-    "release_noisy_records",
-    "synthesize",
-    "verify_target",
-]

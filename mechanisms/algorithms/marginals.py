@@ -254,14 +254,3 @@ SPEC = Mechanism(
     together=True,
     verify=verify_target,
 )
-
-__all__ = [
-    "SMALL",
-    "SPEC",
-    "MarginalsOptions",
-    "batches",
-    "codes_like",
-    "marginals_event",
-    "synthesize",
-    "verify_target",
-]

@@ -465,13 +465,3 @@ SPEC = Mechanism(
     reader=read,
     kind="statistics",
 )
-
-__all__ = [
-    "SPEC",
-    "MomentsOptions",
-    "expected_accuracy",
-    "read",
-    "reader_of",
-    "synthesize",
-    "verify_target",
-]

@@ -429,14 +429,3 @@ SPEC = Mechanism(
     counts=NUMBER_BY_CLASS,
     verify=verify_target,
 )
-
-__all__ = [
-    "SPEC",
-    "NDPDCOptions",
-    "clip_representations",
-    "clipped_sum",
-    "ndpdc_event",
-    "noisy_sum",
-    "synthesize",
-    "verify_target",
-]

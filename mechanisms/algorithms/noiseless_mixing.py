@@ -116,5 +116,3 @@ SPEC = Mechanism(
     options=NoiselessMixingOptions,
     prepare=clipped,
 )
-
-__all__ = ["SPEC", "NoiselessMixingOptions", "synthesize"]

@@ -90,5 +90,3 @@ SPEC = Mechanism(
     kind="real records",
     reader=read,
 )
-
-__all__ = ["SPEC", "OriginalOptions", "read", "synthesize"]

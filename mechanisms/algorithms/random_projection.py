@@ -140,11 +140,3 @@ SPEC = replace(
     prepare=_projected,
     verify=verify_target,
 )
-
-__all__ = [
-    "SPEC",
-    "RandomProjectionOptions",
-    "projection_matrix",
-    "synthesize",
-    "verify_target",
-]

@@ -494,15 +494,3 @@ SPEC = Mechanism(
     kind="classifier",
     reader=read,
 )
-
-__all__ = [
-    "SPEC",
-    "Gradients",
-    "ScatteringDPSGDOptions",
-    "noisy_gradient",
-    "read",
-    "scattering_rows",
-    "synthesize",
-    "verify_target",
-    "without_privacy",
-]

@@ -210,6 +210,3 @@ def _options(given: tuple[str, ...]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             found[name] = value
     return found
-
-
-__all__ = ["image_options", "is_images", "refuse_image_options", "release_images"]

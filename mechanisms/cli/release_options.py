@@ -234,6 +234,3 @@ def _budget(given: dict[str, Any]) -> Any:
     from rdpkit.mechanisms.evaluation.utility import Budget  # noqa: PLC0415
 
     return Budget(**asked)
-
-
-__all__ = ["evaluated", "is_release", "refuse_for_experiments", "release_options", "summary_lines"]

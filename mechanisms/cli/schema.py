@@ -95,6 +95,3 @@ def schema(
         "--adjacency replace_one -o synth.csv",
     ]
     click.echo("\n".join(printable(line) for line in lines))
-
-
-__all__ = ["schema"]

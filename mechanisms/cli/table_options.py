@@ -264,14 +264,3 @@ def _selected(schema: Schema, given: dict[str, Any]) -> Schema:
     if given["columns"]:
         schema = schema.select(given["columns"])
     return schema.drop(given["drop"]) if given["drop"] else schema
-
-
-__all__ = [
-    "TABLES",
-    "is_table",
-    "refusals_of_ledgers",
-    "refuse_for_experiments",
-    "refuse_for_tables",
-    "release_table",
-    "table_options",
-]

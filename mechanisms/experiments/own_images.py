@@ -172,6 +172,3 @@ def _calibrated(
         adjacency=Adjacency.parse(privacy.adjacency),
     )
     return dict(values), privacy
-
-
-__all__ = ["synthesize_images"]

@@ -232,6 +232,3 @@ def _with_parts(column: Column, ends: Floats) -> Column:
     shown = [column.value_of(step) for step in steps]
     edges = tuple(shown[:-1]) if len(shown) > 1 else (shown[0],)
     return replace(column, range=(shown[0], shown[-1]), edges=edges)
-
-
-__all__ = ["DomainSearch"]

@@ -304,6 +304,3 @@ def _check_confirmed(schema: Schema, *, accept: bool) -> None:
             'and say why in public = "..."; or accept a drafted schema, and the release is marked '
             "as not private."
         )
-
-
-__all__ = ["TableRelease", "synthesize_table"]

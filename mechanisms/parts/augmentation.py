@@ -199,12 +199,3 @@ def augment_each(
         return images
     drawn = draw_augmentation(generator, operations=operations, rows=len(images))
     return images if drawn is None else drawn(images)
-
-
-__all__ = [
-    "OPERATIONS",
-    "Augmentation",
-    "augment_each",
-    "check_operations",
-    "draw_augmentation",
-]

@@ -122,6 +122,3 @@ def generate(
         )
     found: Floats = images.numpy()
     return found
-
-
-__all__ = ["ConditionalGenerator", "draw_codes", "draw_network", "generate"]

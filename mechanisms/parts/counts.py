@@ -441,21 +441,3 @@ def _up(value: float) -> float:
 
 def _down(value: float) -> float:
     return math.nextafter(value, 0.0)
-
-
-__all__ = [
-    "BOUND_BY_CLASS",
-    "BOUND_OF_ALL",
-    "NUMBER_BY_CLASS",
-    "NUMBER_OF_ALL",
-    "SHARE_OF_TARGET",
-    "CountsUse",
-    "KnownCounts",
-    "NoisyCounts",
-    "PublicCounts",
-    "Sizes",
-    "counts_policy",
-    "known_counts",
-    "shortfall",
-    "with_noise",
-]

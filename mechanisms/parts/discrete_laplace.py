@@ -66,6 +66,3 @@ def _exponential_coin(numerator: int, denominator: int, noise: NoiseSource) -> b
     while int(noise.integers(denominator * tosses, 1)[0]) < numerator:
         tosses += 1
     return tosses % 2 == 1
-
-
-__all__ = ["LARGEST_SCALE", "discrete_laplace"]

@@ -145,13 +145,3 @@ def labelled_images(
 def balanced_labels(classes: int, samples_per_class: int) -> Labels:
     """Public labels: class 0 ``samples_per_class`` times, then class 1 as often, and so on."""
     return np.repeat(np.arange(classes, dtype=np.int64), samples_per_class)
-
-
-__all__ = [
-    "Floats",
-    "LabelledImages",
-    "Labels",
-    "balanced_labels",
-    "check_shape",
-    "labelled_images",
-]

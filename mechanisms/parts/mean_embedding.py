@@ -286,6 +286,3 @@ def match_means(
     return generate(
         network, samples_per_class=samples_per_class, generator=generator, device=device
     )
-
-
-__all__ = ["Counts", "Embedding", "FeatureMap", "Fit", "class_sums", "match_means", "noisy_sums"]

@@ -340,6 +340,3 @@ def mixed_by_class(
             dimension=records.dimension,
         ):
             yield label, means
-
-
-__all__ = ["Mixer", "mixed", "mixed_by_class"]

@@ -309,6 +309,3 @@ class NoiseSource:
 def _checked(shape: Any) -> tuple[int, ...]:
     sizes = shape if isinstance(shape, tuple) else (shape,)
     return tuple(_validate.integer(f"shape[{i}]", size, minimum=0) for i, size in enumerate(sizes))
-
-
-__all__ = ["NoiseSource"]

@@ -320,14 +320,3 @@ def pieces(rows: NDArray[Any]) -> list[NDArray[Any]]:
     """Views of a few rows each, so that temporary arrays stay small."""
     step = max(1, _STEP // rows.shape[1])
     return [rows[start : start + step] for start in range(0, len(rows), step)]
-
-
-__all__ = [
-    "Scaling",
-    "clip_factors",
-    "clip_rows",
-    "exact_z_score",
-    "in_batches",
-    "noisy_statistics",
-    "public_scaling",
-]

@@ -109,6 +109,3 @@ class Privacy:
             adjacency=Adjacency.parse(self.adjacency),
             noise=self.noise,
         )
-
-
-__all__ = ["Privacy"]

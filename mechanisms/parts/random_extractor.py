@@ -112,6 +112,3 @@ class CondensationOptions:
             depth=self.extractor_depth,
             device=device,
         )
-
-
-__all__ = ["CondensationOptions", "draw_seed", "random_convnet"]

@@ -162,6 +162,3 @@ def left_out(records: Records, classes: Sequence[int]) -> Records:
     )
     object.__setattr__(found, "members", members)
     return found
-
-
-__all__ = ["Batch", "Records", "left_out"]

@@ -105,6 +105,3 @@ def poisson_sample(population: int, probability: float, *, noise: NoiseSource) -
         for start in range(0, n, _ROOM)
     ]
     return np.concatenate([np.empty(0, dtype=np.int64), *parts]).astype(np.int64)
-
-
-__all__ = ["poisson_sample", "subsets"]

@@ -242,6 +242,3 @@ def _lowpass(size: int, resolution: int, scales: int) -> torch.Tensor:
     places = (np.arange(size // (1 << scales) - 2) + 1) * step
     rows = kernel[(places[:, None] - np.arange(length)[None, :]) % length]
     return torch.from_numpy(rows.astype(np.float32))
-
-
-__all__ = ["ANGLES", "SCALES", "scattering", "scattering_channels"]

@@ -36,6 +36,3 @@ def training_threads() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-__all__ = ["VARIABLE", "training_threads"]

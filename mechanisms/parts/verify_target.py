@@ -176,13 +176,3 @@ def _toml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     return json.dumps(value)
-
-
-__all__ = [
-    "DataPair",
-    "LabelledRecords",
-    "VerifyTarget",
-    "on_one_thread",
-    "one_more_record",
-    "target_of_records",
-]

@@ -232,16 +232,3 @@ def data_of(manifest: Manifest) -> str:
 def sha256_of_manifest(path: Path) -> str:
     """The hash of a manifest's bytes."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-__all__ = [
-    "LedgerAccount",
-    "LedgerRefusalError",
-    "LedgerRelease",
-    "charged_event",
-    "data_of",
-    "fixed_guarantee",
-    "not_private",
-    "sha256_of_manifest",
-    "together",
-]

@@ -166,6 +166,3 @@ def counts_of_run(
             except ValueError as error:
                 raise checkpoint.wrong(f"cannot be read ({error})") from None
     return privacy.known_counts(actual, use)
-
-
-__all__ = ["Checkpoint", "counts_of_run"]

@@ -55,5 +55,3 @@ class Computation:
 
 ON_PROCESSOR = Computation()
 """The defaults: on the processor, in memory, in single precision, without a checkpoint."""
-
-__all__ = ["ON_PROCESSOR", "Computation", "Progress"]

@@ -173,6 +173,3 @@ def embedding_target(make_features: Callable[[], FeatureMap]) -> VerifyTarget:
         dimension=4,
         pair=one_more_record,
     )
-
-
-__all__ = ["EmbeddingOptions", "embedding_event", "embedding_target", "release_embedding"]

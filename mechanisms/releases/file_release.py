@@ -110,6 +110,3 @@ def save_file_release(
     text = json.dumps(manifest.as_dict(), indent=1, allow_nan=False) + "\n"
     write_whole(target.with_suffix(".json"), text.encode())
     return FileRelease(path=target, manifest=manifest)
-
-
-__all__ = ["FileRelease", "check_file_path", "save_file_release"]

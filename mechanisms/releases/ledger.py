@@ -586,6 +586,3 @@ def _adaptive(state: _DataSet, releases: tuple[LedgerRelease, ...]) -> float | N
     except ValueError:
         return None if state.budget is None else state.budget.epsilon
     return odometer.epsilon
-
-
-__all__ = ["Ledger"]

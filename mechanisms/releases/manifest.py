@@ -329,6 +329,3 @@ def _plain_json(name: str, given: Any) -> dict[str, Any]:
 
 def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
-
-
-__all__ = ["FORMAT", "Manifest", "load_manifest"]

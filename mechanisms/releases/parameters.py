@@ -21,6 +21,3 @@ def as_parameters(options: Any) -> dict[str, Any]:
             kind = {"float": float, "int": int}.get(str(one.type))
             found[one.name] = value if kind is None else kind(value)
     return found
-
-
-__all__ = ["as_parameters"]

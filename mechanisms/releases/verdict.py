@@ -346,23 +346,3 @@ def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:
         f"verdict    {first}",
         *(f"  {one.status:<8} {one.name.replace('_', ' ')}: {one.sentence}" for one in ranked),
     ]
-
-
-__all__ = [
-    "LARGEST_DELTA",
-    "LARGEST_EPSILON",
-    "WEAK_EPSILON",
-    "better_than_computed",
-    "complete",
-    "computed_checks",
-    "delta_check",
-    "epsilon_check",
-    "exact_count_checks",
-    "failures",
-    "is_private",
-    "precondition_checks",
-    "secret_noise",
-    "stated_records",
-    "unstated_checks",
-    "verdict_lines",
-]

@@ -701,6 +701,3 @@ def _corner(
     left = low[k] - steep * (at - x[k])
     right = low[k + 1] + flat * (x[k + 1] - at)
     return epsilon, min(float_below(left), float_below(right))
-
-
-__all__ = ["AttainedProfile", "Profile", "attained", "gaussian_ceiling", "gaussian_mu", "proven"]

@@ -327,6 +327,3 @@ def _bracket(
         private=variable.private,
         tolerance=tolerance,
     )
-
-
-__all__ = ["AttackCalibration", "calibrate_attack"]

@@ -116,6 +116,3 @@ class FunctionSearch:
         sign = math.copysign(1.0, good)
         middle = sign * math.sqrt(abs(good)) * math.sqrt(abs(bad)) if apart else (good + bad) / 2.0
         return middle if min(good, bad) < middle < max(good, bad) else None
-
-
-__all__ = ["FunctionSearch"]

@@ -192,6 +192,3 @@ def _show(found: PrivacyFilter, output_format: str) -> None:
         name = f" ({one.label})" if one.label else ""
         lines.append(f"  {one.event.mechanism} x {one.count}{name}")
     click.echo("\n".join(printable(line) for line in lines))
-
-
-__all__ = ["budget"]

@@ -44,6 +44,3 @@ def exit_if_refuted(claim: ClaimCheck | None) -> None:
     """End the command with status 1 if the claim is refuted."""
     if claim is not None and claim.soundness == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
-
-
-__all__ = ["checked_claim", "claim_lines", "exit_if_refuted"]

@@ -74,10 +74,3 @@ def parameters_of_event(ctx: click.Context) -> list[str]:
         return []
     numbers = ("number", "integer", "integers")
     return [*(one.name for one in parameters_of(kind) if one.kind in numbers), "count"]
-
-
-__all__ = [
-    "bounds_of_event",
-    "names_of",
-    "parameters_of_event",
-]

@@ -78,6 +78,3 @@ def example_values(description: Description, constructor: str) -> dict[str, obje
         except ValueError:
             continue
     return None
-
-
-__all__ = ["Description", "described", "example_values", "first_sentence", "plain"]

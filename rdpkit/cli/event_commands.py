@@ -257,14 +257,3 @@ def made_of_events(name: str) -> str:
         f"{dashed(name)} is made of other events: describe it in a TOML file and name the file "
         "instead."
     )
-
-
-__all__ = [
-    "COUNT",
-    "EventCommands",
-    "event_of",
-    "example_adjacency",
-    "made_of_events",
-    "repeated",
-    "with_adjacency",
-]

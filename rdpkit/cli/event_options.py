@@ -132,17 +132,3 @@ def conversion_option(
         type=NameType.of("conversion", ["mironov2017", "balle2020", "optimal"]),
         help=f"The theorem that turns Renyi divergences into (epsilon, delta). {default}",
     )
-
-
-__all__ = [
-    "MECHANISM",
-    "WITH_OPTIONS",
-    "adjacency_option",
-    "claimed_epsilon_option",
-    "conversion_option",
-    "count_option",
-    "delta_option",
-    "event_options",
-    "target_epsilon_option",
-    "with_help",
-]

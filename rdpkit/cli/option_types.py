@@ -256,20 +256,3 @@ NUMBER = NumberType()
 
 INTEGER = IntegerType()
 """An integer, also one like 1e4."""
-
-__all__ = [
-    "ADJACENCY",
-    "INTEGER",
-    "NUMBER",
-    "AdjacencyType",
-    "IntegerType",
-    "ListType",
-    "NameType",
-    "NumberType",
-    "completions",
-    "dashed",
-    "integer",
-    "number",
-    "option_name",
-    "parameter_name",
-]

@@ -189,6 +189,3 @@ def work_shown() -> Iterator[ShownWork]:
         transient=True,
     ) as progress:
         yield ShownWork(progress)
-
-
-__all__ = ["ShownWork", "duration", "new_threads_option", "threads_option", "work_shown"]

@@ -246,6 +246,3 @@ def _values(parameter: Parameter, text: str) -> list[Any]:
 def _whole(parameter: Parameter, value: Any) -> Any:
     whole = isinstance(value, float) and value.is_integer()
     return int(value) if parameter.kind == "integer" and whole else value
-
-
-__all__ = ["Columns", "FileSource", "MechanismSource", "Source", "columns_of"]

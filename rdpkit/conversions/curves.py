@@ -78,6 +78,3 @@ def rdp_to_epsilon(
     pick = int(np.argmin(epsilons))
     best = float(epsilons[pick])
     return best, (float(checked[pick]) if math.isfinite(best) else math.nan)
-
-
-__all__ = ["rdp_to_epsilon"]

@@ -339,25 +339,3 @@ Pair = (
     | StatedPair
 )
 """Every description of this module."""
-
-
-__all__ = [
-    "AllocatedPair",
-    "BoundedRange",
-    "BranchedPair",
-    "DiscreteGaussianPair",
-    "DiscreteLaplacePair",
-    "GaussianMixturePair",
-    "LaplacePair",
-    "LargestOf",
-    "OpposedLaplacePair",
-    "Pair",
-    "ResponsePair",
-    "SampledPair",
-    "SampledReplacement",
-    "ShuffledMaximum",
-    "Side",
-    "StatedPair",
-    "SymmetricPair",
-    "TwoOutcomes",
-]

@@ -208,6 +208,3 @@ def _flush_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-__all__ = ["locked_file", "whole_file", "whole_folder", "write_whole"]

@@ -191,14 +191,3 @@ def _svg(title: str, shapes: Sequence[str]) -> str:
         + "".join(shapes)
         + "</svg>"
     )
-
-
-__all__ = [
-    "Points",
-    "bars_drawing",
-    "block",
-    "escaped",
-    "grid",
-    "profile_drawing",
-    "table",
-]

@@ -175,6 +175,3 @@ class Journal:
         ):
             raise ValueError("The checksum does not match.")
         return json.loads(content)
-
-
-__all__ = ["Journal"]

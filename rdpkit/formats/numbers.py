@@ -100,6 +100,3 @@ def formatted(value: float, specification: str, *, up: bool) -> str | None:
     mode = ROUND_CEILING if up else ROUND_FLOOR
     rounded = exact.quantize(Decimal(1).scaleb(place), rounding=mode, context=Context(prec=800))
     return format(float(rounded), specification)
-
-
-__all__ = ["formatted", "how_many", "printable", "rounded_down", "rounded_up"]

@@ -311,27 +311,3 @@ def row(*kinds: ValueKind) -> ValueKind:
         return tuple(kind.read(f"{name}[{index}]", v) for index, (kind, v) in enumerate(pairs))
 
     return ValueKind(read, {"type": "array", "items": [kind.schema for kind in kinds]})
-
-
-__all__ = [
-    "Key",
-    "ValueKind",
-    "as_plain",
-    "choice",
-    "did_you_mean",
-    "flag",
-    "integer",
-    "many",
-    "number",
-    "optional",
-    "read_table",
-    "record",
-    "refused",
-    "row",
-    "shown",
-    "string",
-    "table",
-    "table_schema",
-    "text",
-    "texts",
-]

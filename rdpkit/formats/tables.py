@@ -233,16 +233,3 @@ def _number(name: str, value: Any, *, minimum: float = -math.inf) -> float:
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not number >= minimum:
         raise _validate.fail(name, 'to be a number or "inf"', value)
     return float(number)
-
-
-__all__ = [
-    "check_keys",
-    "event_from_table",
-    "event_in_file",
-    "event_to_table",
-    "guarantee_from_table",
-    "mechanism_name",
-    "read_event",
-    "read_toml",
-    "strings",
-]

@@ -425,6 +425,3 @@ def _on_a_line(pair: Any) -> tuple[Floats, Floats]:
         excess = sum(w * np.expm1(np.minimum(a * x - a * a / 2.0, 50.0)) for w, a in sides[0])
         losses = np.where(np.abs(excess) < 0.5, np.log1p(np.clip(excess, -0.5, 0.5)), losses)
     return np.maximum.accumulate(losses), masses / masses.sum()
-
-
-__all__ = ["NoCertificateError", "certificate", "release_of"]

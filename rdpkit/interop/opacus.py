@@ -38,8 +38,6 @@ from rdpkit.events import Event, PoissonSampledGaussian
 from rdpkit.events.composition import composed_of
 from rdpkit.guarantee import Guarantee
 
-__all__ = ["ADJACENCY", "NAME", "OpacusAccountant", "SamplingNotSeenWarning", "register"]
-
 NAME = "rdpkit"
 """The accountant's name in Opacus' registry."""
 

@@ -52,6 +52,3 @@ def _tail(count: int, probability: float, least: int) -> arb:
                 return found
         bits *= 2
     raise ArithmeticError(f"A binomial tail P(K >= {least}) of {count} trials was not enclosed.")
-
-
-__all__ = ["binomial_tail"]

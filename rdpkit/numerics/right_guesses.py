@@ -80,6 +80,3 @@ def largest_rejected(is_rejected: Callable[[float], bool], *, most: float) -> fl
         middle = 0.5 * (low + high)
         low, high = (middle, high) if is_rejected(middle) else (low, middle)
     return low
-
-
-__all__ = ["LARGEST_EPSILON", "largest_rejected", "right_guesses_tail"]

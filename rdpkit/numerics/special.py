@@ -74,6 +74,3 @@ def logsumexp(values: Array, axis: int | None = None) -> Array:
     with np.errstate(divide="ignore", over="ignore"):
         found = np.log(np.sum(np.exp(values - top), axis=axis))
     return np.asarray(found + np.squeeze(top, axis=axis))
-
-
-__all__ = ["expit", "log_expit", "log_factorials", "log_ndtr", "logsumexp", "mills_ratio"]

@@ -292,16 +292,3 @@ def _attained(
         return found, tuple(pair_of(event, adjacency, found, alternative).describe())
     except NoLossDistributionError:
         return found, ("the pairs of the event's parts, together",)
-
-
-__all__ = [
-    "ClaimCheck",
-    "Soundness",
-    "about_last_digit",
-    "check",
-    "claimed_number",
-    "delta_at_claim",
-    "is_proven",
-    "is_refuted",
-    "soundness_of",
-]

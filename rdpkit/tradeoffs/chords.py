@@ -96,6 +96,3 @@ def bits_for(profile: Profile) -> int:
     """Bits that differences of deltas lose."""
     last = min([delta for delta in profile.deltas if delta > 0.0], default=1.0)
     return math.ceil(-math.log2(last)) + math.ceil(profile.epsilons[-1] / math.log(2.0))
-
-
-__all__ = ["bits_for", "smallest_mu"]

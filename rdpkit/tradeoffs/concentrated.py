@@ -307,6 +307,3 @@ def _up(value: arb) -> float:
     if value == 0:
         return 0.0
     return max(float_above(value), 0.0) if value.is_finite() else math.inf
-
-
-__all__ = ["ConcentratedDP", "zcdp"]

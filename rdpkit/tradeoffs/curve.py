@@ -277,6 +277,3 @@ def _gaussian_rates(alpha: float, mu: Enclosure) -> list[arb]:
 
 def _within_one(low: float, high: float) -> Enclosure:
     return Enclosure(lower=min(max(low, 0.0), 1.0), upper=min(max(high, 0.0), 1.0))
-
-
-__all__ = ["RATES", "SMALLEST_DELTA", "TradeoffCurve", "tradeoff"]

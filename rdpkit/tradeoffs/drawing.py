@@ -111,6 +111,3 @@ def _gaussian(rates: Any, mu: float) -> Any:
             quantile = tail_quantile(arb(rate), 1 - arb(rate))
             found.append(float(tail(quantile - mu)))
     return np.array(found)
-
-
-__all__ = ["draw", "save"]

@@ -26,6 +26,3 @@ def gaussian_delta(epsilon: arb, mu: arb) -> arb:
     """The delta of N(mu, 1) against N(0, 1) at an epsilon."""
     x = epsilon / mu - mu / 2
     return tail(x) - epsilon.exp() * tail(x + mu)
-
-
-__all__ = ["gaussian_delta", "tail", "tail_quantile"]

@@ -87,6 +87,3 @@ def _attained(claim: Claim, lower: float) -> str:
     }
     at = "" if claim.fpr is None else f" at the false positive rate {claim.fpr:g}"
     return f"{where[claim.quantity]} {number}{at}"
-
-
-__all__ = ["about_attacks"]

@@ -130,6 +130,3 @@ def _finding_about(claim: Claim, bounds: Bounds) -> Finding:
                 raise
             notes = (*claim.notes, f"not computed: {error}")
             return without_numbers(claim, notes, failure=notes[-1])
-
-
-__all__ = ["audit"]

@@ -272,13 +272,3 @@ def _shown(value: Any) -> str:
 
 def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
-
-
-__all__ = [
-    "BaselineComparison",
-    "Change",
-    "Moved",
-    "compare",
-    "read_baseline",
-    "write_baseline",
-]

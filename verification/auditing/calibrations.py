@@ -114,6 +114,3 @@ def _searched(
 
 def _floats(values: Mapping[str, Value]) -> dict[str, float]:
     return {path: value for path, value in values.items() if isinstance(value, float)}
-
-
-__all__ = ["calibrated_values"]

@@ -71,6 +71,3 @@ def kept_certificates(findings: Iterable[Finding], folder: Path) -> dict[str, st
 def file_name(identifier: str) -> str:
     """An id with nothing in it that a file system gives a meaning to."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).strip(".-") or "claim"
-
-
-__all__ = ["certificate_of", "certify", "file_name", "kept_certificates"]

@@ -384,13 +384,3 @@ def _guarantee_is_refuted(finding: Finding, path: str) -> bool:
     same = (own.epsilon, own.delta, own.adjacency) == (claim.epsilon, claim.delta, claim.adjacency)
     about_it = finding if same else audit_one(own)
     return about_it.soundness is Soundness.REFUTED
-
-
-__all__ = [
-    "NOT_RUN",
-    "audit_files",
-    "code_outcome",
-    "findings_about",
-    "ledger_problems",
-    "with_release",
-]

@@ -432,17 +432,3 @@ def _unbounded(finding: Finding) -> str:
         f"no theorem bounds {claim.quantity} of this {claim.mechanism} under "
         f"{claim.adjacency.value}: name a mechanism and adjacency that a theorem is about"
     )
-
-
-__all__ = [
-    "MOST_CALIBRATED",
-    "Edit",
-    "Remedy",
-    "calibrated_unasked",
-    "needs_noise",
-    "noises",
-    "obstacles",
-    "remedies",
-    "statable",
-    "stated",
-]

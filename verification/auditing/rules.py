@@ -123,15 +123,3 @@ def slack(finding: Finding) -> float:
     nothing = finding.upper is not None and finding.upper.epsilon == 0.0
     claimed = finding.claim.epsilon
     return math.inf if nothing and claimed is not None and claimed > 0 else 0.0
-
-
-__all__ = [
-    "DEFAULT",
-    "MEANING",
-    "NOTHING",
-    "FailOn",
-    "Rule",
-    "broken_rules",
-    "failures",
-    "slack",
-]

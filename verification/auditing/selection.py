@@ -90,6 +90,3 @@ class Selection:
 
     def _has_verdict(self, finding: Finding) -> bool:
         return not {finding.soundness.value, finding.reproduction.value}.isdisjoint(self.verdicts)
-
-
-__all__ = ["VERDICTS", "Selection", "Years"]

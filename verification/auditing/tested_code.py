@@ -114,6 +114,3 @@ def requested(claim: Claim) -> VerificationRequest:
             epsilon=float(claim.epsilon), delta=claim.delta, adjacency=claim.adjacency
         )
     return VerificationRequest(target=test.callable, claim=stated, options=test.options)
-
-
-__all__ = ["CodeOutcome", "requested", "run_code"]

@@ -219,6 +219,3 @@ def _number(claim: Claim) -> float:
 def _delta(claim: Claim) -> float:
     assert claim.delta is not None
     return claim.delta
-
-
-__all__ = ["CLAIM", "TrainingOutcome", "compared", "run_training"]

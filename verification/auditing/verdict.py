@@ -278,6 +278,3 @@ def _side(guarantee: Guarantee) -> Side:
         rigorous=enclosure is not None and enclosure.rigorous,
         assumptions=guarantee.assumptions,
     )
-
-
-__all__ = ["audit_one"]

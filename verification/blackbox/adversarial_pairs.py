@@ -563,14 +563,3 @@ def _advice(
 
 def _has_classes(first: LabelledData, second: LabelledData) -> bool:
     return bool(first.labels.any() or second.labels.any())
-
-
-__all__ = [
-    "OFF_GRID",
-    "USUAL_NORM",
-    "DataDomain",
-    "LabelLayout",
-    "adversarial_neighbours",
-    "from_ball",
-    "random_unit",
-]

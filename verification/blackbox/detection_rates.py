@@ -138,6 +138,3 @@ def measure(
 
 def _verified(name: str, claim: ClaimUnderTest, options: VerificationOptions) -> VerificationResult:
     return verify(name, claim=claim, options=options, jobs=1)
-
-
-__all__ = ["POWER", "DetectionRate", "measure"]

@@ -380,16 +380,3 @@ def points_of(pair: Neighbours) -> tuple[tuple[float, ...], ...]:
 def _records(data: LabelledData) -> Iterator[bytes]:
     for row, label in zip(data.features, data.labels, strict=True):
         yield row.tobytes() + label.tobytes()
-
-
-__all__ = [
-    "LayoutField",
-    "ReleaseLayout",
-    "ReleaseStructure",
-    "kind_in_words",
-    "layout_of",
-    "may_vary",
-    "points_of",
-    "structure_code",
-    "structure_of_release",
-]

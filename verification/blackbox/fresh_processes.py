@@ -447,12 +447,3 @@ def _in_a_copy(request: dict[str, Any], parent: int) -> str | None:
 
 if __name__ == "__main__":
     main()
-
-__all__ = [
-    "SEEDED_ADVICE",
-    "FreshEvidence",
-    "NewProcesses",
-    "evidence_of",
-    "fresh_evidence",
-    "main",
-]

@@ -95,6 +95,3 @@ class Mistake:
         """In words, with its e-value."""
         e_value = math.exp(min(self.log_e_value, 700.0))
         return f"{self.kind.value}: {self.message} {self.advice} (e-value {e_value:.3g})"
-
-
-__all__ = ["Mistake", "MistakeKind", "NamingLevels"]

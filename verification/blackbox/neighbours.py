@@ -222,6 +222,3 @@ def load(path: str | Path, *, adjacency: Adjacency | str) -> Neighbours:
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-__all__ = ["LabelledData", "Neighbours", "load"]

@@ -281,23 +281,3 @@ def options_of_test(given: Mapping[str, Any]) -> VerificationOptions:
     if "samples" not in values and "time_budget" not in values:
         values |= {"samples": SUITE_SAMPLES, "time_budget": SUITE_SECONDS}
     return VerificationOptions(**values)
-
-
-__all__ = [
-    "FRESH_PROCESSES",
-    "LEAST_TRAINING",
-    "MODELS",
-    "MOST_PAIRS",
-    "NEIGHBOURS",
-    "OPTIONS",
-    "SAMPLES",
-    "SUITE_SAMPLES",
-    "SUITE_SECONDS",
-    "TIME_BUDGET",
-    "USUAL_RECORDS",
-    "VIEWS",
-    "Option",
-    "VerificationOptions",
-    "options_of_test",
-    "read_options",
-]

@@ -121,6 +121,3 @@ def _run_once(subject: TargetReference, data: LabelledData) -> None:
             f"{subject.name} raised {type(error).__name__}: {error} (at {frame.filename}:"
             f"{frame.lineno})"
         ) from error
-
-
-__all__ = ["pairs_of_target"]

@@ -73,6 +73,3 @@ def _along(direction: Array, words: str, like: Neighbours) -> Neighbours:
         beyond_norm=like.beyond_norm,
         description=(f"a record of norm {length:.6g} in {words}; all others at the origin",),
     )
-
-
-__all__ = ["MOST_QUIET_PAIRS", "quiet_pairs"]

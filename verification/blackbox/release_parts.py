@@ -488,18 +488,3 @@ def _kind(release: Any) -> str:
 
 def _at(path: str) -> str:
     return f" at {path}" if path else ""
-
-
-__all__ = [
-    "NOT_FINITE",
-    "ORDER",
-    "RAISED",
-    "MechanismError",
-    "PartShape",
-    "ReleasePart",
-    "code_of",
-    "digest",
-    "one_of",
-    "raised",
-    "take_apart",
-]

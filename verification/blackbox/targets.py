@@ -261,6 +261,3 @@ def _of_library(name: str) -> Mechanism:
             "Name a callable of your own instead: module:callable."
         )
     return found
-
-
-__all__ = ["Mechanism", "TargetDescription", "TargetReference", "target"]

@@ -158,6 +158,3 @@ def _curve(event: rdpkit.Event, adjacency: Adjacency) -> RdpClaim | None:
     if not finite.any():
         return None
     return RdpClaim(orders=curve.orders[finite], values=curve.values[finite])
-
-
-__all__ = ["DELTAS", "ORDERS", "ClaimUnderTest", "dp_claim", "event_claim"]

@@ -263,6 +263,3 @@ class VerificationResult:
             "final_log_e_value": self.final_log_e_value,
             "seed": self.seed,
         }
-
-
-__all__ = ["VerificationResult"]

@@ -444,6 +444,3 @@ def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:
         kind, advice = MistakeKind.NO_NOISE, "Add noise to all that is released."
         message += " It does not vary within a process either."
     return [Mistake(kind=kind, message=message, advice=advice, log_e_value=fresh.log_e_value)]
-
-
-__all__ = ["verify"]

@@ -249,6 +249,3 @@ def _set(table: Any, key: str, value: Any) -> None:
             table[steps[-1]] = value
     except (KeyError, IndexError, TypeError):
         raise ValueError(f"there is no {key} in the claim") from None
-
-
-__all__ = ["Change", "ClaimsText", "Replacement", "replacements", "unified_diff"]

@@ -77,6 +77,3 @@ def _claim(path: Path, account: LedgerAccount) -> Claim:
         origin=str(path),
         release=str(path),
     )
-
-
-__all__ = ["LEDGER", "claims_of_ledger", "dataset_of"]

@@ -46,6 +46,3 @@ def claim_lines(text: str, count: int) -> list[int]:
         number += 1
         place += len(line) + 1
     return found if len(found) == count else [1] * count
-
-
-__all__ = ["claim_lines"]

@@ -192,6 +192,3 @@ def _parameter(parameter: Parameter) -> _Table:
         case "events":
             schema = {"type": "array", "items": {"$ref": "#/definitions/event"}}
     return {**schema, "description": parameter.text or parameter.describe()}
-
-
-__all__ = ["DIALECT", "claims_schema", "schema_text"]

@@ -294,6 +294,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_plain(item) for item in value)
     return str(dict(value)) if isinstance(value, Mapping) else value
-
-
-__all__ = ["DELTA", "EPSILON", "MOST_CASES", "UNKNOWN_KEYS", "Case", "Unknown", "read_unknown"]

@@ -266,6 +266,3 @@ def _only(claims: list[Claim], identifier: str) -> list[Claim]:
         near = did_you_mean(identifier, [claim.id for claim in claims])
         raise ValueError(f"Expected --explain to be the id of a claim, got {identifier!r}.{near}")
     return found
-
-
-__all__ = ["audit"]

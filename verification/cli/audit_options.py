@@ -191,14 +191,3 @@ def audited(
             findings.append(finding)
             work.show("auditing", len(findings), len(claims), finding.claim.id)
     return findings
-
-
-__all__ = [
-    "audit_options",
-    "audited",
-    "claim_options",
-    "file_type",
-    "files_to_audit",
-    "read_selection",
-    "selection_options",
-]

@@ -312,6 +312,3 @@ def _toml(value: Any) -> str:
 def _text(value: str) -> str:
     # Every JSON string is a TOML string, except that TOML does not allow DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-__all__ = ["claims"]

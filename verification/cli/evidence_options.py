@@ -75,6 +75,3 @@ def read_evidence_options(given: dict[str, Any], rate: float | None) -> Evidence
     # A file that cannot be used is an error before anything is run.
     found.store()
     return found
-
-
-__all__ = ["evidence_options", "read_evidence_options"]

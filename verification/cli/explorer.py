@@ -131,6 +131,3 @@ def _tell(
         for name, count in (("claim", claims), ("work", works), ("file", len(sizes)))
     )
     click.echo(f"{printable(str(first))}: {told}, {size / 1e6:.1f} MB")
-
-
-__all__ = ["explorer"]

@@ -323,6 +323,3 @@ def _verdict(finding: Finding | None) -> dict[str, Any] | None:
         "reproduction": finding.reproduction.value,
         "slack": finding.slack,
     }
-
-
-__all__ = ["fix"]

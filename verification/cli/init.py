@@ -191,6 +191,3 @@ def _agreed(paths: Sequence[str]) -> bool:
     except click.Abort:
         click.echo("")
         return False
-
-
-__all__ = ["init"]

@@ -294,6 +294,3 @@ def _release_table(one: LedgerRelease) -> dict[str, Any]:
         "sha256": one.sha256,
         "reason": one.reason,
     }
-
-
-__all__ = ["ledger"]

@@ -165,6 +165,3 @@ def _drawn(
             work.show("drawing", len(found), len(once))
     known = dict(zip(once, found, strict=True))
     return [None if one is None else known[one[0]][one[1]] for one in asked]
-
-
-__all__ = ["report"]

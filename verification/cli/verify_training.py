@@ -226,6 +226,3 @@ def _list(output_format: str) -> None:
     width = max(map(len, ENTRIES)) + 2
     for entry in ENTRIES.values():
         click.echo(f"{entry.name:{width}}{entry.mistake}")
-
-
-__all__ = ["replay_of", "verify_training"]

@@ -349,21 +349,3 @@ def _no_nan(name: str, array: Array) -> None:
         raise ArithmeticError(
             f"Expected {name} to be numbers, got nan at {where} and {int(bad.sum())} in all."
         )
-
-
-__all__ = [
-    "Array",
-    "ConfidenceInterval",
-    "Density",
-    "Diagnostic",
-    "DiagnosticKind",
-    "Direction",
-    "EpsilonLowerBound",
-    "Estimate",
-    "OutputScore",
-    "Stop",
-    "ThresholdEvent",
-    "Verdict",
-    "check_outputs",
-    "check_scores",
-]

@@ -158,6 +158,3 @@ def _kelly(rows: Array, weights: Array) -> Array:
             break
         u, value = u + length * step, reached
     return np.asarray(u / scale)
-
-
-__all__ = ["BOLDNESS", "KEPT", "UNSEEN", "Bet", "best_bet"]

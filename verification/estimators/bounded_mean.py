@@ -153,6 +153,3 @@ def _log_capital(values: Array, shares: Array, m: Array) -> Array:
         found = np.log1p(bets * (values - m[:, None])).sum(axis=1)
     # At m = 0 the bet on a positive draw is unlimited.
     return np.asarray(np.where(np.isnan(found), np.inf, found))
-
-
-__all__ = ["bounded_mean_interval", "mean_lower_bounds"]

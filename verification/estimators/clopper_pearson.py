@@ -67,6 +67,3 @@ def _checked(found: Array) -> Array:
     if np.isnan(found).any():
         raise ArithmeticError("A Clopper-Pearson bound came out NaN.")
     return np.asarray(found, dtype=np.float64)
-
-
-__all__ = ["clopper_pearson", "lower_bound", "upper_bound"]

@@ -106,6 +106,3 @@ def largest_difference(p_scores: Array, q_scores: Array) -> float:
     one = np.searchsorted(p, both, side="right") / p.size
     two = np.searchsorted(q, both, side="right") / q.size
     return float(np.abs(one - two).max())
-
-
-__all__ = ["diagnose", "largest_difference", "noticeable_epsilon"]

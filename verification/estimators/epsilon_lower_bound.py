@@ -177,6 +177,3 @@ def _bounds(
     high = clopper_pearson.upper_bound(hits[1], sizes[1], failure)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.maximum(low - delta, 0.0)) - np.log(high))
-
-
-__all__ = ["epsilon_lower_bound"]

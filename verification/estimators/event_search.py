@@ -129,6 +129,3 @@ def _clarity(
     clarity = excess / np.sqrt(variance)
     few = (x + y < _FEWEST)[None, :]
     return excess, np.where(few, np.minimum(clarity, 0.0) - 1e3, clarity)
-
-
-__all__ = ["Candidate", "best_events", "thresholds_of"]

@@ -240,6 +240,3 @@ def _bound(
         samples=samples,
         event=chosen.event,
     )
-
-
-__all__ = ["best_allocation", "event_test"]

@@ -93,6 +93,3 @@ def hockey_stick(
         effective_samples=total * total / squares if squares > 0.0 else 0.0,
         diagnostics=diagnostics,
     )
-
-
-__all__ = ["hockey_stick"]

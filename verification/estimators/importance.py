@@ -147,6 +147,3 @@ class MixtureDensity:
             ]
         )
         return np.asarray(np.logaddexp.reduce(terms, axis=0))
-
-
-__all__ = ["GaussianDensity", "MixtureDensity", "Proposal", "density_values"]

@@ -170,6 +170,3 @@ def _features(kind: str, rows: Array, centre: Array, scale: Array) -> Array:
     else:
         products = squares**2
     return np.concatenate([unit, products], axis=1)
-
-
-__all__ = ["MODELS", "LearnedScore", "learned_score"]

@@ -198,6 +198,3 @@ class RdpClaim(PrivacyClaim):
             f"RDP at {self.orders.size} orders, from ({self.orders[low]:g}, {self.values[low]:g}) "
             f"to ({self.orders[high]:g}, {self.values[high]:g})"
         )
-
-
-__all__ = ["DpClaim", "PrivacyClaim", "ProfileClaim", "RdpClaim"]

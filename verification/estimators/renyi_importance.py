@@ -263,6 +263,3 @@ def _estimate(log_weights: Array, order: float, top: float, confidence: float) -
         effective_samples=effective,
         diagnostics=tuple(diagnostics),
     )
-
-
-__all__ = ["gaussian_proposal", "renyi_importance"]

@@ -304,6 +304,3 @@ def _moments(
     mean = payoffs @ shares
     centred = payoffs - mean[:, None]
     return mean, np.asarray((centred * shares) @ centred.T)
-
-
-__all__ = ["Tangent", "best_renyi_witness"]

@@ -320,6 +320,3 @@ class _Store:
             self._room = room
         self._room[self.size : needed] = scores
         self.size = needed
-
-
-__all__ = ["GROWTH", "SequentialTest"]

@@ -254,6 +254,3 @@ def _binomial_masses(y: Array, m: int, q: Array) -> Array:
         hits = np.where(y[None, :] == 0.0, 0.0, y[None, :] * np.log(q)[:, None])
         misses = np.where(y[None, :] == m, 0.0, (m - y)[None, :] * np.log1p(-q)[:, None])
     return np.asarray(np.exp(choose[None, :] + hits + misses))
-
-
-__all__ = ["TwoCounts", "p_value"]

@@ -84,6 +84,3 @@ def _lower_band(ordered: Array, failure: float) -> tuple[Array, Array]:
     points = ordered[(ordered.size - ranks).astype(np.int64)]
     bounds = clopper_pearson.lower_bound(ranks, ordered.size, failure / ranks.size)
     return points, bounds
-
-
-__all__ = ["largest_excess"]

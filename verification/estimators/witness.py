@@ -67,6 +67,3 @@ def event_witness(event: ThresholdEvent, *, epsilon: float, delta: float) -> Wit
         payoffs_q=loss if forward else gain,
         limit=delta,
     )
-
-
-__all__ = ["Cells", "Witness", "event_witness"]

@@ -161,6 +161,3 @@ def _why_not(position: Position, options: EvidenceOptions) -> str:
     if position.tests and options.skip_unchanged:
         return "the code has not changed since it was tested"
     return ""
-
-
-__all__ = ["AccumulatedTest", "EvidenceOptions", "accumulated_test", "identity"]

@@ -199,6 +199,3 @@ def _slots_of(kind: type) -> tuple[str, ...]:
     found = kind.__dict__.get("__slots__", ())
     names = (found,) if isinstance(found, str) else tuple(found)
     return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
-
-
-__all__ = ["CallableContents", "contents_of"]

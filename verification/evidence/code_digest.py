@@ -233,6 +233,3 @@ def _own_digest() -> str:
         content = item.read_bytes()
         total.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
     return total.hexdigest()
-
-
-__all__ = ["CodeDigest", "code_digest"]

@@ -213,6 +213,3 @@ def _bound(
 ) -> Callable[..., Any]:
     """The function of a data set and a generator alone."""
     return functools.partial(function, *first, **given) if first or given else function
-
-
-__all__ = ["FIXTURE", "VerifiedTest", "check_keywords", "verifies"]

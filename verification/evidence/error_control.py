@@ -198,15 +198,3 @@ def share_of_test(rate: float, *, tests: int, call: int | None = None) -> float:
     part = rate / (max(tests, 1) * (1 if call is None else call * (call + 1)))
     # Rounded down to few digits, so that it can be read and typed.
     return float(decimal.Context(prec=6, rounding=decimal.ROUND_DOWN).create_decimal(repr(part)))
-
-
-__all__ = [
-    "ErrorControl",
-    "Evidence",
-    "Standing",
-    "log_needed",
-    "log_weight",
-    "rejections_beside",
-    "share_of_test",
-    "standings",
-]

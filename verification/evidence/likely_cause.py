@@ -214,6 +214,3 @@ def _longest(pair: Neighbours) -> float:
         float(np.linalg.norm(side.features, axis=1).max(initial=0.0))
         for side in (pair.first, pair.second)
     )
-
-
-__all__ = ["LikelyCause", "MeasuredOutputs", "likely_cause", "measured_outputs"]

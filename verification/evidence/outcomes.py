@@ -84,6 +84,3 @@ def place_of(mechanism: Mechanism) -> tuple[str, int] | None:
     if not path.is_relative_to(here):
         return None
     return path.relative_to(here).as_posix(), max(line, 1)
-
-
-__all__ = ["TargetOutcome", "place_of"]

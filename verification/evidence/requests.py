@@ -303,6 +303,3 @@ def event_option(word: str) -> Event:
 def _typed(value: Any) -> str:
     """A value as it is typed; a float is written with all of its digits."""
     return repr(value) if isinstance(value, float) else str(value)
-
-
-__all__ = ["ClaimOptions", "VerificationRequest", "event_option", "request_of"]

@@ -478,6 +478,3 @@ def _append(file: IO[bytes], table: _Table) -> None:
 def _checksum(table: Mapping[str, Any]) -> str:
     text = json.dumps(table, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-__all__ = ["USUAL_FILE", "USUAL_RATE", "EvidenceStore", "Position"]

@@ -83,6 +83,3 @@ def _state(result: AuditResult) -> tuple[str, str]:
         words.append(f"{fine} sound")
     colour = "red" if failed else "yellow" if fine < len(findings) else "brightgreen"
     return ", ".join(words), colour
-
-
-__all__ = ["badge_json", "badge_svg"]

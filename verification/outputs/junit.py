@@ -169,6 +169,3 @@ def _add(suite: Xml.Element, case: JUnitCase) -> None:
 def _text(text: str) -> str:
     """The text with a replacement character for each character that XML does not allow."""
     return _NO_XML.sub("\ufffd", text)
-
-
-__all__ = ["JUnitCase", "JUnitProblem", "junit_document", "junit_xml"]

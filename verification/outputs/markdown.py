@@ -106,6 +106,3 @@ def _comparison(comparison: BaselineComparison) -> list[str]:
             name = escaped_markdown(change.id)
             lines.append(f"| {name} | {worse}{moved.what} | {before} | {now} |")
     return lines
-
-
-__all__ = ["summary"]

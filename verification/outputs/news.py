@@ -223,15 +223,3 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     ranked = [(order, one) for one in findings if (order := rank(one)) is not None]
     ranked.sort(key=lambda entry: (entry[0], slack(entry[1])))
     return [one for _, one in ranked]
-
-
-__all__ = [
-    "VerdictCounts",
-    "about_a_theorem",
-    "by_source",
-    "could_be_halved",
-    "sentences",
-    "source_of",
-    "summary",
-    "worst_first",
-]

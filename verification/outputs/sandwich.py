@@ -139,6 +139,3 @@ def _labels(
     for kind, start in zip(known, starts, strict=True):
         line = line.ljust(start) + labels[kind]
     return line
-
-
-__all__ = ["ASCII", "MEANINGS", "NAMES", "UNICODE", "Glyphs", "Numbers", "drawing"]

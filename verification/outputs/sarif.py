@@ -310,6 +310,3 @@ def _artifact(origin: str, base: Path) -> dict[str, str]:
 def _plain(text: str) -> str:
     """The text changed so that SARIF sees neither links nor placeholders in it."""
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
-
-
-__all__ = ["SCHEMA", "SarifResult", "SarifRule", "sarif", "sarif_log"]

@@ -358,6 +358,3 @@ def explanation(finding: Finding) -> list[str]:
     if remedies(finding) or finding.soundness is not Soundness.SOUND:
         lines += [f"change        {text}" for text in what_to_change(finding)]
     return lines
-
-
-__all__ = ["explanation", "print_news", "print_table"]

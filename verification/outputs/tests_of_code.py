@@ -258,19 +258,3 @@ def counted_verdicts(views: Iterable[CodeView]) -> str:
     for view in views:
         found[view.verdict] = found.get(view.verdict, 0) + 1
     return ", ".join(f"{count} {verdict}" for verdict, count in found.items())
-
-
-__all__ = [
-    "ACCUSED",
-    "DOUBTFUL",
-    "ERROR",
-    "MISSED",
-    "REJECTED",
-    "CodeView",
-    "counted_verdicts",
-    "junit_of_tests",
-    "sarif_of_tests",
-    "summary_of_tests",
-    "view_of_outcome",
-    "view_of_rate",
-]

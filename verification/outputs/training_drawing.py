@@ -171,13 +171,3 @@ def training_lines(finding: Finding) -> list[str]:
             lines.append(f"  {where:4}|{bars}|")
         lines.append(f"  {one.words}")
     return lines
-
-
-__all__ = [
-    "SandwichLine",
-    "ScoreHistogram",
-    "histogram",
-    "sandwich_lines",
-    "score_histograms",
-    "training_lines",
-]

@@ -90,6 +90,3 @@ def view_of_failure(name: str, error: str) -> CodeView:
         seconds=None,
         data={"training": name, "error": error},
     )
-
-
-__all__ = ["lines_of_training", "view_of_failure", "view_of_training"]

@@ -168,21 +168,3 @@ def reproduced(finding: Finding) -> str:
         case Reproduction.UNNAMED:
             return "The source does not say by which formula the number was computed."
     return ""
-
-
-__all__ = [
-    "HALVED",
-    "LOOSE",
-    "MEANINGS",
-    "NOT_PRINTED",
-    "ClaimVerdict",
-    "claimed",
-    "false_by_rounding",
-    "instead",
-    "number",
-    "reason",
-    "refuted_by_bound",
-    "reproduced",
-    "sentence",
-    "word",
-]

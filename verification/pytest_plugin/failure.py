@@ -141,6 +141,3 @@ def _as_keyword(option: re.Match[str]) -> str:
     if option[1].startswith("verify"):
         return option[0]
     return f"{option[1].replace('-', '_')}={option[2] or '...'}"
-
-
-__all__ = ["doubtful_text", "error_text", "failure_text"]

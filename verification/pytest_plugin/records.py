@@ -183,6 +183,3 @@ def _noise_of(result: VerificationResult, event: Event, name: str, delta: float)
     except (ValueError, ArithmeticError, NoEffectError):
         return None
     return float(getattr(found.event, name))
-
-
-__all__ = ["SuiteRecord", "noticed"]

@@ -97,6 +97,3 @@ class Repeat:
             false_alarm_rate=self.rate,
             time_budget=None,
         )
-
-
-__all__ = ["OPTION", "Repeat"]

@@ -296,6 +296,3 @@ def _traceback_of(error: BaseException) -> str:
     ]
     lines = traceback.format_list(frames) + traceback.format_exception_only(cause)
     return "".join(lines).rstrip()
-
-
-__all__ = ["InconclusiveWarning", "Suite", "Verifier"]

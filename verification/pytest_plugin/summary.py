@@ -93,6 +93,3 @@ def write_sarif(path: Path, told: Sequence[str]) -> None:
     views = [SuiteRecord.from_json(line).view for line in told]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, sarif_of_tests(sorted(views, key=lambda view: view.name)))
-
-
-__all__ = ["rate_lines", "write_sarif", "write_summary"]

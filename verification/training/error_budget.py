@@ -63,6 +63,3 @@ class ErrorBudget:
     def spent(self) -> dict[str, float]:
         """What each test has spent."""
         return dict(self._spent)
-
-
-__all__ = ["ErrorBudget"]

@@ -93,6 +93,3 @@ def _named(path: str, tree: Any) -> Iterator[tuple[str, Any]]:
             yield from _named(f"{path}.{place}" if path else str(place), value)
     else:
         yield path or "parameters", np.asarray(tree)
-
-
-__all__ = ["functional_training"]

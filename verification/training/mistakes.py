@@ -101,6 +101,3 @@ class TrainingMistake:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {"kind": self.kind.value, "message": self.message, "advice": self.advice}
-
-
-__all__ = ["TrainingMistake", "TrainingMistakeKind"]

@@ -144,6 +144,3 @@ def _norm(value: Any) -> float | None:
         return float(value)
     except (TypeError, ValueError):
         return None
-
-
-__all__ = ["opacus_training"]

@@ -64,6 +64,3 @@ class TrainingOptions:
         if self.seed is not None:
             return self
         return dataclasses.replace(self, seed=secrets.randbits(32))
-
-
-__all__ = ["CHECKS", "TrainingOptions"]

@@ -281,6 +281,3 @@ class TrainingVerification:
             "notes": list(self.notes),
             "seed": self.seed,
         }
-
-
-__all__ = ["CanaryScores", "CheckResult", "TrainingLowerBound", "TrainingVerification"]

@@ -84,6 +84,3 @@ def _of_calls(made: list[int]) -> Rhythm:
     if len(gaps) > 1 or made[0] < calls:
         return Rhythm(calls=1, before=0, regular=False)
     return Rhythm(calls=calls, before=made[0] - calls)
-
-
-__all__ = ["Rhythm", "rhythm_of", "splits_batches"]

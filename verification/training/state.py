@@ -479,6 +479,3 @@ def _torch() -> Any:
     except ModuleNotFoundError:
         return None
     return torch
-
-
-__all__ = ["TrainingState", "random_numbers_kept", "seed_everything"]

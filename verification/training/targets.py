@@ -96,6 +96,3 @@ def _imported(name: str) -> Callable[[], Any]:
     if not callable(found):
         raise _validate.fail("target", "to be callable", name)
     return found  # type: ignore[no-any-return]
-
-
-__all__ = ["training_maker"]

@@ -140,16 +140,3 @@ def _of(inner: Any, sampling: str, rate: float, count: int) -> Told:
         rate=rate,
         updates=count,
     )
-
-
-__all__ = [
-    "ALLOCATED",
-    "FIXED",
-    "FULL",
-    "POISSON",
-    "SHUFFLE",
-    "TRUNCATED",
-    "UNKNOWN",
-    "Told",
-    "told",
-]

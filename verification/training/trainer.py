@@ -256,6 +256,3 @@ class TrainingMaker:
             return as_training(made)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
-
-
-__all__ = ["Batch", "PrivateTraining", "TrainingMaker", "as_training"]

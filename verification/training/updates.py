@@ -190,6 +190,3 @@ def _buffers(training: PrivateTraining) -> Vector:
         if buffer.is_floating_point()
     ]
     return np.concatenate(found) if found else np.zeros(0)
-
-
-__all__ = ["Update", "UpdateRecorder", "Vector", "observe", "parameters_of"]

@@ -174,6 +174,3 @@ def checks() -> dict[str, Check]:
         "accountant": check_accountant,
         "run": check_run,
     }
-
-
-__all__ = ["verify_training"]

@@ -172,5 +172,3 @@ _ENTRIES = (
 
 FIGURES: Mapping[str, FigureEntry] = MappingProxyType({entry.id: entry for entry in _ENTRIES})
 """All figures by their names."""
-
-__all__ = ["FIGURES", "FigureEntry", "FigureParameter"]

@@ -244,18 +244,3 @@ def _names_in(metadata: Any, label: str) -> Names:
     except (KeyError, TypeError, ValueError):
         return None
     return tuple(str(name) for name in found) or None
-
-
-__all__ = [
-    "IMAGE_COLUMNS",
-    "LABEL_COLUMNS",
-    "collected",
-    "column_of",
-    "idx_files",
-    "numbered",
-    "of_arrays",
-    "of_folder",
-    "of_idx",
-    "of_npz",
-    "of_parquet",
-]

@@ -93,6 +93,3 @@ def class_names(classes: Any) -> tuple[str, ...] | None:
     if not names or len(set(names)) != len(names):
         raise _validate.fail("classes", "to be a number, or different names", classes)
     return names
-
-
-__all__ = ["ImageSet", "class_names"]

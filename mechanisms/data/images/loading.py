@@ -91,6 +91,3 @@ def load_images(
     if parquet:
         return files.of_parquet(path, parquet, names, frame, columns=columns)
     return files.of_folder(path / part if (path / part).is_dir() else path, names, frame)
-
-
-__all__ = ["load_images"]

@@ -112,6 +112,3 @@ def _row(value: Any, frame: Frame, where: str) -> Any:
         return frame.row(value, where)
     found = bytes_of(_array(value), where)
     return frame.rows(found[None], where)[0]
-
-
-__all__ = ["hugging_face", "is_hugging_face", "map_style"]

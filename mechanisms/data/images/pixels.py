@@ -184,6 +184,3 @@ def decoded(content: bytes | Path, where: str) -> Any:
         pass
     # Outside of the block, because what the library says may name the file.
     raise ValueError(f"{where}: the image is truncated or corrupted.")
-
-
-__all__ = ["Frame", "bytes_of", "decoded"]

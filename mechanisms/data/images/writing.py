@@ -168,6 +168,3 @@ def to_hugging_face(
         },
         features=Features({"image": Image(), "label": ClassLabel(names=list(names or ()))}),
     )
-
-
-__all__ = ["as_bytes", "to_hugging_face", "to_image_folder", "to_npz", "to_torch"]

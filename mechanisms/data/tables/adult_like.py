@@ -203,6 +203,3 @@ def _bell(centre: Floats, width: Floats, codes: int, *, missing: Floats | float 
         return found
     share = np.broadcast_to(np.asarray(missing), _core().shape).reshape(-1, 1)
     return np.concatenate([found * (1.0 - share), share], axis=1)
-
-
-__all__ = ["ADULT_LIKE", "adult_like", "true_marginal"]

@@ -64,6 +64,3 @@ def limits(kind: Any) -> tuple[int | float, int | float] | None:
         largest = (10**kind.precision - 1) / 10**kind.scale
         return -largest, largest
     return None
-
-
-__all__ = ["arrow_type", "is_real", "is_text", "limits", "value_type"]

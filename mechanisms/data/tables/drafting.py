@@ -349,5 +349,3 @@ _PAID: Mapping[Any, Kind] = {
     _date: "date",
     _datetime: "datetime",
 }
-
-__all__ = ["MOST_CATEGORIES", "Draft", "draft_schema"]

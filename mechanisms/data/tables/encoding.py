@@ -332,5 +332,3 @@ _READABLE: dict[str, tuple[Callable[[Any], bool], ...]] = {
 }
 _WORDS = {"true": True, "yes": True, "t": True, "y": True, "1": True}
 _WORDS |= {"false": False, "no": False, "f": False, "n": False, "0": False}
-
-__all__ = ["UniformDraws", "check_columns", "decode", "encode", "read_values"]

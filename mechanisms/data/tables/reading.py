@@ -272,6 +272,3 @@ def _with_plain_texts(table: pa.Table) -> pa.Table:
             continue
         table = table.set_column(index, pa.field(field.name, plain.type), plain)
     return table
-
-
-__all__ = ["FORMATS", "format_of", "read"]

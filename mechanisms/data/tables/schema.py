@@ -535,6 +535,3 @@ def _instant(value: Any, kind: Any) -> int:
     seconds = apart.days * 86_400 + apart.seconds
     per_second = PER_SECOND[kind.unit]
     return seconds * per_second + apart.microseconds * per_second // 10**6
-
-
-__all__ = ["BINS", "KINDS", "PER_SECOND", "Column", "Kind", "Schema", "load_schema"]

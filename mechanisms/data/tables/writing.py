@@ -49,6 +49,3 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
         for field in table.schema
     ]
     return table.cast(pa.schema(plain))
-
-
-__all__ = ["write"]

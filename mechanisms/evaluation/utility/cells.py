@@ -95,6 +95,3 @@ def cells_of(column: SampleColumn) -> Cells:
 def total_variation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Half of the sum of the differences: the share of records that would have to be moved."""
     return float(0.5 * np.abs(first - second).sum())
-
-
-__all__ = ["MOST_CELLS", "Cells", "cells_of", "total_variation"]

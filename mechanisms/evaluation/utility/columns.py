@@ -202,13 +202,3 @@ def _correlation(one: SampleColumn, other: SampleColumn) -> float:
     if x.size < 2 or x.std() == 0.0 or y.std() == 0.0:
         return 0.0
     return float(np.clip(np.corrcoef(x, y)[0, 1], -1.0, 1.0))
-
-
-__all__ = [
-    "ColumnSummary",
-    "Correlation",
-    "Histogram",
-    "column_summaries",
-    "correlations",
-    "histograms",
-]

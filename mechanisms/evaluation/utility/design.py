@@ -68,6 +68,3 @@ def _encoded(column: SampleColumn, how: tuple[str, ...] | tuple[float, float, bo
     values = np.clip((column.values - float(centre)) / float(spread), -_FARTHEST, _FARTHEST)
     values[missing] = 0.0
     return np.column_stack([values, missing.astype(np.float64)]) if flagged else values[:, None]
-
-
-__all__ = ["Encoder", "Matrix", "encoder_of"]

@@ -356,6 +356,3 @@ def _notes(made: Opened, synthetic: Sample) -> tuple[str, ...]:
             "other units can be compared."
         )
     return tuple(notes)
-
-
-__all__ = ["ROWS", "evaluate_release"]

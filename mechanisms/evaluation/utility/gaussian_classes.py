@@ -42,6 +42,3 @@ class GaussianClasses:
             for mean, root, offset in zip(self._means, self._roots, self._offsets, strict=True)
         ]
         return np.asarray(np.argmax(np.stack(scores), axis=0), np.int64)
-
-
-__all__ = ["GaussianClasses"]

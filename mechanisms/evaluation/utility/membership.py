@@ -252,14 +252,3 @@ def _differences(
         "distance to the nearest record": far[:, 0] - near[:, 0],
         f"distance to the {count} nearest records": far.mean(axis=1) - near.mean(axis=1),
     }
-
-
-__all__ = [
-    "CONFIDENCE",
-    "DELTA",
-    "MOST_PAIRS",
-    "Attack",
-    "MembershipTest",
-    "membership_test",
-    "proven_epsilon",
-]

@@ -130,6 +130,3 @@ def with_errors(marginals: Marginals, values: NDArray[np.float64]) -> Marginals:
 
     single = replaced(marginals.single)
     return Marginals(single=single, pairs=replaced(marginals.pairs), left_out=marginals.left_out)
-
-
-__all__ = ["Budget", "Noisy", "noisy_averages", "with_errors"]

@@ -157,6 +157,3 @@ def _short(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     x = np.column_stack([rows, np.ones(len(rows))])
     short: NDArray[np.float64] = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1.0)
     return short
-
-
-__all__ = ["STEPS", "PrivateLinear", "noise_for", "private_inputs", "private_linear"]

@@ -245,15 +245,3 @@ def image_shape(features: NDArray[Any]) -> Image | None:
 def fits(image: Image | None, features: NDArray[Any]) -> bool:
     """Whether records have as many numbers as an image."""
     return image is not None and math.prod(image) == math.prod(features.shape[1:])
-
-
-__all__ = [
-    "ARRAYS",
-    "TABLES",
-    "Opened",
-    "fits",
-    "image_shape",
-    "open_records",
-    "open_release",
-    "schema_of",
-]

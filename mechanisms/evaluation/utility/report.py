@@ -200,6 +200,3 @@ class UtilityReport:
 
 def _mean_error(distances: tuple[MarginalError, ...]) -> float:
     return float(np.mean([one.error for one in distances])) if distances else 0.0
-
-
-__all__ = ["FORMAT", "Cost", "Pictures", "ReleaseFacts", "UtilityReport"]

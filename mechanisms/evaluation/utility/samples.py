@@ -304,19 +304,3 @@ def same_columns(samples: Sequence[tuple[str, Sample]]) -> None:
                 f"{where} has, got {len(sample.names) - 1}. A release that holds no records, but a "
                 "classifier or statistics, is read by rdpkit evaluate EXPERIMENT --release."
             )
-
-
-__all__ = [
-    "FEW",
-    "Image",
-    "Kind",
-    "Sample",
-    "SampleColumn",
-    "joined",
-    "kinds_of",
-    "of_arrays",
-    "of_schema",
-    "of_table",
-    "same_columns",
-    "some_rows",
-]

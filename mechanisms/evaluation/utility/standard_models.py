@@ -232,15 +232,3 @@ def _by_convnet(
     with torch.no_grad():
         said = torch.cat([model(part) for part in torch.split(inputs, 500)])
     return np.asarray(np.array(values, dtype=object)[said.argmax(dim=1).numpy()])
-
-
-__all__ = [
-    "CONVNET",
-    "FOR_IMAGES",
-    "FOR_TABLES",
-    "MODELS",
-    "NAMES",
-    "StandardModel",
-    "predicted",
-    "title_of",
-]

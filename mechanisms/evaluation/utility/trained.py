@@ -277,15 +277,3 @@ def _private_score(
         noise=NoiseSource.seeded(seed),
     )
     return score(test.column(target).values, found.predicted(encoder.rows(asked)))
-
-
-__all__ = [
-    "MOST_TARGETS",
-    "ModelScore",
-    "TargetScores",
-    "TrainingPlan",
-    "chosen_models",
-    "chosen_targets",
-    "score",
-    "target_scores",
-]

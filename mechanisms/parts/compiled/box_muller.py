@@ -196,6 +196,3 @@ def _with_numba() -> Sums:
     # With Python's rules a division by zero raises, which the loop would have to look out for.
     found: Sums = compiled(error_model="numpy")(_loop)
     return found
-
-
-__all__ = ["COSINE", "LOGARITHM", "SINE", "SUMMANDS", "compiled_sums", "portable_sums"]

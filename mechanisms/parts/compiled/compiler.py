@@ -31,6 +31,3 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         return found
 
     return decorate
-
-
-__all__ = ["compiled"]

@@ -193,6 +193,3 @@ def weighted_bytes(flat: Any, chosen: Any, digits: Any, sums: Any) -> None:
                     low[x] += e * only
             for x in range(width):
                 sums[t, x] += np.float64(high[x]) * 2.0**_DIGIT_BITS + np.float64(low[x])
-
-
-__all__ = ["DIGITS", "cut_numbers", "mean_bytes", "split", "weighted_bytes", "weighted_numbers"]

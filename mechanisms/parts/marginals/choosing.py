@@ -139,12 +139,3 @@ def together(first: MeasuredCounts, second: MeasuredCounts) -> MeasuredCounts:
     of_first, of_second = first.std**-2, second.std**-2
     counts = (of_first * first.counts + of_second * second.counts) / (of_first + of_second)
     return MeasuredCounts(counts, (of_first + of_second) ** -0.5)
-
-
-__all__ = [
-    "chosen_tables",
-    "frequent_codes",
-    "nearest_probabilities",
-    "records_estimate",
-    "together",
-]

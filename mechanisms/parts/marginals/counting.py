@@ -80,16 +80,3 @@ def pairs_of(domain: Sequence[int]) -> list[Pair]:
 def in_front(columns: Sequence[Any]) -> NDArray[np.int64]:
     """Where the codes of each column begin if all columns' codes are written in one row."""
     return np.concatenate([[0], np.cumsum([int(size) for size in columns])]).astype(np.int64)
-
-
-__all__ = [
-    "LARGEST_PAIR",
-    "Codes",
-    "Floats",
-    "Pair",
-    "checked_codes",
-    "in_front",
-    "one_way",
-    "pairs_of",
-    "two_way",
-]

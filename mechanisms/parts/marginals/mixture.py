@@ -146,6 +146,3 @@ def pair_marginals(columns: Sequence[Floats]) -> Floats:
     rows = np.concatenate(columns, axis=1)
     found: Floats = rows.T @ rows / len(rows)
     return found
-
-
-__all__ = ["MixtureFit", "WantedMarginal", "fit_mixture", "pair_marginals"]

@@ -186,15 +186,3 @@ def _counts(codes: Codes, domain: Sequence[int], columns: Chosen) -> Floats:
 def _measured(counts: Floats, std: float, noise: NoiseSource) -> MeasuredCounts:
     noise.add_normal(counts, std=std)
     return MeasuredCounts(counts=counts, std=std)
-
-
-__all__ = [
-    "Chosen",
-    "MeasuredCounts",
-    "RoundShares",
-    "measure_chosen",
-    "measure_one_way",
-    "measure_scores",
-    "rounds_event",
-    "weights",
-]

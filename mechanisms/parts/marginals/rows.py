@@ -116,6 +116,3 @@ def _improve(codes: Any, starts: Any, wanted: Any, tries: int, seed: int) -> Non
                 off[a, v] += 1.0
                 off[v, a] += 1.0
         codes[r, i], codes[s, i] = codes[s, i], codes[r, i]
-
-
-__all__ = ["SWAPS_PER_VALUE", "rows_of_mixture"]

@@ -187,6 +187,3 @@ def _spread(places: Codes, keep: Codes, probabilities: Floats, rng: np.random.Ge
         rest = rng.choice(codes, where.size - int(whole.sum()), p=share)
         found[where] = rng.permutation(np.concatenate([np.repeat(codes, whole), rest]))
     return found
-
-
-__all__ = ["TableMeasurements", "measure", "synthetic_codes"]

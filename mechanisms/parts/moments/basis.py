@@ -164,6 +164,3 @@ class Basis:
 
     def _columns(self, images: Floats) -> NDArray[Any]:
         return (images.astype(np.float64) - _CENTRE[self.name]) / self._longest()
-
-
-__all__ = ["BASES", "Array", "Basis", "most_of"]

@@ -168,6 +168,3 @@ def _floored(matrix: Array, least: float) -> Array:
     values, vectors = np.linalg.eigh(matrix)
     found: Array = (vectors * np.maximum(values, least)) @ vectors.T
     return found
-
-
-__all__ = ["Discriminant", "class_sizes", "discriminant"]

@@ -109,6 +109,3 @@ def discriminant_of(
     )
     view = CentredView(offset=exact["offset"], radius=float(exact["radius"][0]))
     return view, discriminant(moments, max(1, records))
-
-
-__all__ = ["Measured", "discriminant_of", "measure"]

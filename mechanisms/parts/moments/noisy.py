@@ -237,17 +237,3 @@ def add_symmetric(matrix: Array, std: float, source: NoiseSource) -> None:
 def _pieces(rows: Floats | Array, labels: Labels) -> Iterator[tuple[Floats | Array, Labels]]:
     for start in range(0, len(rows), _PIECE):
         yield rows[start : start + _PIECE], labels[start : start + _PIECE]
-
-
-__all__ = [
-    "OF_ALL",
-    "OF_CLASSES",
-    "CentredView",
-    "MomentShares",
-    "Moments",
-    "add_symmetric",
-    "clipped",
-    "margin_of",
-    "noisy_moments",
-    "noisy_view",
-]

@@ -111,6 +111,3 @@ def _smooth(rng: np.random.Generator, shape: tuple[int, int, int], fall: float) 
     amplitudes = (1.0 + down**2 + across**2) ** (-fall / 2)
     found = np.fft.irfft2(np.fft.rfft2(rng.normal(size=shape)) * amplitudes, s=shape[1:])
     return np.asarray(found / found.std(axis=(1, 2), keepdims=True))
-
-
-__all__ = ["SHAPES", "VARIANTS", "PublicView", "public_view", "random_images"]

@@ -66,6 +66,3 @@ def together(diameters: Sequence[float], shares: Sequence[float]) -> float:
 
 def _root_up(square: float) -> float:
     return math.nextafter(math.sqrt(square * _UP), math.inf)
-
-
-__all__ = ["location_diameter", "moments_diameter", "together"]

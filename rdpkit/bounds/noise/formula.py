@@ -49,6 +49,3 @@ def rdp_of(formula: Formula) -> Callable[[Any, Array, Adjacency], Array]:
 def moved_up(value: float) -> arb:
     """A quotient of what users gave, eight units in the last place larger."""
     return arb(value) * (1 + arb(2) ** -49)
-
-
-__all__ = ["ball_of", "moved_up", "rdp_of"]

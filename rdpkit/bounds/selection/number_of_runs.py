@@ -69,6 +69,3 @@ def log_inverse_parameter(mean: float, shape: float) -> float:
             else:
                 low = middle
         return high
-
-
-__all__ = ["log_inverse_parameter", "mean_number"]

@@ -131,6 +131,3 @@ def pure_epsilon(event: Event, adjacency: Adjacency, delta: float) -> float:
 def exact(number: float) -> Fraction | float:
     """A float as an exact number; inf stays as it is."""
     return number if math.isinf(number) else Fraction(number)
-
-
-__all__ = ["concentrated", "divergences", "exact", "pure_epsilon", "squared_mu"]

@@ -629,6 +629,3 @@ def _from_entry(entry: Mapping[str, Any]) -> tuple[Charge, tuple[float, ...]]:
     )
     charge = tuple(math.inf if number is None else float(number) for number in entry["charge"])
     return spending, charge
-
-
-__all__ = ["BudgetExceededError", "BudgetLeft", "Charge", "PrivacyFilter"]

@@ -212,6 +212,3 @@ class LedgerFile:
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
         return entry if written.startswith(line + b"\n") else None
-
-
-__all__ = ["LedgerFile", "as_line"]

@@ -99,6 +99,3 @@ class PrivacyOdometer:
             for a, b in zip(self._total, charge, strict=True)
         ]
         return self.epsilon
-
-
-__all__ = ["PrivacyOdometer"]

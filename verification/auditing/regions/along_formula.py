@@ -203,6 +203,3 @@ def bands_along(
     if ends[1] is not RegionVerdict.OPEN:
         found.append(Band(verdict=ends[1], low=right + step, high=high))
     return joined(found)
-
-
-__all__ = ["CLOSE", "Formula", "bands_along"]

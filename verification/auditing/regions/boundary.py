@@ -297,6 +297,3 @@ def _of_number(true: float, refuted: float | None, *, most: float) -> tuple[Band
     if true < most:
         found.append(Band(verdict=RegionVerdict.TRUE, low=true, high=most))
     return joined(found)
-
-
-__all__ = ["TOLERANCE", "RegionQuestion", "bands", "of_delta", "of_epsilon", "within"]

@@ -158,6 +158,3 @@ def _delta(case: Case) -> float:
     if case.delta is None:
         raise ValueError("Expected delta in the claim or in unknown.values, or to be searched.")
     return case.delta
-
-
-__all__ = ["region_of", "region_with"]

@@ -129,6 +129,3 @@ def variable_of(event: Event, names: tuple[str, ...]) -> tuple[SearchVariable, s
             )
         reasons.append(reason)
     return variable, "; ".join(dict.fromkeys(reasons))
-
-
-__all__ = ["FORMULAS", "variable_of", "why"]

@@ -83,6 +83,3 @@ def _computed(claim: Claim) -> Region:
         found = region_of(claim)
     assert found is not None
     return found
-
-
-__all__ = ["RegionCache", "regions_of"]

@@ -181,5 +181,3 @@ def joined(bands: list[Band]) -> tuple[Band, ...]:
 
 UNLIMITED = math.inf
 """The end of a band that has none."""
-
-__all__ = ["UNLIMITED", "Band", "Region", "RegionRow", "RegionVerdict", "joined"]

@@ -150,15 +150,3 @@ def _assumptions(region: Region) -> list[str]:
 def _sentence(text: str) -> str:
     begun = f"{text[:1].upper()}{text[1:]}"
     return begun if begun.endswith((".", "!", "?")) else f"{begun}."
-
-
-__all__ = [
-    "common",
-    "given",
-    "how",
-    "listed",
-    "row_sentence",
-    "searched",
-    "value_words",
-    "words_of",
-]

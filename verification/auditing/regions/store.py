@@ -132,6 +132,3 @@ def write_store(path: Path, regions: dict[str, Any]) -> None:
 if __name__ == "__main__":
     files = [Path(name) for name in sys.argv[1:]] or [*shipped_files(), *register_files()]
     store(load_files(files), Path(__file__).with_name(_NAME))
-
-
-__all__ = ["as_stored", "key_of", "known_region", "restored", "store"]

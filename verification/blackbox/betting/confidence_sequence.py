@@ -78,6 +78,3 @@ def _log_mixture(hits: Array, trials: float, probability: Array) -> Array:
     misses = trials - hits
     likelihood = xlogy(hits, probability) + xlog1py(misses, -probability)
     return np.asarray(betaln(hits + 0.5, misses + 0.5) - prior - likelihood)
-
-
-__all__ = ["lower_bound", "upper_bound"]

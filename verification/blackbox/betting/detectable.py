@@ -239,6 +239,3 @@ def _bets(
         boldness = BOLDNESS * squared / (squared + caution**2)
     terms *= np.minimum(boldness, (1.0 - KEPT) / lowest)[:, None]
     return terms[:, :2], terms[:, 2:]
-
-
-__all__ = ["DetectableViolation", "detectable_violation"]

@@ -188,14 +188,3 @@ def _largest(
     bounds = [one.bound(of, failure) for one in counted]
     best = max(bounds, default=0.0)
     return (counted[bounds.index(best)], best) if best > 0.0 else (None, 0.0)
-
-
-__all__ = [
-    "CountedEvent",
-    "MuLowerBound",
-    "best_event",
-    "epsilon_bound",
-    "epsilon_of",
-    "mu_bound",
-    "mu_of",
-]

@@ -372,6 +372,3 @@ def _correlation(one: Array, other: Array) -> float:
     if np.ptp(one) == 0.0 or np.ptp(other) == 0.0:
         return 0.0
     return abs(float(np.corrcoef(one, other)[0, 1]))
-
-
-__all__ = ["FIRST_LESSON", "PairTest", "ScoreBets", "main_line"]

@@ -286,13 +286,3 @@ def _standing(test: PairTest) -> float:
 
 def _interest(test: PairTest) -> float:
     return _preference(test) + _CURIOSITY / math.sqrt(test.runs)
-
-
-__all__ = [
-    "OF_OTHERS",
-    "OF_THE_CLEAREST",
-    "Spending",
-    "affordable_pairs",
-    "most_pairs",
-    "search",
-]

@@ -36,5 +36,3 @@ class VerificationStep:
 
 
 Progress = Callable[[VerificationStep], None]
-
-__all__ = ["Progress", "VerificationStep"]

@@ -143,6 +143,3 @@ def _expected_repeats(codes: NDArray[np.intp]) -> float:
     """How many neighbours are equal, on average over all orders."""
     counts = np.bincount(codes).astype(np.float64)
     return float((counts * (counts - 1.0)).sum() / len(codes))
-
-
-__all__ = ["FALSE_ALARM_RATE", "dependence"]

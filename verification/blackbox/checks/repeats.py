@@ -186,6 +186,3 @@ def _counts(probability: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """How often an event does not come, and comes, of many times."""
     inside = round(probability * _WHOLE)
     return np.array([_WHOLE - inside, inside], dtype=np.int64)
-
-
-__all__ = ["ENOUGH", "Digests", "RepeatBets", "RepeatedEvent"]

@@ -103,6 +103,3 @@ def _compared(
             component = np.linalg.svd(scaled, full_matrices=False)[2][0]
             found.append(("the principal component of all numbers", scaled @ component))
     return found
-
-
-__all__ = ["two_sample_p_value"]

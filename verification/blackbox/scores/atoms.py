@@ -340,14 +340,3 @@ def _explained(counted: _Counted, subject: str) -> Explanation:
         f"{counted.q[clearest]} of {counted.m} runs on D'.",
         advice=LIKELY_VALUE,
     )
-
-
-__all__ = [
-    "LIKELY_VALUE",
-    "AtomSum",
-    "AtomTable",
-    "RowAtoms",
-    "atom_scores",
-    "hashes_of",
-    "kind_scores",
-]

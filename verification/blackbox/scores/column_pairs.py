@@ -167,6 +167,3 @@ def _explained(training: TrainingOutputs, score: PairProducts) -> Explanation:
         advice="Draw noise whose covariance and signs do not depend on the data, or release that "
         "covariance with noise of its own.",
     )
-
-
-__all__ = ["PairProducts", "pair_scores"]

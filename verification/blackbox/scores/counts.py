@@ -152,6 +152,3 @@ def _explained(name: str, summary: OutputSummary, training: TrainingOutputs) -> 
         advice="Look for a size, a number of records, a clipping level or a threshold that is "
         "computed from the data and released without noise.",
     )
-
-
-__all__ = ["OutputSummary", "count_scores"]

@@ -216,6 +216,3 @@ def _eigenvectors(p: Array, q: Array) -> Array:
     _, vectors = np.linalg.eigh(whitening.T @ (covariances[0] - covariances[1]) @ whitening)
     ends = np.unique(np.r_[: min(_DIRECTIONS, width), max(0, width - _DIRECTIONS) : width])
     return np.asarray(whitening @ vectors[:, ends])
-
-
-__all__ = ["DistanceFromMiddle", "LogSquares", "Quadratic", "covariance_scores"]

@@ -156,6 +156,3 @@ def _clear(training: TrainingOutputs, weights: Array) -> float:
     if spread > 0.0:
         return gap / spread
     return np.inf if gap > 0.0 and np.isfinite(middle) else 0.0
-
-
-__all__ = ["difference_scores", "directions"]

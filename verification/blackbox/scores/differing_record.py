@@ -62,6 +62,3 @@ def places_of_records(
             found.append(np.arange(start, start + size).reshape(-1, features))
         start += size
     return found
-
-
-__all__ = ["differing_records", "places_of_records"]

@@ -190,6 +190,3 @@ def _log_ratios(p: Counts, q: Counts) -> Array:
     n, m = p.sum(axis=1, keepdims=True), q.sum(axis=1, keepdims=True)
     smoothed = np.log(p + _SMOOTHING) - np.log(q + _SMOOTHING) + np.log((m + 1.0) / (n + 1.0))
     return np.where(p + q > 0, smoothed, 0.0)
-
-
-__all__ = ["BitPattern", "BitTables", "last_bits_scores"]

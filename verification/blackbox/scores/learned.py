@@ -73,6 +73,3 @@ def _clearest_columns(training: TrainingOutputs) -> NDArray[np.intp]:
         gap = np.abs(one.mean(axis=0) - two.mean(axis=0))
         clear = np.maximum(clear, gap / np.where(error > 0.0, error, np.inf))
     return units.columns[np.argsort(-clear, kind="stable")]
-
-
-__all__ = ["has_classifiers", "learned_scores"]

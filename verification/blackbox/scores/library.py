@@ -267,6 +267,3 @@ def _one_thread() -> Iterator[None]:
         return
     with import_module("threadpoolctl").threadpool_limits(1):
         yield
-
-
-__all__ = ["MOST_SCORES", "candidate_scores"]

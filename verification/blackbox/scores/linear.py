@@ -324,6 +324,3 @@ def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
             NamedScore(name="linear, of clipped outputs", score=robust, family="linear", share=1.0)
         )
     return scores
-
-
-__all__ = ["Linear", "OfStandard", "linear", "linear_scores"]

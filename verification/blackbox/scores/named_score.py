@@ -107,6 +107,3 @@ class ScoreOfPart:
     def __call__(self, outputs: Array, /) -> Array:
         """The score of each output."""
         return self.score(outputs[:, self.columns])
-
-
-__all__ = ["Explanation", "NamedScore", "ScoreOfPart"]

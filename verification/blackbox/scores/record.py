@@ -211,6 +211,3 @@ _EXPLANATION = Explanation(
     "differ than the claim allows: sometimes the record, or a part of it, is released as it is.",
     advice="Look for a branch, a fallback or a sample that returns records without noise.",
 )
-
-
-__all__ = ["Coincidences", "RecordDistance", "record_scores"]

@@ -99,6 +99,3 @@ def row_scores(training: TrainingOutputs) -> list[NamedScore]:
     if score is None:
         return []
     return [NamedScore(name="linear, of rows added up", score=score, family="rows", share=2.0)]
-
-
-__all__ = ["RowSums", "row_scores", "row_sums"]

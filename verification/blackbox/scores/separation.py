@@ -113,6 +113,3 @@ def same_order(first: Array, second: Array) -> bool:
     """Whether two scores order outputs in the same way, or in opposite ways, with the same ties."""
     ranks = [np.unique(scores, return_inverse=True)[1] for scores in (first, second)]
     return bool((ranks[0] == ranks[1]).all() or (ranks[0] == ranks[1].max() - ranks[1]).all())
-
-
-__all__ = ["clearness", "clearness_beyond", "same_order"]

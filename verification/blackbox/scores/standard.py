@@ -85,6 +85,3 @@ def standard(training: TrainingOutputs, *, furthest: float = 1e6) -> Standard:
     return Standard(
         columns=columns[kept], centre=centre[kept], scale=scale[kept], furthest=furthest
     )
-
-
-__all__ = ["Standard", "standard"]

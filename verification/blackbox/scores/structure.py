@@ -310,14 +310,3 @@ def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Explanatio
         f"data sets by {noiseless.gap:.3g}: the parts have the same noise.",
         advice="Draw noise for every part of the output; look for a random key or seed used twice.",
     )
-
-
-__all__ = [
-    "NoiseGrid",
-    "Noiseless",
-    "Structure",
-    "grid_of",
-    "noiseless_direction",
-    "structure_of",
-    "structure_scores",
-]

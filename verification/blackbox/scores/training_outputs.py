@@ -109,6 +109,3 @@ def thinned(rows: Array, most: int) -> Array:
     if len(rows) <= most:
         return rows
     return rows[np.arange(most) * len(rows) // most]
-
-
-__all__ = ["TrainingOutputs", "thinned"]

@@ -238,6 +238,3 @@ def _known(name: str, file: CodeFile) -> tuple[str, str] | None:
     if first == "diffprivlib" and last in _DIFFPRIVLIB.get(kind, "").split():
         return "diffprivlib", f"{kind}.{last}"
     return None
-
-
-__all__ = ["LIBRARIES", "Argument", "CodeFile", "FoundCall", "found_calls", "parsed"]

@@ -145,6 +145,3 @@ def as_toml(value: Any) -> str:
         # Every JSON string is a TOML string, except that TOML does not allow DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)
-
-
-__all__ = ["WORKFLOW", "WORKFLOW_PATH", "as_toml", "badge_line", "claims_text"]

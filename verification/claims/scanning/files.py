@@ -162,6 +162,3 @@ def _without_magic(line: str) -> str:
     """The line, or one that does nothing in its place, so that line numbers stay."""
     indent = line[: len(line) - len(line.lstrip())]
     return f"{indent}pass" if _MAGIC.match(line) else line
-
-
-__all__ = ["MOST_FILES", "Repository", "SourceCode"]

@@ -214,5 +214,3 @@ def _plain(value: object) -> Literal | None:
 
 
 dotted_name = _name_of
-
-__all__ = ["Literal", "Plain", "Values", "dotted_name"]

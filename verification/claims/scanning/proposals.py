@@ -467,6 +467,3 @@ def without_missing(found: ClaimProposal) -> ClaimProposal:
         delta=None,
         missing={"mechanism": "what is released, and every number"},
     )
-
-
-__all__ = ["ClaimProposal", "Known", "identifiers", "proposals", "without_missing"]

@@ -139,6 +139,3 @@ class ProfileCurve:
 
 _LARGEST_EXPONENT = 700.0
 _TINY = 1e-12
-
-
-__all__ = ["GAUSSIAN", "GaussianFamily", "LeakFamily", "ProfileCurve"]

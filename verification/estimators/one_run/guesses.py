@@ -231,6 +231,3 @@ def ascending(scores: Array) -> NDArray[np.intp]:
     """
     mixed = np.random.default_rng(0).permutation(scores.size)
     return np.asarray(mixed[np.argsort(scores[mixed], kind="stable")])
-
-
-__all__ = ["Guesses", "ascending", "one_run_audit", "one_run_epsilon", "one_run_p_value"]

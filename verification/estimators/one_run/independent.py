@@ -249,6 +249,3 @@ def one_run_independent_audit(
         delta=float(delta),
         confidence=float(confidence),
     )
-
-
-__all__ = ["IndependentLowerBound", "Leaks", "RankTest", "one_run_independent_audit"]

@@ -213,13 +213,3 @@ def usual_guesses(canaries: int) -> list[tuple[int, int]]:
     """The numbers of guesses that are tried unless others are given."""
     found = {(max(1, round(ins * canaries)), round(outs * canaries)) for ins, outs in SHARES}
     return sorted(pair for pair in found if sum(pair) <= canaries)
-
-
-__all__ = [
-    "SHARES",
-    "LeakLowerBound",
-    "implied_share",
-    "one_run_leak",
-    "one_run_tradeoff_audit",
-    "usual_guesses",
-]

@@ -117,6 +117,3 @@ def citation_key(*parts: str) -> str:
 
 def _tex(text: str) -> str:
     return "".join(_TEX.get(sign, sign) for sign in text)
-
-
-__all__ = ["Audit", "Citation", "citation_key"]

@@ -202,6 +202,3 @@ def _band(finding: Finding, place: _Place) -> tuple[str, str] | None:
         return None
     low = 0.0 if finding.lower is None else finding.lower.epsilon
     return place(low), place(finding.upper.epsilon)
-
-
-__all__ = ["ClaimPage", "Row", "claim_page", "command_for"]

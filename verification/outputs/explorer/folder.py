@@ -91,6 +91,3 @@ def write_folder(path: Path, pages: Iterable[tuple[str, str]]) -> dict[str, int]
             sizes[name] = len(content)
         check_folder(path)
     return sizes
-
-
-__all__ = ["check_folder", "write_folder"]

@@ -234,6 +234,3 @@ def _listed(work: WorkFindings, finding: Finding) -> dict[str, Any]:
         "soundness": finding.soundness.value,
         "reproduction": finding.reproduction.value,
     }
-
-
-__all__ = ["FORMAT", "LIST", "Explorer", "pages"]

@@ -114,6 +114,3 @@ def _slug(name: str) -> str:
 
 def _short(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-
-
-__all__ = ["AuditedFile", "WorkFindings", "anchor", "works_of"]

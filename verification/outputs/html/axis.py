@@ -75,6 +75,3 @@ class Axis:
     def lines(self) -> tuple[str, ...]:
         """Where the powers of ten are."""
         return tuple(self.place(10.0**k) for k in range(self.low, self.high + 1))
-
-
-__all__ = ["Axis"]

@@ -276,6 +276,3 @@ def _figures(finding: Finding, curves: Curves) -> tuple[FigureView, ...]:
         by_order = [(kind, claim.order, value) for kind, value in numbers]
     drawn = (profile_figure(curves, by_delta), rdp_figure(curves, by_order))
     return tuple(one for one in drawn if one is not None)
-
-
-__all__ = ["ClaimView", "Mark", "RemedyView", "claim_view", "numbers_of", "slugs", "theorems"]

@@ -409,17 +409,3 @@ def _drawn(x: _Floats, values: _Floats) -> Points:
 def _rounded(value: float, *, up: bool) -> float:
     """Six digits, more than a screen shows, rounded so that a bound stays one."""
     return float((rounded_up if up else rounded_down)(value, digits=6))
-
-
-__all__ = [
-    "MOST_PROFILES",
-    "ORDERS",
-    "Asked",
-    "CurveQuestion",
-    "Curves",
-    "PublishedFormula",
-    "Series",
-    "answer",
-    "curves",
-    "questions",
-]

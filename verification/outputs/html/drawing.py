@@ -287,17 +287,3 @@ def _cell(kind: str, value: float | None) -> str:
     if value is None:
         return "\N{EN DASH}"
     return (rounded_down if kind == "lower" else rounded_up)(value, digits=5)
-
-
-__all__ = [
-    "AxisTick",
-    "FigureDot",
-    "FigureLine",
-    "FigureScale",
-    "FigureView",
-    "ScaleView",
-    "close_up",
-    "per_cent",
-    "profile_figure",
-    "rdp_figure",
-]

@@ -238,6 +238,3 @@ def hashes(texts: Sequence[str]) -> str:
     """The hashes of scripts or styles, as a content security policy lists them."""
     digests = (hashlib.sha256(text.encode()).digest() for text in texts)
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-
-
-__all__ = ["Provenance", "SourceFile", "page"]

@@ -115,6 +115,3 @@ def _scale(axis: Axis) -> Markup:
 def _anchor(place: str) -> str:
     """Labels at the ends stay inside."""
     return {"0.00%": "start", "100.00%": "end"}.get(place, "middle")
-
-
-__all__ = ["region_drawing"]

@@ -122,6 +122,3 @@ def _bars(kind: str, counts: tuple[int, ...], highest: int) -> Markup:
         for place, count in enumerate(counts)
         if count
     )
-
-
-__all__ = ["training_view"]

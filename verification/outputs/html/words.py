@@ -211,17 +211,3 @@ def worst_first(findings: Sequence[Finding]) -> list[int]:
         return group, -slack if group == len(GROUPS) - 1 else slack
 
     return sorted(range(len(findings)), key=rank)
-
-
-__all__ = [
-    "GROUPS",
-    "NUMBERS",
-    "OTHERS",
-    "REPRODUCTION",
-    "SOUNDNESS",
-    "WORDS",
-    "ClaimGroup",
-    "DefinedWord",
-    "group_of",
-    "worst_first",
-]

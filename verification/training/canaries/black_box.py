@@ -209,6 +209,3 @@ def _mislabelled(records: Batch, rng: np.random.Generator) -> Batch | None:
     if isinstance(records, tuple | list) and records[-1] is labels:
         return type(records)([*records[:-1], changed])
     return None
-
-
-__all__ = ["BlackBoxRun", "black_box_run"]

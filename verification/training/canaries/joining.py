@@ -101,6 +101,3 @@ class Joining:
             mixed = np.logaddexp(np.log(left), self._epoch - np.log(self._batches))
         found = mixed[0] - mixed[1] if self.signed else mixed[0]
         return np.asarray(found)
-
-
-__all__ = ["Joining", "Mask"]

@@ -76,6 +76,3 @@ class EventLeaks:
         rates = np.arange(_GRID + 1) / _GRID
         epsilons, deltas = np.array(profile.epsilons), np.array(profile.deltas)
         return ProfileCurve(epsilons, deltas).rates(rates)
-
-
-__all__ = ["EventLeaks"]

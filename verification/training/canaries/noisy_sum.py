@@ -116,6 +116,3 @@ def _summed(training: PrivateTraining, rows: Vector) -> Vector:
             "noisy_sum(gradients)", f"to be {rows.shape[1]} numbers, as a row is", array.shape
         )
     return array.ravel()
-
-
-__all__ = ["noisy_sum_run"]

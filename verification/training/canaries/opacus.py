@@ -203,6 +203,3 @@ def _fresh(samples: Any) -> Any:
     if isinstance(samples, list):
         return [one.detach() for one in samples]
     return None if samples is None else samples.detach()
-
-
-__all__ = ["Coordinates", "OpacusCanaries", "takes_gradient_canaries", "trainable"]

@@ -221,6 +221,3 @@ def _drawn(
     chosen = rng.permutation(int(ends[-1]))[:count]
     which = np.searchsorted(ends, chosen, side="right")
     return Coordinates(parameters=parameters, which=which, offsets=chosen - (ends - sizes)[which])
-
-
-__all__ = ["OTHERS", "WhiteBoxRun", "white_box_run"]

@@ -435,6 +435,3 @@ def _bounds(
     found = real_events.at_least(training, event, confidence=1.0, given=given)
     if found is not None:
         yield found
-
-
-__all__ = ["check_accountant"]

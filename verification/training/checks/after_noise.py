@@ -106,6 +106,3 @@ def _between_seeds(trials: Trials, batch: Batch, seed: int) -> tuple[Vector, flo
     """The difference that two seeds make, and its rounding errors."""
     first, second = trials.update(batch, seed), trials.update(batch, seed + 1)
     return first.vector - second.vector, first.rounding + second.rounding
-
-
-__all__ = ["Changed", "changed_after_noise"]

@@ -86,6 +86,3 @@ def _shows(trials: Trials, batch: Batch, place: str, exchanged: Held, seed: int)
     apart = float(np.linalg.norm(first.vector - second.vector))
     length = float(np.linalg.norm(first.vector))
     return bool(apart > max(_DIFFERS * length, 20.0 * (first.rounding + second.rounding)))
-
-
-__all__ = ["carried_mistakes"]

@@ -227,6 +227,3 @@ def _since(before: History, after: History) -> History:
         if steps > old:
             found.append((noise, rate, steps - old))
     return found
-
-
-__all__ = ["Counted", "History", "UpdateCounter", "count_steps", "count_training", "history_of"]

@@ -167,6 +167,3 @@ class Effects:
         if base not in self._before:
             self._before[base] = self.trials.update(self.trials.batch(*others), self.seed)
         return self._before[base]
-
-
-__all__ = ["FACTORS", "LARGE", "SMALL", "Effect", "Effects"]

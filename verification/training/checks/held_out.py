@@ -108,6 +108,3 @@ def _mistake(
         "is measured on records that were trained on says nothing about new ones, and makes "
         "membership look harder to guess than it is.",
     )
-
-
-__all__ = ["Contents", "look_at_contents"]

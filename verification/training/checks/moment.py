@@ -112,6 +112,3 @@ def _only_width(trials: Trials) -> int | None:
     except ValueError:
         return next((size(batch) for batch in trials.training.loader if size(batch) > 1), None)
     return None
-
-
-__all__ = ["Moment", "look_at"]

@@ -446,6 +446,3 @@ def _names(names: list[str]) -> str:
     shown = ", ".join(names[:_MOST_NAMES])
     more = len(names) - _MOST_NAMES
     return shown if more <= 0 else f"{shown} and {how_many(more, 'more')}"
-
-
-__all__ = ["StepEvidence", "clipping_mistakes", "dependence_mistakes"]

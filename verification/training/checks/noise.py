@@ -402,14 +402,3 @@ def repeated(
             if float(part @ part) < variance * min(least, 0.5 * part.size):
                 return early, late
     return None
-
-
-__all__ = [
-    "NoiseMeasured",
-    "cut_off",
-    "extremes_of",
-    "measure_noise",
-    "not_gaussian",
-    "repeated",
-    "shared_noise",
-]

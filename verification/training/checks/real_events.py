@@ -65,6 +65,3 @@ def at_least(
     return TrainingLowerBound(
         epsilon=found.epsilon, delta=training.delta, confidence=confidence, given=given
     )
-
-
-__all__ = ["STEP_AS_TOLD", "at_least", "known", "poisson", "shuffled", "upper"]

@@ -139,13 +139,3 @@ def _key(values: list[Any]) -> Key:
         digest.update(array.tobytes() if array.dtype.kind in "fc" else repr(array).encode())
         digest.update(b"|")
     return digest.digest()
-
-
-__all__ = [
-    "Key",
-    "keys_of_batch",
-    "keys_of_records",
-    "ordered",
-    "parts_of",
-    "repeated_records",
-]

@@ -309,6 +309,3 @@ def of_updates(event: Event, account: Told, updates: int) -> Event:
     if account.sampling in (SHUFFLE, ALLOCATED):
         count = math.ceil(updates * (account.rate or 1.0) - 1e-9)
     return Repeated(event=inner, count=max(1, count))
-
-
-__all__ = ["check_run", "of_updates"]

@@ -236,6 +236,3 @@ def _measured(draws: Draws, seen: Seen, account: Told) -> Iterator[tuple[str, st
     yield "sizes", f"{int(sizes.min())} to {int(sizes.max())}, {float(sizes.mean()):.4g} on average"
     if account.rate is not None and draws.counted:
         yield "sampling rate", f"{seen.rate:.4g} (estimate); told {account.rate:.4g}"
-
-
-__all__ = ["check_sampler"]

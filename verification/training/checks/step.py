@@ -610,6 +610,3 @@ def with_noise(event: Event, factor: float) -> Event:
             event, events=tuple(with_noise(part, factor) for part in event.events)
         )
     raise _validate.fail("event", "to describe DP-SGD", event)
-
-
-__all__ = ["check_step", "with_noise"]

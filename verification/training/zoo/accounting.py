@@ -221,5 +221,3 @@ ENTRIES = (
     CLAIM_OF_ANOTHER_TRAINING,
 )
 """In the order in which they are listed."""
-
-__all__ = ["ENTRIES"]

@@ -42,6 +42,3 @@ class TrainingZooEntry:
     style: str
     broken: Callable[[], PrivateTraining]
     fixed: Callable[[], PrivateTraining]
-
-
-__all__ = ["TrainingZooEntry"]

@@ -262,5 +262,3 @@ ENTRIES = (
     BATCH_NORMALISATION,
 )
 """In the order in which they are listed."""
-
-__all__ = ["ENTRIES"]

@@ -333,5 +333,3 @@ ENTRIES = (
     MODEL_BESIDE_OPACUS,
 )
 """In the order in which they are listed."""
-
-__all__ = ["ENTRIES"]

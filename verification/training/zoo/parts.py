@@ -208,32 +208,3 @@ def torch_training(
             **fields,
         }
     )
-
-
-__all__ = [
-    "BATCH",
-    "CLASSES",
-    "DELTA",
-    "EPOCHS",
-    "FEATURES",
-    "NOISE",
-    "NORM",
-    "RECORDS",
-    "STD",
-    "Gradients",
-    "PoissonBatches",
-    "accounted",
-    "clipped_sums",
-    "collated",
-    "dp_sgd_gradients",
-    "gradients_of_records",
-    "loader_of",
-    "loss_of_one",
-    "mean_of",
-    "noise_like",
-    "norms",
-    "perceptron",
-    "poisson_loader",
-    "records",
-    "torch_training",
-]

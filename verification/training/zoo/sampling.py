@@ -304,5 +304,3 @@ ENTRIES = (
     HELD_OUT,
 )
 """In the order in which they are listed."""
-
-__all__ = ["ENTRIES"]

@@ -102,6 +102,3 @@ class _Epochs:
 
     def __iter__(self) -> Iterator[tuple[Vector, Vector]]:
         return self.made.batches()
-
-
-__all__ = ["NumpyTraining"]

@@ -56,6 +56,3 @@ def trained_with_opacus(parts: tuple[Any, Any, Any, PrivacyEngine], **more: Any)
         loss=nn.CrossEntropyLoss(),
         **{"delta": DELTA, **duration, **more},
     )
-
-
-__all__ = ["private_parts", "trained_with_opacus"]

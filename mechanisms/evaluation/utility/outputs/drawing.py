@@ -87,6 +87,3 @@ def heat_map(names: Sequence[str], pairs: Sequence[MarginalError]) -> str:
 
 def _number(x: float, y: float, number: int) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="11">{number}</text>'
-
-
-__all__ = ["MOST_NUMBERED", "heat_map", "histogram"]

@@ -8,6 +8,3 @@ import html
 def escaped(text: str) -> str:
     """A text for a page or for an attribute in quotes, with nothing that cannot be printed."""
     return html.escape("".join(c if c.isprintable() else " " for c in text), quote=True)
-
-
-__all__ = ["escaped"]

@@ -44,6 +44,3 @@ def _text(words: str) -> str:
 def _entity(found: re.Match[str]) -> str:
     text = found.group()
     return f"{text[:-1]}&#{ord(text[-1])};"
-
-
-__all__ = ["utility_markdown"]

@@ -151,6 +151,3 @@ def _pictures(report: UtilityReport) -> Iterator[str]:
             f'<img class="pixels" alt="{words}, one column a class: {escaped(classes)}" '
             f'src="{png(images)}"></figure>'
         )
-
-
-__all__ = ["utility_page"]

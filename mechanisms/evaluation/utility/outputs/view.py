@@ -511,16 +511,3 @@ def _how(report: UtilityReport) -> Section:
         text=report.notes,
         tables=(Table(headings=("what", "value"), rows=tuple(rows), caption="What was compared"),),
     )
-
-
-__all__ = [
-    "Section",
-    "Table",
-    "View",
-    "alarm_words",
-    "cost_words",
-    "percent",
-    "score_text",
-    "short_rows",
-    "view",
-]

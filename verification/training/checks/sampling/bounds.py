@@ -141,6 +141,3 @@ def _least(one: Favoured, confidence: float) -> float:
         return 0.0
     failure = (1.0 - confidence) / one.sets
     return float(stats.beta.ppf(failure, one.inclusions, trials - one.inclusions + 1))
-
-
-__all__ = ["Found", "bounds_of_draws"]

@@ -297,6 +297,3 @@ def _partial(draws: Draws) -> tuple[int, int] | None:
         return None
     common, end = others.pop(), last.pop()
     return (common, end) if 0 < end < common else None
-
-
-__all__ = ["TESTS", "Seen", "look", "without_repeats"]

@@ -405,6 +405,3 @@ def _numbered(
         ordered=bool(keys),
         counted=not fresh or is_counted or recurring,
     )
-
-
-__all__ = ["BATCH_SAMPLER", "Draws", "Positions", "see_draws", "units_of"]

@@ -475,22 +475,3 @@ def _matrix(batches: list[Positions], records: int) -> sparse.csr_matrix:
 def _counts(batches: list[Positions], records: int) -> NDArray[np.int64]:
     everything = np.concatenate(batches) if batches else np.zeros(0, dtype=np.int64)
     return np.bincount(everything, minlength=records)[:records].astype(np.int64)
-
-
-__all__ = [
-    "COMPARED_EPOCHS",
-    "Distinct",
-    "Favoured",
-    "Repeats",
-    "adjacent",
-    "again_at_each_start",
-    "distinct",
-    "favoured",
-    "halves",
-    "ordered_in_time",
-    "repeats",
-    "tail",
-    "together",
-    "twice",
-    "windows",
-]

@@ -379,5 +379,3 @@ _BY_SAMPLING = {
     ALLOCATED: _of_allocated,
     TRUNCATED: _of_truncated,
 }
-
-__all__ = ["in_order_of_data", "mistakes_of_draws"]

@@ -144,6 +144,3 @@ def dispersion(
     above = (1 + int((squares >= seen).sum())) / (simulations + 1)
     variance = float(some.var(ddof=1))
     return below, above, variance / (records * rate * (1.0 - rate))
-
-
-__all__ = ["capped", "dispersion", "excess", "log_choose", "same_size"]
