@@ -366,40 +366,30 @@ def remembered() -> Iterator[None]:
         _REMEMBERED.reset(token)
 
 
-def _once(compute: Callable[..., LossBound], *asked: Any) -> LossBound:
-    known = _REMEMBERED.get()
-    if known is None:
-        return compute(*asked)
-    key = (compute, *asked)
-    if key not in known:
-        known[key] = compute(*asked)
-    return known[key]
-
-
 def _above(releases: DominatingReleases, target: Target, accuracy: float = ACCURACY) -> LossBound:
-    return _once(_computed_above, releases, target.delta, target.epsilon, accuracy)
-
-
-def _computed_above(
-    releases: DominatingReleases, delta: float | None, epsilon: float | None, accuracy: float
-) -> LossBound:
-    if delta is not None:
-        return epsilon_above(releases, delta=delta, accuracy=accuracy)
-    assert epsilon is not None
-    return delta_above(releases, epsilon=epsilon, accuracy=accuracy)
+    known = _REMEMBERED.get()
+    known = {} if known is None else known
+    asked = ("above", releases, target.delta, target.epsilon, accuracy)
+    if asked not in known:
+        if target.delta is not None:
+            known[asked] = epsilon_above(releases, delta=target.delta, accuracy=accuracy)
+        else:
+            assert target.epsilon is not None
+            known[asked] = delta_above(releases, epsilon=target.epsilon, accuracy=accuracy)
+    return known[asked]
 
 
 def _below(releases: AttainedReleases, target: Target, rough: float) -> LossBound:
-    return _once(_computed_below, releases, target.delta, target.epsilon, rough)
-
-
-def _computed_below(
-    releases: AttainedReleases, delta: float | None, epsilon: float | None, rough: float
-) -> LossBound:
-    if delta is not None:
-        return epsilon_below(releases, delta=delta, rough=rough)
-    assert epsilon is not None
-    return delta_below(releases, epsilon=epsilon, rough=rough)
+    known = _REMEMBERED.get()
+    known = {} if known is None else known
+    asked = ("below", releases, target.delta, target.epsilon, rough)
+    if asked not in known:
+        if target.delta is not None:
+            known[asked] = epsilon_below(releases, delta=target.delta, rough=rough)
+        else:
+            assert target.epsilon is not None
+            known[asked] = delta_below(releases, epsilon=target.epsilon, rough=rough)
+    return known[asked]
 
 
 def roughly(releases: AttainedReleases, target: Target) -> float:
