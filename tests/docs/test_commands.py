@@ -73,15 +73,15 @@ def environment(tmp_path):
     """An empty home, and the commands that an installed package has."""
     commands = tmp_path / "bin"
     commands.mkdir()
-    for name, module in {
-        "rdpkit": "rdpkit",
-        "pytest": "pytest",
-        "python": None,
-        "python3": None,
+    for name, words in {
+        # What the installed command runs, under its own name.
+        "rdpkit": ["-c", "from rdpkit.cli import main; main(prog_name='rdpkit')"],
+        "pytest": ["-m", "pytest"],
+        "python": [],
+        "python3": [],
     }.items():
-        words = [sys.executable, *(["-m", module] if module else [])]
         script = commands / name
-        script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, *words])} "$@"\n')
         script.chmod(0o755)
     (tmp_path / "home").mkdir()
     kept = {
