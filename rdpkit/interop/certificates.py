@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
@@ -42,6 +43,7 @@ from rdpkit.events import (
     RandomizedResponse,
     Repeated,
     ReportNoisyMax,
+    ShuffledGaussian,
     ZeroConcentrated,
 )
 from rdpkit.events.composition import partition_is_fixed
@@ -79,7 +81,8 @@ def certificate(
     event : Event
         What was released.
     claimed : str
-        The epsilon that is claimed, in decimal digits; with ``order``, the Renyi divergence.
+        The epsilon that is claimed, in decimal digits; with ``order``, the Renyi divergence;
+        without ``delta`` and ``order``, rho of zero-concentrated privacy.
     adjacency : Adjacency or str
         The neighbouring relation.
     delta : float, optional
@@ -97,17 +100,19 @@ def certificate(
         If there is none, with the reason.
     """
     relation = _RELATIONS[Adjacency.parse(adjacency)]
-    if (delta is None) is (order is None):
-        raise _validate.fail("delta", "to be given, or an order", delta)
+    if delta is not None and order is not None:
+        raise _validate.fail("delta", "not to be given together with an order", delta)
     kernel, parsed = import_module("rdpkit.kernel.checking"), Adjacency.parse(adjacency)
+    says = "divergence" if order is not None else "" if delta is not None else "rho"
     claim: dict[str, Any] = {
-        "says": "exceeded" if refuted else "at most" if order is None else "divergence at most",
+        "says": f"{says} {'exceeded' if refuted else 'at most'}".lstrip(),
         "relation": relation,
         "release": release_of(event, parsed, below=refuted),
         "epsilon": claimed,
     }
-    claim |= {"delta": _text(delta)} if delta is not None else {"order": _text(order or 0.0)}
-    if order is not None:
+    given = {"delta": delta, "order": order}
+    claim |= {name: _text(value) for name, value in given.items() if value is not None}
+    if delta is None:
         attempts: Iterator[Any] = iter([{}])
     elif refuted:
         attempts = _from_below(kernel, claim)
@@ -168,6 +173,10 @@ def _primitive(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
             found = {"kind": "fixed-size-gaussian", "noise": event.noise_std}
             found |= {"distance": event.swap_distance, "sampled": event.sample_size}
             found |= {"of": event.population_size}
+        case ShuffledGaussian():
+            found = {"kind": "shuffled-gaussian", "noise": event.noise_std}
+            found |= {"norm": event.record_norm, "diameter": event.swap_distance}
+            found |= {"batch": event.batch_size, "of": event.larger(adjacency)}
         case Laplace() | DiscreteLaplace():
             found = {"kind": event.mechanism.replace("_", "-"), "scale": event.noise_scale}
             found |= {"distance": event.sensitivity(adjacency)}
@@ -232,13 +241,36 @@ def _from_above(
             raise NoCertificateError(str(error)) from None
         if found.order is not None:
             yield {"order": _text(found.order)}
+            yield {"order": _text(_best_order(kernel, claim, near=found.order))}
         return
     try:
         every = kernel.ways(kernel.read_release(release), claim["relation"], below=False)
     except kernel.RefusedError as error:
         raise NoCertificateError(str(error)) from None
+    last = None
     for added in _ATTEMPTS if delta > 0.0 else (1e-2,):
-        yield {"ways": [_grids(way, delta or 1e-10, added) for way in every]}
+        hints = {"ways": [_grids(way, delta or 1e-10, added) for way in every]}
+        # Single releases need no grid, and none can be finer.
+        if hints != last:
+            yield hints
+        last = hints
+
+
+def _best_order(kernel: Any, claim: Mapping[str, Any], *, near: float) -> float:
+    """The best order for the checker's conversion, whose digits differ from those of our best."""
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415 - for few claims
+
+    release, delta = kernel.read_release(claim["release"]), float(claim["delta"])
+
+    def implied(order: float) -> float:
+        try:
+            found = float(kernel.divergence(release, claim["relation"], Fraction(order)))
+        except kernel.RefusedError:
+            return math.inf
+        return found + math.log1p(-1.0 / order) - math.log(delta * order) / (order - 1.0)
+
+    ends = ((1.0 + near) / 2.0, 2.0 * near)
+    return float(minimize_scalar(implied, bounds=ends, options={"xatol": 1e-12 * near}).x)
 
 
 def _kinds(release: Mapping[str, Any]) -> set[str]:
@@ -265,7 +297,7 @@ def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[s
     Connecting dots a distance of h apart adds about h^2 / 6 to the variance of a loss, and a grid
     of twice the step adds an eighth of the square of the new one, for each block of releases.
     """
-    if sum(count for _, count in way) == 1:
+    if sum(count for _, count in way) == 1 and _innermost(way[0][0])[0] != "shuffled":
         return {}
     laws = [_losses(pair) for pair, _ in way]
     spreads = [max(_variance(*law), 1e-300) for law in laws]
@@ -361,11 +393,16 @@ def _range(losses: Floats, masses: Floats, reach: float) -> tuple[float, float]:
 
 def _line(pair: Any) -> tuple[float, float]:
     """Where a pair on a line has its mass."""
-    inner = pair
-    while inner[0] != "line" and not isinstance(inner[-1], Fraction):
-        inner = inner[-1]
+    inner = _innermost(pair)
+    if inner[0] == "shuffled":
+        return -5.0, math.ceil(inner[3]) + 10.0
     centres = [float(a) for parts in inner[1:] for _, a in parts] if inner[0] == "line" else [0.0]
     return math.floor(min(centres)) - 12.0, math.ceil(max(centres)) + 12.0
+
+
+def _innermost(pair: Any) -> Any:
+    """The pair that is sampled, or whose members are exchanged."""
+    return _innermost(pair[-1]) if pair[0] in ("sampled", "reversed", "mirrored") else pair
 
 
 def _losses(pair: Any) -> tuple[Floats, Floats]:
@@ -389,6 +426,8 @@ def _losses(pair: Any) -> tuple[Floats, Floats]:
         return mixed, masses * np.exp(mixed - losses)
     if kind == "line":
         return _on_a_line(pair)
+    if kind == "shuffled":
+        return _of_shuffled(pair)
     if kind == "laplace":
         d = float(pair[1])
         edges = np.linspace(0.0, d, 2001)
@@ -408,6 +447,17 @@ def _losses(pair: Any) -> tuple[Floats, Floats]:
     p, many = float(pair[1]), float(pair[2])
     a, b = 1.0 - p + p / many, p / many
     return np.array([-1.0, 0.0, 1.0]) * math.log(a / b), np.array([b, (many - 2.0) * b, a])
+
+
+def _of_shuffled(pair: Any) -> tuple[Floats, Floats]:
+    count, share, *means = map(float, pair[1:])
+    x = np.linspace(-5.0, means[0] + 10.0, 4001)
+    sides = [
+        (1.0 - share) * ndtr(x) ** count + share * ndtr(x) ** (count - 1.0) * ndtr(x - mean)
+        for mean in means
+    ]
+    p, q = (np.maximum(np.diff(side), 1e-300) for side in sides)
+    return np.maximum.accumulate(np.log(p / q)), p / p.sum()
 
 
 def _on_a_line(pair: Any) -> tuple[Floats, Floats]:

@@ -22,15 +22,17 @@ from typing import Any, NoReturn
 from .intervals import LEFT, ONE, RefusedError, exp_of, log, of, require
 from .masses import Masses, from_above, from_below
 from .pairs import NOTHING, curve, largest
-from .releases import KINDS, RECORDS, Way, divergence, fields, number, read_release, ways, whole
+from .releases import KINDS, RECORDS, divergence, fields, number, read_release, rho, ways, whole
 
 FORMAT = "rdpkit-certificate-1"
-MOST_BYTES, MOST_WORK, MOST_CELLS, MOST_POINTS = 65536, 100_000_000, 5000, 20000
+MOST_BYTES, MOST_WORK, MOST_CELLS, MOST_POINTS = 65536, 70_000_000, 5000, 20000
 MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 SAYS = {
     "at most": "epsilon is at most {epsilon} at delta {delta}",
     "exceeded": "for some two, epsilon is more than {epsilon} at delta {delta}",
     "divergence at most": "the Renyi divergence of order {order} is at most {epsilon}",
+    "rho at most": "Renyi divergences of all orders a are at most a {epsilon}",
+    "rho exceeded": "for some two, Renyi divergences of all orders a are more than a {epsilon}",
 }
 
 
@@ -94,9 +96,9 @@ def statement(claim: Any) -> list[str]:
     """The claim in words, and what it rests on; nothing else has meaning."""
     says, relation = claim["says"], claim["relation"]
     require(says in SAYS and relation in RECORDS, "an unknown relation, or sort of claim")
-    last = "order" if says == "divergence at most" else "delta"
+    last = "order" if says == "divergence at most" else "" if "rho" in says else "delta"
     fields(claim, f"says relation release epsilon {last}")
-    require(min(number(claim["epsilon"]), number(claim[last])) >= 0, "no numbers")
+    _ = [number(claim[name]) for name in ("epsilon", *last.split())]
     release = read_release(claim["release"])
     about = f"any two data sets that differ {RECORDS[relation]}:"
     rests = [f"rests on {one}" for one in sorted({KINDS[one][1] for one in release.kinds()})]
@@ -117,6 +119,10 @@ def check(claim: Any, hints: Any) -> None:
         epsilon = number(claim["epsilon"], 10**5)
         if claim["says"] == "divergence at most":
             shown = divergence(release, relation, number(claim["order"])) <= epsilon
+        elif "rho" in claim["says"]:
+            below = claim["says"] == "rho exceeded"
+            found = rho(release, relation, below)
+            shown = found > epsilon if below else found <= epsilon
         elif claim["says"] == "exceeded":
             way = ways(release, relation, below=True)[int(number(hints["way"]))]
             shown = _delta(way, hints, True, epsilon) > number(claim["delta"], 1)
@@ -142,7 +148,7 @@ def _implied(r: Fraction, a: Fraction, epsilon: Fraction, delta: Fraction) -> bo
     return (of((a - 1) * (r - epsilon), 400) + shrunk).hi <= log(of(delta, 400)).lo
 
 
-def _of_a_way(way: Way, hint: Any, epsilon: Fraction, delta: Fraction) -> bool:
+def _of_a_way(way: Any, hint: Any, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether one way in which a record may matter has at most delta at epsilon."""
     limits = [(largest(pair) or (epsilon + 1, ONE), count) for pair, count in way]
     totals = [sum((n * one[i] for one, n in limits), NOTHING) for i in (0, 1)]
@@ -151,9 +157,9 @@ def _of_a_way(way: Way, hint: Any, epsilon: Fraction, delta: Fraction) -> bool:
     return _delta(way, hint, False, epsilon) <= delta
 
 
-def _delta(way: Way, hint: Any, below: bool, epsilon: Fraction) -> Fraction:
-    """Delta of a way, from above or from below; of a single release it is the curve itself."""
-    if len(way) == 1 and way[0][1] == 1:
+def _delta(way: Any, hint: Any, below: bool, epsilon: Fraction) -> Fraction:
+    """Delta of a way, from above or from below; without parts it is the curve of one release."""
+    if len(way) == 1 and way[0][1] == 1 and not (isinstance(hint, dict) and "parts" in hint):
         bits = 1600 + int(2 * epsilon)
         height = curve(way[0][0], exp_of(epsilon, bits))
         return Fraction(height.lo if below else height.hi, 1 << bits)

@@ -12,6 +12,8 @@ and is at least 1 - t and 0. With the members exchanged it is 1 - t + t H(1/t). 
   probabilities in e^(-abs(i)/b) around 0 and n; H(t) is the sum of max(0, p - t q);
 * ("sampled", q, pair): (1 - q) Q + q P against Q; H(t) = q H_PQ((t - 1 + q) / q), and 1 - t where
   that is below 0;
+* ("shuffled", t, s, d, e): the largest of t numbers from N(0, 1), of which one, with probability s,
+  has the mean d under P and e under Q; only events are known, no curve;
 * ("reversed", pair): its members exchanged;
 * ("mirrored", pair): of a symmetric relation, its curve at t >= 1 and the mirror image below.
 """
@@ -43,7 +45,7 @@ def reverse(pair: Any) -> Any:
     """The members exchanged; mixtures are mirrored as well, which makes them such a pair again."""
     if pair[0] == "line":
         return line(*([(w, -a) for w, a in one] for one in (pair[2], pair[1])))
-    return ("reversed", pair) if pair[0] == "sampled" else pair
+    return ("reversed", pair) if pair[0] in ("sampled", "shuffled") else pair
 
 
 def curve(pair: Any, t: Enclosed) -> Enclosed:
@@ -119,9 +121,10 @@ def cells(pair: Any, grid: list[Fraction], bits: int) -> Cells:
         half, d = of(ONE / 2, bits), pair[1]
         places = [d * i / number for i in range(int(number) + 1)]
         sides = [(half * exp_of(-x, bits), one - half * exp_of(x - d, bits)) for x in places]
-    elif pair[0] == "line":
+    elif pair[0] in ("line", "shuffled"):
         places = [first + (last - first) * i / number for i in range(int(number) + 1)]
-        sides = [_beyond(pair, (x.numerator << bits) // x.denominator, bits) for x in places]
+        above = _beyond if pair[0] == "line" else _some_beyond
+        sides = [above(pair, (x.numerator << bits) // x.denominator, bits) for x in places]
     else:
         return _outcomes(pair, bits)
     beyond = [(one, one), *sides, (nothing, nothing)]
@@ -159,15 +162,28 @@ def _beyond(pair: Any, x: int, bits: int) -> tuple[Enclosed, Enclosed]:
     return sum(p[1:], p[0]), sum(q[1:], q[0])
 
 
+def _some_beyond(pair: Any, x: int, bits: int) -> tuple[Enclosed, Enclosed]:
+    """P and Q of a largest number above x: 1 - F(x)^(t-1) ((1 - s) F(x) + s F(x - mean))."""
+    _, count, share, *means = pair
+    one, moved, here = of(ONE, bits), of(share, bits), Enclosed(x, x, bits)
+    own = one - tail(here)
+    others = exp(of(count - 1, bits) * log(own))
+    p, q = ((one - moved) * own + moved * (one - tail(here - of(m, bits))) for m in means)
+    return one - others * p, one - others * q
+
+
 def _proposed(pair: Any, t: Enclosed, reach: int) -> int:
-    """About where dP/dQ is t, by Newton's method between two ends."""
+    """About where dP/dQ is t, by Newton's method for its logarithm, between two ends."""
     low, high, x = -reach, reach, 0
     for _ in range(200):
         p, dp, q, dq = (one.lo for one in _densities(pair, x, t.bits))
         q, dq = q * t.lo >> t.bits, dq * t.lo >> t.bits
         low, high = (x, high) if p < q else (low, x)
         slope = (dp << t.bits) // max(p, 1) - (dq << t.bits) // max(q, 1)
-        following = x + (2 * (q - p) << 2 * t.bits) // max((p + q) * max(slope, 1), 1)
+        # The difference of two logarithms: from a few binary digits on, seven tenths of one.
+        far = 7 * (q.bit_length() - p.bit_length())
+        above, below = (far, 10) if abs(far) > 20 else (2 * (q - p), max(p + q, 1))
+        following = x + (above << 2 * t.bits) // (below * max(slope, 1))
         following = following if low < following < high else (low + high) // 2
         if abs(following - x) >> (t.bits // 4) == 0:
             return following

@@ -27,11 +27,13 @@ NUMBER = re.compile(r"[0-9]{1,60}(\.[0-9]{1,80})?(e[+-]?[0-9]{1,3})?(/0*[1-9][0-
 ZHU = "Zhu, Dong and Wang 2022, AISTATS, Theorem"
 SUBSETS = "samples without replacement: Balle, Barthe and Gaboardi 2018, NeurIPS, Theorem 11"
 ANTIPODAL = f"Poisson samples: {ZHU} 11; if replaced: rdpkit, docs/theory/poisson-replace-one.md"
+SHUFFLED = "the largest sum of shuffled batches: rdpkit, docs/theory/batches.md"
 WORST = "the worst private mechanism: Kairouz, Oh and Viswanath 2015, ICML"
 KINDS = {
     "gaussian": ("noise norm diameter", "Gaussian noise: Balle and Wang 2018, ICML, Theorem 8"),
     "poisson-gaussian": ("noise norm probability", ANTIPODAL),
     "fixed-size-gaussian": ("noise distance sampled of", SUBSETS),
+    "shuffled-gaussian": ("noise norm diameter batch of", SHUFFLED),
     "mixture": ("noise positions weights", "its pair is a part of the statement"),
     "laplace": ("scale distance", "Laplace noise: Dwork, McSherry, Nissim and Smith 2006, TCC"),
     "discrete-laplace": ("scale distance", "Ghosh, Roughgarden and Sundararajan 2012"),
@@ -44,11 +46,12 @@ KINDS = {
     "parallel": ("releases record-may-move", "disjoint parts: rdpkit, docs/theory/composition.md"),
     "poisson": ("probability release", f"Poisson samples: {ZHU} 11"),
 }
-WHOLE = {"count", "sampled", "of", "n", "d", "buckets"}
+WHOLE = {"count", "sampled", "batch", "of", "n", "d", "buckets"}
 MOST = {"probability": 1, "eigenvalue": 1, "delta": 1, "epsilon": 10**5}
 LEAST = Fraction(1, 10**400)
 MADE = {"repeated", "composed", "parallel"}
-SUMS = {"gaussian", "poisson-gaussian", "repeated", "composed"}
+SUMS = {"gaussian", "poisson-gaussian", "shuffled-gaussian", "repeated", "composed"}
+LINEAR = {"gaussian", "zero-concentrated", "repeated", "composed"}
 MOVABLE = {"gaussian", "poisson-gaussian", "fixed-size-gaussian", *MADE}
 SAMPLABLE = {"gaussian", "laplace", "discrete-laplace", "response", "stated"}
 RECORDS = {
@@ -134,12 +137,23 @@ def _pair(release: Released, relation: str, below: bool) -> Any:
         return line([(ONE, _moved(given, relation))], nothing)
     if kind == "poisson-gaussian":
         q, a = given["probability"], given["norm"] / given["noise"]
-        opposed = nothing if relation == ADD else [(1 - q, NOTHING), (q, -a)]
+        opposed = nothing if relation != REPLACE else [(1 - q, NOTHING), (q, -a)]
         return line([(1 - q, NOTHING), (q, a)], opposed)
     if kind == "fixed-size-gaussian":
         q = Fraction(whole(given["sampled"], given["of"] - (relation == ADD)), given["of"])
         pair = line([(1 - q, NOTHING), (q, given["distance"] / given["noise"])], nothing)
         return pair if below or relation == ADD else ("mirrored", pair)
+    if kind == "shuffled-gaussian":
+        far, of_one = (_moved(given, one) for one in (REPLACE, ADD))
+        if not below:
+            # As if it were known in which batch the record is.
+            return line([(ONE, of_one if relation == ZERO else far)], nothing)
+        count = (given["of"] - (relation == ADD)) // given["batch"]
+        require(count >= 1, "there is no full batch")
+        share = Fraction(count * given["batch"], given["of"])
+        # Others are on one side; the record is on the other one, or nothing where it adds nothing.
+        require(relation != ZERO or far == 2 * of_one, "records on opposite sides are not allowed")
+        return "shuffled", count * ONE, share, far, of_one if relation == ZERO else NOTHING
     elsewhere = {"mixture": ADD, "response": REPLACE}.get(kind, relation)
     require(relation == elsewhere, f"{kind} is known under {elsewhere} only")
     if kind == "mixture":
@@ -170,7 +184,6 @@ def ways(release: Released, relation: str, below: bool) -> list[Way]:
     """All that one record may amount to, as pairs and counts, in both orders of the data sets."""
     if relation == ZERO:
         require(release.kinds() <= SUMS, "zero-out is known of sums of vectors")
-        relation = ADD
     forward = [_merged(way, below) for way in _forward(release, relation, below)]
     backward = [_merged(_reversed(way), below) for way in forward]
     return _different(forward + backward)
@@ -243,6 +256,13 @@ def divergence(release: Released, relation: str, a: Fraction) -> Any:
     require(kind in ("repeated", "composed"), f"no Renyi divergence is known for {kind}")
     each = (divergence(one, relation, a) for one in inner)
     return given.get("count", 1) * sum(each, NOTHING)
+
+
+def rho(release: Released, relation: str, below: bool) -> Any:
+    """What all Renyi divergences of orders a are a times of; it is attained by Gaussians."""
+    known = LINEAR - ({"zero-concentrated"} if below else set())
+    require(release.kinds() <= known, "its Renyi divergences are not multiples of orders")
+    return divergence(release, relation, 2 * ONE) / 2
 
 
 def _of_synthesis(given: Any, relation: str, a: Fraction) -> Any:

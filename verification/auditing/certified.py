@@ -49,14 +49,14 @@ def certificate_of(finding: Finding) -> str:
     claim = finding.claim
     if finding.soundness is Soundness.UNPROVEN or claim.event is None or claim.epsilon is None:
         raise NoCertificateError("the audit has no verdict")
-    if claim.quantity != "epsilon" or not claim.epsilon.is_finite():
-        raise NoCertificateError("certificates are about a finite epsilon")
+    if claim.quantity not in ("epsilon", "rho") or not claim.epsilon.is_finite():
+        raise NoCertificateError("certificates are about a finite epsilon or rho")
     return certificate(
         claim.event,
         claimed=f"{claim.epsilon:f}",
         adjacency=claim.adjacency,
-        delta=claim.delta,
-        order=claim.order if claim.delta is None else None,
+        delta=claim.delta if claim.quantity == "epsilon" else None,
+        order=claim.order if claim.delta is None and claim.quantity == "epsilon" else None,
         refuted=finding.soundness is Soundness.REFUTED,
         about={"id": claim.id, "source": claim.source},
     )

@@ -73,9 +73,9 @@ class ShuffledGaussian(Event):
 
     def presence(self, adjacency: Adjacency) -> float:
         """The probability with which a record is in one of the batches of an epoch."""
-        return self.batches * self.batch_size / self._larger(adjacency)
+        return self.batches * self.batch_size / self.larger(adjacency)
 
-    def _larger(self, adjacency: Adjacency) -> int:
+    def larger(self, adjacency: Adjacency) -> int:
         """The number of records of the larger neighbour.
 
         If no record is left over, one that is removed makes a batch incomplete. Then the neighbour
@@ -135,5 +135,5 @@ class ShuffledGaussian(Event):
                 "No data sets are written out for shuffled batches under zero_out."
             )
         half = self.swap_distance / 2.0
-        rest = RecordGroup(count=self._larger(adjacency) - 1, position=-half)
+        rest = RecordGroup(count=self.larger(adjacency) - 1, position=-half)
         return one_record_changed(adjacency, changed=half, replacement=-half, rest=(rest,))

@@ -173,7 +173,7 @@ const byParts = (a, b) => order(a[0], b[0]) || order(a[1], b[1]);
 const negated = (parts) => parts.map(([w, a]) => [w, ZERO.minus(a)]);
 function reverse(pair) {
   if (pair.kind === "line") return line(negated(pair.q), negated(pair.p));
-  return pair.kind === "sampled" ? { kind: "reversed", pair } : pair;
+  return ["sampled", "shuffled"].includes(pair.kind) ? { kind: "reversed", pair } : pair;
 }
 /* A pair as text, by which the pairs of a way are put in order. */
 function name(value) {
@@ -249,13 +249,14 @@ function cells(pair, [first, last, number], bits) {
     const q = of(pair.q, bits), rest = of(ONE.minus(pair.q), bits);
     return cells(pair.pair, grid, bits).map(([a, b]) => [rest.times(b).plus(q.times(a)), b]);
   }
-  if (pair.kind !== "line" && pair.kind !== "laplace") return outcomes(pair, bits);
+  if (!["line", "laplace", "shuffled"].includes(pair.kind)) return outcomes(pair, bits);
   const half = of(ONE.over(TWO), bits), beyond = [[one, one]];
   for (let i = 0n; i <= number.n / number.d; i++) {
     const part = whole(i).over(number);
-    if (pair.kind === "line") {
+    if (pair.kind !== "laplace") {
       const x = first.plus(last.minus(first).times(part));
-      beyond.push(above(pair, floor(x.n << bits, x.d), bits));
+      const beside = pair.kind === "line" ? above : largestAbove;
+      beyond.push(beside(pair, floor(x.n << bits, x.d), bits));
     } else {
       const x = pair.d.times(part), near = half.times(expOf(ZERO.minus(x), bits));
       beyond.push([near, one.minus(half.times(expOf(x.minus(pair.d), bits)))]);
@@ -288,6 +289,14 @@ function above(pair, x, bits) {
   return [pair.p, pair.q].map((parts) =>
     sum(constants(parts, bits).map(([w, a]) => w.times(tail(here.minus(a)))), bits));
 }
+/* The largest of several numbers is not above x if none is; one of them may have another mean. */
+function largestAbove({ batches, share, p, q }, x, bits) {
+  const one = of(ONE, bits), here = new Enclosed(x, x, bits), own = one.minus(tail(here));
+  const others = exp(of(batches.minus(ONE), bits).times(log(own)));
+  const [rest, moved] = [of(ONE.minus(share), bits), of(share, bits)];
+  return [p, q].map((mean) => one.minus(others.times(
+    rest.times(own).plus(moved.times(one.minus(tail(here.minus(of(mean, bits)))))))));
+}
 /* Where the ratio is about t; where this comes from does not matter. */
 function proposed(pair, t, reach) {
   let [low, high, x] = [-reach, reach, 0n];
@@ -297,7 +306,9 @@ function proposed(pair, t, reach) {
     [q, dq] = [(q * t.lo) >> bits, (dq * t.lo) >> bits];
     if (p < q) low = x; else high = x;
     const slope = floor(dp << bits, most(p, 1n)) - floor(dq << bits, most(q, 1n));
-    let next = x + floor((2n * (q - p)) << (2n * bits), most((p + q) * most(slope, 1n), 1n));
+    const far = 7n * (length(q) - length(p));
+    const [over, under] = size(far) > 20n ? [far, 10n] : [2n * (q - p), most(p + q, 1n)];
+    let next = x + floor(over << (2n * bits), under * most(slope, 1n));
     if (next <= low || next >= high) next = (low + high) >> 1n;
     if (!(size(next - x) >> (bits / 4n))) return next;
     x = next;
@@ -469,7 +480,8 @@ const RECORDS = {
 };
 const KINDS = {
   gaussian: "noise norm diameter", "poisson-gaussian": "noise norm probability",
-  "fixed-size-gaussian": "noise distance sampled of", mixture: "noise positions weights",
+  "fixed-size-gaussian": "noise distance sampled of",
+  "shuffled-gaussian": "noise norm diameter batch of", mixture: "noise positions weights",
   laplace: "scale distance", "discrete-laplace": "scale distance",
   response: "buckets probability", stated: "epsilon delta", "zero-concentrated": "rho",
   "gaussian-synthesis": "n d eigenvalue", repeated: "count release", composed: "releases",
@@ -500,7 +512,7 @@ function fields(given, names) {
   return given;
 }
 function field(name, given) {
-  if (["count", "sampled", "of", "n", "d", "buckets"].includes(name)) return count(given);
+  if (["count", "sampled", "batch", "of", "n", "d", "buckets"].includes(name)) return count(given);
   if (name === "distance" && typeof given === "bigint") return count(given);
   if (name === "record-may-move") {
     need(typeof given === "boolean", "a record may move, or may not");
@@ -537,13 +549,22 @@ function simplePair(release, relation, below) {
   if (kind === "gaussian") return line([[ONE, moved(release, relation)]], nothing);
   if (kind === "poisson-gaussian") {
     const q = release.probability, a = release.norm.over(release.noise);
-    return line(sample(q, a), relation === ADD ? nothing : sample(q, ZERO.minus(a)));
+    return line(sample(q, a), relation !== REPLACE ? nothing : sample(q, ZERO.minus(a)));
   }
   if (kind === "fixed-size-gaussian") {
     const m = count(release.sampled, release.of - (relation === ADD ? 1n : 0n));
     const a = asFraction(release.distance).over(release.noise);
     const pair = line(sample(new Fraction(m, release.of), a), nothing);
     return below || relation === ADD ? pair : { kind: "mirrored", pair };
+  }
+  if (kind === "shuffled-gaussian") {
+    const far = moved(release, REPLACE), own = moved(release, ADD), zeroed = relation === "zero-out";
+    if (!below) return line([[ONE, zeroed ? own : far]], nothing);
+    const batches = (release.of - (relation === ADD ? 1n : 0n)) / release.batch;
+    need(batches > 0n, "there is no full batch");
+    need(!zeroed || far.same(TWO.times(own)), "records on opposite sides are not allowed");
+    const share = new Fraction(batches * release.batch, release.of);
+    return { kind: "shuffled", batches: whole(batches), share, p: far, q: zeroed ? own : ZERO };
   }
   need(relation === ({ mixture: ADD, response: REPLACE }[kind] ?? relation), "another relation");
   if (kind === "mixture") {
@@ -625,9 +646,8 @@ function merged(way, below) {
 }
 function ways(release, relation, below) {
   if (relation === "zero-out") {
-    const known = ["gaussian", "poisson-gaussian", "repeated", "composed"];
+    const known = ["gaussian", "poisson-gaussian", "shuffled-gaussian", "repeated", "composed"];
     need(kinds(release).every((one) => known.includes(one)), "zero-out is known of sums");
-    relation = ADD;
   }
   const first = forward(release, relation, below).map((way) => merged(way, below));
   return different([...first, ...first.map((way) => merged(backwards(way), below))]);
@@ -684,7 +704,7 @@ function ofSynthesis({ n, d, eigenvalue }, relation, a) {
 
 /* Delta of one way in which a record may matter, from above or from below. */
 function deltaOf(way, hint, below, epsilon) {
-  if (way.length === 1 && way[0][1] === 1n) {
+  if (way.length === 1 && way[0][1] === 1n && !(hint instanceof Map && hint.has("parts"))) {
     const bits = 1600n + (2n * epsilon.n) / epsilon.d;
     const height = curve(way[0][0], expOf(epsilon, bits));
     return new Fraction(below ? height.lo : height.hi, 1n << bits);
@@ -834,13 +854,15 @@ function sha256(text) {
 function statement(claim) {
   need(claim instanceof Map, "there is no claim");
   const says = claim.get("says"), relation = claim.get("relation");
-  const last = says === "divergence at most" ? "order" : "delta";
-  fields(claim, `says relation release epsilon ${last}`);
-  const [epsilon, other] = [claim.get("epsilon"), claim.get(last)];
+  const last = says === "divergence at most" ? " order" : /^rho /.test(says) ? "" : " delta";
+  fields(claim, `says relation release epsilon${last}`);
+  const [epsilon, other] = [claim.get("epsilon"), claim.get(last.slice(1)) ?? "0"];
   const sentence = {
     "at most": `epsilon is at most ${epsilon} at delta ${other}`,
     exceeded: `for some two, epsilon is more than ${epsilon} at delta ${other}`,
     "divergence at most": `the Renyi divergence of order ${other} is at most ${epsilon}`,
+    "rho at most": `Renyi divergences of all orders a are at most a ${epsilon}`,
+    "rho exceeded": `for some two, Renyi divergences of all orders a are more than a ${epsilon}`,
   };
   const known = typeof says === "string" && Object.hasOwn(sentence, says);
   need(known && typeof relation === "string" && Object.hasOwn(RECORDS, relation), "unknown claim");
@@ -850,11 +872,17 @@ function statement(claim) {
     `released: ${words(readRelease(claim.get("release")))}`];
 }
 function shownBy(claim, hints) {
-  left = 100000000n;
+  left = 70000000n;
   const release = readRelease(claim.get("release")), relation = claim.get("relation");
   const epsilon = number(claim.get("epsilon"), MOST.epsilon), says = claim.get("says");
   if (says === "divergence at most")
     return !epsilon.below(divergence(release, relation, number(claim.get("order"))));
+  if (says.startsWith("rho")) {
+    const linear = ["gaussian", "repeated", "composed", says === "rho at most" && "zero-concentrated"];
+    need(kinds(release).every((one) => linear.includes(one)), "not all orders are known");
+    const rho = divergence(release, relation, TWO).over(TWO);
+    return says === "rho at most" ? !epsilon.below(rho) : epsilon.below(rho);
+  }
   const delta = number(claim.get("delta"), ONE);
   if (says === "at most") return atMost(release, relation, hints, epsilon, delta);
   need(hints instanceof Map, "there are no hints");
