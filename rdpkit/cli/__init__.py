@@ -21,7 +21,6 @@ _ENTRY_POINTS = "rdpkit.commands"
 _BUILT_IN = {
     "budget": "rdpkit.cli.budget",
     "calibrate": "rdpkit.cli.calibrate",
-    "certify": "rdpkit.cli.guarantees",
     "compare": "rdpkit.cli.guarantees",
     "delta": "rdpkit.cli.guarantees",
     "dpsgd": "rdpkit.cli.dpsgd",

@@ -28,10 +28,6 @@ from rdpkit.cli.output import format_choice
 from rdpkit.formats.text import as_json, guarantee_lines, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 
-# A certificate without a claim states this many times the best bound, rounded up: its grid may be
-# coarser than the one of the bound.
-_ROOM = 1.001
-
 
 def _bound_option() -> click.Option:
     return click.Option(
@@ -100,38 +96,6 @@ def _epsilon(
     exit_if_refuted(claim)
 
 
-def _certify(
-    source: str,
-    given: dict[str, Any],
-    *,
-    adjacency: str,
-    delta: float,
-    claimed_epsilon: str | None,
-    refuted: bool,
-) -> None:
-    # Imported here because other questions need no checker.
-    from rdpkit.interop.certificates import certificate  # noqa: PLC0415
-
-    event = event_of(source, given, adjacency)
-    if claimed_epsilon is None:
-        if refuted:
-            raise ValueError("Expected --claimed-epsilon with --refuted.")
-        best = analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon
-        claimed_epsilon = rounded_up(_ROOM * best)
-    found = certificate(
-        event, claimed=claimed_epsilon, adjacency=adjacency, delta=delta, refuted=refuted
-    )
-    click.echo(found, nl=False)
-
-
-def _refuted_option() -> click.Option:
-    return click.Option(
-        ["--refuted"],
-        is_flag=True,
-        help="Certify that the claim is false, by a test between two data sets.",
-    )
-
-
 def _compare(
     source: str, given: dict[str, Any], *, adjacency: str, delta: float, output_format: str
 ) -> None:
@@ -159,7 +123,7 @@ def _compare(
         console.print(f"assumes: {text}", markup=False, highlight=False)
 
 
-def _about_one_event(
+def about_one_event(
     name: str,
     run: Callable[..., None],
     options: Callable[[], list[click.Option]],
@@ -167,8 +131,10 @@ def _about_one_event(
     text: str,
     example: str,
     formats: Callable[[], list[click.Option]] = lambda: [format_choice("text", "json")],
+    kind: type[EventCommands] = EventCommands,
 ) -> EventCommands:
-    return EventCommands(
+    """A command whose subcommands are mechanisms, with the options that describe them."""
+    return kind(
         name=name,
         mechanisms=WITH_OPTIONS,
         event_options=event_options,
@@ -181,7 +147,7 @@ def _about_one_event(
     )
 
 
-epsilon = _about_one_event(
+epsilon = about_one_event(
     "epsilon",
     _epsilon,
     lambda: [
@@ -195,7 +161,7 @@ epsilon = _about_one_event(
     example="--delta 1e-5",
 )
 
-delta = _about_one_event(
+delta = about_one_event(
     "delta",
     _answer_with(analysis.delta),
     lambda: [_epsilon_option(), _bound_option(), conversion_option(), _lower_option()],
@@ -203,18 +169,7 @@ delta = _about_one_event(
     example="--epsilon 1",
 )
 
-certify = _about_one_event(
-    "certify",
-    _certify,
-    lambda: [delta_option(), claimed_epsilon_option(), _refuted_option()],
-    text="A certificate of an epsilon, as JSON, which 'python -m rdpkit.kernel FILE' checks. "
-    "Without --claimed-epsilon it is about the best upper bound, a thousandth larger. "
-    "'rdpkit audit --certificates FOLDER' does it for claims.",
-    example="--delta 1e-5",
-    formats=list,
-)
-
-compare = _about_one_event(
+compare = about_one_event(
     "compare",
     _compare,
     lambda: [delta_option()],

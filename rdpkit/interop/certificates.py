@@ -52,7 +52,7 @@ from rdpkit.events.composition import partition_is_fixed
 _ATTEMPTS = (1e-2, 1e-3, 1e-4, 2e-5)
 # The most places of a grid and the number of cells of a test.
 _PLACES, _CELLS = 300_000, 1000
-_RELATIONS = {
+RELATIONS = {
     Adjacency.ADD_OR_REMOVE_ONE: "add-or-remove-one",
     Adjacency.REPLACE_ONE: "replace-one",
     Adjacency.ZERO_OUT: "zero-out",
@@ -99,7 +99,7 @@ def certificate(
     NoCertificateError
         If there is none, with the reason.
     """
-    relation = _RELATIONS[Adjacency.parse(adjacency)]
+    relation = RELATIONS[Adjacency.parse(adjacency)]
     if delta is not None and order is not None:
         raise _validate.fail("delta", "not to be given together with an order", delta)
     kernel, parsed = import_module("rdpkit.kernel.checking"), Adjacency.parse(adjacency)

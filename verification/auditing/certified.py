@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rdpkit.formats.files import write_whole
-from rdpkit.interop.certificates import NoCertificateError, certificate
+from rdpkit.interop.certificates import RELATIONS, NoCertificateError, certificate, release_of
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.claims.claim import Claim
 
 
 def certify(findings: Iterable[Finding], folder: Path) -> Iterator[tuple[Finding, str]]:
@@ -34,7 +39,7 @@ def certify(findings: Iterable[Finding], folder: Path) -> Iterator[tuple[Finding
         except NoCertificateError as error:
             yield finding, str(error)
             continue
-        write_whole(folder / f"{file_name(finding.claim.id)}.json", text)
+        write_whole(folder / file_name(finding.claim.id), text)
         yield finding, ""
 
 
@@ -62,12 +67,66 @@ def certificate_of(finding: Finding) -> str:
     )
 
 
-def kept_certificates(findings: Iterable[Finding], folder: Path) -> dict[str, str]:
-    """The certificates that a folder has, by the ids of claims."""
-    paths = {one.claim.id: folder / f"{file_name(one.claim.id)}.json" for one in findings}
-    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
+def kept_certificates(findings: Iterable[Finding], folder: Path | None) -> dict[str, str]:
+    """The certificates that claims carry, or that a folder has, by the ids of claims."""
+    found = {}
+    for claim in (one.claim for one in findings):
+        path = None if folder is None else folder / file_name(claim.id)
+        if path is not None and path.is_file():
+            found[claim.id] = path.read_text("utf-8")
+        elif claim.certificate is not None:
+            found[claim.id] = claim.certificate
+    return found
+
+
+def with_certificate(finding: Finding) -> Finding:
+    """The finding, with a note that the certificate which its claim carries was accepted.
+
+    Raises
+    ------
+    ValueError
+        If the certificate is about something else, or the small checker does not accept it.
+    """
+    claim = finding.claim
+    if claim.certificate is None:
+        return finding
+    kernel = import_module("rdpkit.kernel.checking")
+    try:
+        stated, hints = kernel.read(claim.certificate.encode())
+        _check_about(stated, claim)
+        kernel.check(stated, hints)
+    except kernel.RefusedError as error:
+        raise ValueError(f"its certificate is not accepted: {error}.") from None
+    if "exceeded" in stated["says"] and finding.soundness is Soundness.SOUND:
+        raise ValueError("its certificate refutes what the audit proves: one of the two is wrong.")
+    note = f"the claim carries a certificate that the small checker accepts: {stated['says']}"
+    return replace(finding, notes=(*finding.notes, f"{note} {stated['epsilon']}"))
+
+
+def _check_about(stated: Mapping[str, Any], claim: Claim) -> None:
+    """Whether a certificate states what a claim says, or more."""
+    below = "exceeded" in stated["says"]
+    if claim.event is None or claim.epsilon is None:
+        raise ValueError("its certificate is about a number that the claim does not have.")
+    own = {
+        "relation": RELATIONS[claim.adjacency],
+        "release": release_of(claim.event, claim.adjacency, below=below),
+    }
+    for name, value in own.items():
+        if stated[name] != value:
+            raise ValueError(f"its certificate is about another {name}: {stated[name]!r:.200}.")
+    number = Fraction(stated["epsilon"])
+    if number < Fraction(claim.epsilon) if below else number > Fraction(claim.epsilon):
+        raise ValueError(f"its certificate is about {stated['epsilon']}, and not {claim.epsilon}.")
+    for name in ("delta", "order"):
+        theirs, ours = stated.get(name), getattr(claim, name)
+        if theirs is not None and (ours is None or float(Fraction(theirs)) != ours):
+            raise ValueError(f"its certificate is about {name} {theirs}, and not {ours}.")
+    if claim.quantity != ("rho" if "rho" in stated["says"] else "epsilon"):
+        raise ValueError(f"its certificate is about another number: {stated['says']}.")
 
 
 def file_name(identifier: str) -> str:
-    """An id with nothing in it that a file system gives a meaning to."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).strip(".-") or "claim"
+    """The file of a certificate: an id with nothing in it that a file system gives a meaning to."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).strip(".-") or "claim"
+    return f"{plain}.certificate.json"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.certified import with_certificate
 from rdpkit.verification.auditing.findings import (
     Bounds,
     Finding,
@@ -93,7 +94,7 @@ def findings_about(
         computed = _with_regions(computed, claims, compute=regions, cache=cache, jobs=jobs)
     for finding in computed:
         with named(finding.claim):
-            found = with_release(finding)
+            found = with_certificate(with_release(finding))
         if finding.claim.code is not None:
             found = _with_code(
                 found, allow_code=allow_code, jobs=jobs, evidence=evidence, on_step=on_step

@@ -139,6 +139,8 @@ class Claim:
         The kind of the claim: its own, or that of its work.
     unread : str or None
         Why its source could not be read; None for a claim that was read where it is printed.
+    certificate : str or None
+        The text of a certificate that the claim carries.
     unknown : Unknown or None
         Which values of what is missing are looked at.
     """
@@ -166,6 +168,7 @@ class Claim:
     # No verdict depends on where a claim was printed, so findings are kept without it.
     work: Work | None = field(default=None, compare=False)
     kind: str | None = field(default=None, compare=False)
+    certificate: str | None = field(default=None, compare=False)
     unread: str | None = None
     unknown: Unknown | None = None
 

@@ -285,6 +285,10 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
             meaning="The manifest (JSON) of a release, relative to this file: instead of mechanism "
             "and parameters.",
         ),
+        "certificate": Key(
+            kind=records.text(),
+            meaning="A certificate of the claim (JSON), relative to this file; an audit checks it.",
+        ),
         "code": Key(
             kind=records.table("[claim.code]", {"allOf": [{"$ref": "#/definitions/code"}]}),
             meaning="The code that the claim is about. It runs only if the user allows it.",

@@ -247,6 +247,7 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         origin=origin,
         line=line,
         release=released[0] if released else None,
+        certificate=_certificate(given["certificate"], folder),
         code=code,
         training=None if given["training"] is None else _training(given),
         quantity=quantity,
@@ -254,6 +255,19 @@ def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None
         unknown=None if given["unknown"] is None else _unknown(given, mechanism),
         **{name: given[name] for name in _TAKEN_AS_READ} | {"epsilon": given[quantity]},
     )
+
+
+def _certificate(name: str | None, folder: Path | None) -> str | None:
+    """The certificate that a claim carries; nothing of it is believed here."""
+    if name is None:
+        return None
+    if folder is None or Path(name).is_absolute():
+        raise refused("certificate", "to be a path relative to the claims file", name)
+    try:
+        with (folder / name).open("rb") as file:
+            return file.read(_MOST_BYTES).decode()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"certificate {shown(name)} cannot be read: {error}") from None
 
 
 UNREAD = "the source was not read"
@@ -299,6 +313,9 @@ def _unknown(claim: Mapping[str, Any], mechanism: str) -> Unknown:
         delta=claim["delta"],
     )
 
+
+# The checker refuses files that are longer.
+_MOST_BYTES = 70000
 
 # Keys of a claim whose values are used as they are read.
 _TAKEN_AS_READ = (

@@ -79,9 +79,9 @@ def claims_schema() -> _Table:
     }
 
 
-def schema_text() -> str:
-    """The schema as the text of a JSON file."""
-    return json.dumps(claims_schema(), indent=2, ensure_ascii=False) + "\n"
+def schema_text(schema: _Table) -> str:
+    """A schema as the text of a JSON file."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _claim() -> _Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,10 +12,9 @@ import click
 
 from rdpkit.cli.completion import names_of
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
-from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
-from rdpkit.formats.text import as_json, how_many, printable
+from rdpkit.formats.text import as_json, printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.remedies import calibrated_unasked, obstacles, remedies
 from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failures
@@ -162,7 +161,10 @@ def audit(
 
         write_baseline(new_baseline, findings, rules)
     if certificates is not None:
-        _certify(findings, certificates)
+        # Imported here because most audits write none.
+        from rdpkit.verification.cli.certify import write_certificates  # noqa: PLC0415
+
+        write_certificates(findings, certificates)
     shown = selection.findings(findings)
     if output_format == "json":
         click.echo(as_json(_entries(AuditResult(shown, rules, comparison))))
@@ -214,22 +216,6 @@ def _print(
         click.echo(f"\nSince {printable(str(baseline))}:")
         lines = result.comparison.lines() or ["nothing moved"]
         click.echo("\n".join(printable(line) for line in lines))
-
-
-def _certify(findings: Sequence[Finding], folder: Path) -> None:
-    """Write certificates, and say to people how many there are and why others are missing."""
-    # Imported here because most audits write none.
-    from rdpkit.pairs.claim_check import Soundness  # noqa: PLC0415
-    from rdpkit.verification.auditing.certified import certify  # noqa: PLC0415
-
-    judged = [one for one in findings if one.soundness is not Soundness.UNPROVEN]
-    missing = []
-    with work_shown() as work:
-        for number, (finding, reason) in enumerate(certify(judged, folder), 1):
-            work.show("certifying", number, len(judged), finding.claim.id)
-            missing += [f"{finding.claim.id}: no certificate: {reason}"] if reason else []
-    lines = [f"{len(judged) - len(missing)} of {how_many(len(judged), 'verdict')} certified"]
-    click.echo("\n".join(printable(line) for line in [*missing, *lines]), err=True)
 
 
 def _entries(result: AuditResult) -> dict[str, Any]:

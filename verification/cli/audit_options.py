@@ -147,6 +147,15 @@ def audit_options(command: Command) -> Command:
     return command
 
 
+certificates_option = click.option(
+    "--certificates",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A folder that 'rdpkit audit --certificates' wrote; the page has a button for each, which "
+    "checks it in the reader's browser. Those that claims carry are there in any case.",
+)
+"""Pages show certificates of their claims."""
+
+
 def audited(
     claims: Sequence[Claim],
     *,

@@ -21,9 +21,10 @@ from rdpkit.formats.files import write_whole
 from rdpkit.formats.printed_precision import agrees
 from rdpkit.formats.records import as_plain, did_you_mean
 from rdpkit.formats.text import as_json, how_many, printable, rounded_up
+from rdpkit.verification.claims.certificate_schema import certificate_schema
 from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.reading import load_files, loads
-from rdpkit.verification.claims.schema import schema_text
+from rdpkit.verification.claims.schema import claims_schema, schema_text
 
 
 @click.group()
@@ -171,13 +172,15 @@ def check(*, files: tuple[Path, ...], output_format: str) -> None:
     show_default=True,
     help="A schema is JSON.",
 )
+@click.option("--of-certificates", is_flag=True, help="That of certificates instead.")
 @one_line_errors
-def schema(*, output: Path | None) -> None:
+def schema(*, output: Path | None, of_certificates: bool) -> None:
     """The JSON Schema of claims files, for editors that complete and check TOML."""
+    text = schema_text(certificate_schema() if of_certificates else claims_schema())
     if output is None:
-        click.echo(schema_text(), nl=False)
+        click.echo(text, nl=False)
     else:
-        write_whole(output, schema_text().encode())
+        write_whole(output, text.encode())
 
 
 def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str, Any]:

@@ -15,9 +15,10 @@ import click
 
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.formats.text import as_json, printable
+from rdpkit.verification.auditing.certified import kept_certificates
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import load_files, register_files, shipped_files
-from rdpkit.verification.cli.audit_options import audit_options, audited
+from rdpkit.verification.cli.audit_options import audit_options, audited, certificates_option
 
 if TYPE_CHECKING:
     from rdpkit.verification.outputs.explorer import AuditedFile
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Show the register: claims of the wider literature, which are shipped.",
 )
+@certificates_option
 @click.option("--title", default="Privacy claims, audited", show_default=True, help="The heading.")
 @format_option
 @one_line_errors
@@ -50,6 +52,7 @@ def explorer(
     papers: bool,
     register: bool,
     title: str,
+    certificates: Path | None,
     output_format: str,
     **others: Any,
 ) -> None:
@@ -88,6 +91,7 @@ def explorer(
         works=works,
         audit=Audit(version=versions()["rdpkit"], date=_date()),
         versions=versions(),
+        certificates=kept_certificates(findings, certificates),
     )
     sizes = write_folder(output, pages(made))
     _tell(output, works=len(works), claims=len(findings), sizes=sizes, output_format=output_format)

@@ -25,6 +25,7 @@ from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.cli.audit_options import (
     audit_options,
     audited,
+    certificates_option,
     claim_options,
     file_type,
     files_to_audit,
@@ -62,12 +63,7 @@ if TYPE_CHECKING:
     help="For so many events, those of the worst claims first, the privacy profile is computed; "
     "each takes a second or a few.",
 )
-@click.option(
-    "--certificates",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder that 'rdpkit audit --certificates' wrote; the page has a button for each, which "
-    "checks it in the reader's browser.",
-)
+@certificates_option
 @format_option
 @one_line_errors
 def report(
@@ -119,7 +115,7 @@ def report(
     drawn: list[Curves | None] = [None] * len(findings)
     if with_curves:
         drawn = _drawn(findings, bounds, profiles, jobs)
-    kept = {} if folder is None else kept_certificates(findings, folder)
+    kept = kept_certificates(findings, folder)
     content = page(findings, drawn, _provenance(title, bounds, sources), kept).encode()
     write_whole(output, content)
     size = len(content)

@@ -120,6 +120,41 @@ def statement(claim: Claim, *, relation: str | None = None) -> str:
     return f"{about} ({claim.adjacency.value})" if relation is None else f"{about}, {relation}"
 
 
+NOT_STATED = "not stated"
+
+
+def evaluation(finding: Finding) -> list[tuple[str, str]]:
+    """What NIST SP 800-226 asks of a claim, as far as the claim and the audit say it.
+
+    Its questions, in our words: what is protected, what is promised, by what, who has to be
+    trusted, and what the promise leaves out. What nobody states is said to be not stated.
+    """
+    claim = finding.claim
+    assumed = dict.fromkeys(text for _, side in named_sides(finding) for text in side.assumptions)
+    per_user = getattr(claim.event, "examples_per_user", 1)
+    unit = f"all {per_user} records of a user" if per_user > 1 else "one record"
+    given = [f"{name} = {value}" for name, value in parameters(claim)]
+    about = {
+        "its training was checked": finding.training,
+        "the release was compared with its manifest": claim.release,
+        "its code is named; the notes say whether it was tested": claim.code,
+    }
+    seen = "; ".join(text for text, found in about.items() if found is not None)
+    return [
+        ("Unit of privacy", unit),
+        ("Whose records these are", NOT_STATED),
+        ("Neighbouring data sets", relation_in_words(claim)),
+        ("Promise", statement(claim)),
+        ("Does it hold", f"{finding.soundness.value}, by the audit"),
+        ("Mechanism and its parameters", ", ".join([claim.mechanism, *given])),
+        ("Assumed", "; ".join(assumed) or "nothing beyond the mechanism"),
+        ("Left out by the source", "; ".join(claim.missing) or "nothing that the audit needs"),
+        ("Implementation", seen or "not looked at"),
+        ("Who has to be trusted, and who sees the data", NOT_STATED),
+        ("Other releases of the same data, tuning, side channels", f"not covered; {NOT_STATED}"),
+    ]
+
+
 def parameters(claim: Claim) -> list[tuple[str, str]]:
     """The parameters of the claim's event, each with its value."""
     if claim.event is None:

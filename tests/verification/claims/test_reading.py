@@ -119,7 +119,7 @@ def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, va
         (text() + "[other]\n", "unknown key 'other'"),
         (text() + text(), "claim 'a': expected id to be unique"),
         (text(epsilom="1"), "claim 'a': unknown key 'epsilom'; accepted are id, source, "),
-        (text(epsilom="1"), "notes, release, code, training. Did you mean 'epsilon'?"),
+        (text(epsilom="1"), "notes, release, certificate, code, training. Did you mean 'epsilon'?"),
         (text(mechanism='"gausian"'), "got 'gausian'. Did you mean 'gaussian'?"),
         (text(conversion='"balle2002"'), "got 'balle2002'. Did you mean 'balle2020'?"),
         (text(id=None), "claim 1: expected id to be a non-empty string"),

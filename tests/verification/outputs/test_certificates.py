@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import random
 
@@ -15,10 +16,12 @@ from rdpkit.kernel import checking
 from rdpkit.kernel.intervals import RefusedError
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
+from rdpkit.verification.outputs.explorer import pages, write_folder
 from rdpkit.verification.outputs.html import page
-from tests.browser import IN_BROWSER
+from tests.browser import IN_BROWSER, assert_usable
 from tests.kernel.test_certificates import SETTINGS, THOROUGH, mutated
 from tests.verification.claim_files import text
+from tests.verification.outputs.explorer.example import explorer_of
 from tests.verification.outputs.test_html import provenance
 
 pytestmark = IN_BROWSER
@@ -84,6 +87,21 @@ def test_a_button_checks_a_certificate_without_a_network(browser, opened):
     changed["sha256"] = checking.digest(changed["claim"])
     opened(json.dumps(changed))
     assert "not accepted: it is not shown by these hints" in press(browser)
+
+
+def test_pages_of_the_explorer_have_the_button(browser, tmp_path):
+    explorer = explorer_of(text(id='"certified"', epsilon="8.0"))
+    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    kept = {"certified": certified(event, 4.378, 1e-5)}
+    write_folder(tmp_path / "out", pages(dataclasses.replace(explorer, certificates=kept)))
+    (work,) = (tmp_path / "out" / "works").iterdir()
+    browser.open(work)
+    browser.open_all()
+    browser.driver.set_script_timeout(300)
+    assert press(browser).splitlines()[-1].startswith("accepted (")
+    assert_usable(browser, work, name="certified", sizes=("phone",))
+    browser.open(tmp_path / "out" / "index.html")
+    assert browser.run("return document.querySelector('#kernel')") is None
 
 
 def test_a_hostile_certificate_stays_text(browser, opened):

@@ -10,8 +10,10 @@ from xml.etree import ElementTree as Xml
 import pytest
 from click.testing import CliRunner
 
+from rdpkit.verification.auditing.audit import audit as audit_claims
 from rdpkit.verification.auditing.findings import Side, Soundness
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn, Rule, broken_rules
+from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.explorer import Audit, AuditedFile, Explorer, pages, works_of
@@ -21,7 +23,14 @@ from rdpkit.verification.outputs.markdown import summary
 from rdpkit.verification.outputs.sarif import sarif
 from rdpkit.verification.outputs.terminal import explanation
 from rdpkit.verification.outputs.verdict import LOOSE, NOT_PRINTED, reason
-from rdpkit.verification.outputs.view import advice, headline, report, statable
+from rdpkit.verification.outputs.view import (
+    NOT_STATED,
+    advice,
+    evaluation,
+    headline,
+    report,
+    statable,
+)
 from tests.verification.claim_files import text
 from tests.verification.finding_examples import (
     finding,
@@ -85,6 +94,24 @@ def test_a_report_has_all_of_it():
         "change     raise the claim: epsilon = 1.0",
     ):
         assert part in text
+
+
+def test_an_evaluation_says_what_nobody_states():
+    (found,) = audit_claims(loads(text()))
+    answers = dict(evaluation(found))
+    assert answers["Unit of privacy"] == "one record"
+    assert answers["Promise"].startswith("epsilon 1.10 at delta 1e-05")
+    assert answers["Does it hold"] == "sound, by the audit"
+    assert "noise_std = 5" in answers["Mechanism and its parameters"]
+    assert answers["Implementation"] == "not looked at"
+    unsaid = ("Whose records these are", "Who has to be trusted, and who sees the data")
+    assert all(answers[question] == NOT_STATED for question in unsaid)
+    steps = {"noise_multiplier": "1.0", "dataset_size": "6000", "batch_size": "60", "epochs": "1.0"}
+    users = text(mechanism='"dpsgd"', parameters={**steps, "examples_per_user": "3"})
+    (found,) = audit_claims(loads(users))
+    assert dict(evaluation(found))["Unit of privacy"] == "all 3 records of a user"
+    left = dict(evaluation(underspecified()))["Left out by the source"]
+    assert left != "nothing that the audit needs"
 
 
 def test_an_underspecified_claim_lists_what_is_missing():

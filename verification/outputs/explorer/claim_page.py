@@ -76,6 +76,7 @@ class ClaimPage:
     assumptions: tuple[str, ...]
     notes: tuple[str, ...]
     command: str
+    certificate: str = ""
 
 
 def claim_page(finding: Finding, about: WorkFindings, *, noise: bool) -> ClaimPage:

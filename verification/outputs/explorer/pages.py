@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rdpkit.formats.text import as_json, printable
@@ -25,7 +25,7 @@ from rdpkit.verification.outputs import sandwich
 from rdpkit.verification.outputs.explorer.citation import Audit, Citation
 from rdpkit.verification.outputs.explorer.claim_page import ClaimPage, claim_page
 from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
-from rdpkit.verification.outputs.html.page import embedded, hashes, shared_style
+from rdpkit.verification.outputs.html.page import checking_of, embedded, hashes, shared_style
 from rdpkit.verification.outputs.news import sentences
 from rdpkit.verification.outputs.verdict import (
     MEANINGS,
@@ -44,6 +44,7 @@ LIST = "explorer.json"
 """The list of an explorer's files, and of its claims for other programs."""
 
 _PACKAGE = "rdpkit.verification.outputs.explorer"
+_REPORT = "rdpkit.verification.outputs.html"
 _WEB = re.compile(r"https?://[^\s]+", re.IGNORECASE)
 
 
@@ -61,12 +62,15 @@ class Explorer:
         What citations say.
     versions : mapping
         Versions of the software, by name.
+    certificates : mapping of str to str
+        Certificates by the ids of claims; a button of the page checks them in the browser.
     """
 
     title: str
     works: Sequence[WorkFindings]
     audit: Audit
     versions: Mapping[str, str]
+    certificates: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
@@ -78,7 +82,7 @@ def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
         What the pages show.
     """
     environment = Environment(
-        loader=PackageLoader(_PACKAGE),
+        loader=ChoiceLoader([PackageLoader(_PACKAGE), PackageLoader(_REPORT)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -96,7 +100,9 @@ def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
 def _pages(explorer: Explorer, environment: Environment) -> Iterator[tuple[str, str]]:
     yield "index.html", _rendered(environment, "index", _index(explorer), explorer)
     for work in explorer.works:
-        yield _address(work), _rendered(environment, "work", _work(work, explorer), explorer)
+        certified = any(one.claim.id in explorer.certificates for one in work.findings)
+        shown = _work(work, explorer)
+        yield _address(work), _rendered(environment, "work", shown, explorer, certified=certified)
 
 
 def _address(work: WorkFindings) -> str:
@@ -104,18 +110,26 @@ def _address(work: WorkFindings) -> str:
 
 
 def _rendered(
-    environment: Environment, name: str, shown: dict[str, Any], explorer: Explorer
+    environment: Environment,
+    name: str,
+    shown: dict[str, Any],
+    explorer: Explorer,
+    *,
+    certified: bool = False,
 ) -> str:
-    styles, script = [shared_style("tokens.css"), _static("explorer.css")], _static(f"{name}.js")
+    styles = [shared_style("tokens.css"), _static("explorer.css")]
+    checker, checking, workers = checking_of(certified)
+    scripts = [_static(f"{name}.js"), *checking]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"script-src {hashes([script])}; style-src {hashes(styles)}"
+        f"script-src {hashes(scripts)}; style-src {hashes(styles)}{workers}"
     )
     return environment.get_template(f"{name}.html.j2").render(
         policy=policy,
         # These texts are the project's own files, in which no tag ends.
         styles=[Markup(style) for style in styles],  # noqa: S704
-        script=Markup(script),  # noqa: S704
+        scripts=[Markup(script) for script in scripts],  # noqa: S704
+        checker=Markup(checker),  # noqa: S704
         audit=explorer.audit,
         **shown,
     )
@@ -211,18 +225,22 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
         "citation": citation,
         "cited": dataclasses.asdict(citation),
         "numbers": [(kind, name, sandwich.MEANINGS[name]) for kind, name in sandwich.NAMES.items()],
-        "claims": _claims(about),
+        "claims": _claims(about, explorer.certificates),
         "file": about.file,
         "theorems": [(name, THEOREMS[name]) for name in sorted(theorems)],
     }
 
 
-def _claims(about: WorkFindings) -> list[ClaimPage]:
+def _claims(about: WorkFindings, certificates: Mapping[str, str]) -> list[ClaimPage]:
     """The claims of a page, worst first."""
     order = list(ClaimVerdict)
     findings = sorted(about.findings, key=lambda one: order.index(ClaimVerdict.of(one)))
     calibrated = calibrated_unasked(findings)
-    return [claim_page(one, about, noise=one.claim.id in calibrated) for one in findings]
+    pages_ = [claim_page(one, about, noise=one.claim.id in calibrated) for one in findings]
+    return [
+        dataclasses.replace(shown, certificate=certificates.get(one.claim.id, ""))
+        for shown, one in zip(pages_, findings, strict=True)
+    ]
 
 
 def _listed(work: WorkFindings, finding: Finding) -> dict[str, Any]:

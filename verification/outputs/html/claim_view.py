@@ -31,6 +31,7 @@ from rdpkit.verification.outputs.verdict import claimed, instead, number, reprod
 from rdpkit.verification.outputs.view import (
     THEOREMS,
     SideView,
+    evaluation,
     named_sides,
     parameters,
     region_reasons,
@@ -95,6 +96,7 @@ class ClaimView:
     training: Markup | None
     figures: tuple[FigureView, ...]
     undrawn: tuple[str, ...]
+    evaluation: tuple[tuple[str, str], ...]
     certificate: str = ""
 
 
@@ -174,6 +176,7 @@ def claim_view(
         region_notes=tuple(region_reasons(finding)),
         training=training_view(finding),
         figures=() if curves is None else _figures(finding, curves),
+        evaluation=tuple((name, printable(text)) for name, text in evaluation(finding)),
         undrawn=() if curves is None else tuple(map(printable, curves.notes)),
     )
 

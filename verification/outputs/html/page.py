@@ -124,12 +124,13 @@ def page(
     axis = Axis.around(number for finding in findings for number in numbers_of(finding))
     known = certificates or {}
     views = _views(findings, curves, axis, known)
-    scripts = [_static(name) for name in (*_SCRIPTS, *([_CHECKING] if known else []))]
+    checker, checking, workers = checking_of(bool(known))
+    scripts = [*(_static(name) for name in _SCRIPTS), *checking]
     styles = [_static(name) for name in _STYLES]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"script-src {hashes(scripts)}; style-src {hashes(styles)}"
-        f"{'; worker-src blob:' if known else ''}"
+        f"{workers}"
     )
     environment = Environment(
         loader=PackageLoader("rdpkit.verification.outputs.html"),
@@ -149,7 +150,7 @@ def page(
         # These texts are the project's own files, in which no tag ends.
         styles=[Markup(text) for text in styles],  # noqa: S704
         scripts=[Markup(text) for text in scripts],  # noqa: S704
-        checker=Markup(_static(_CHECKER)) if known else "",  # noqa: S704
+        checker=Markup(checker),  # noqa: S704
         axis=axis,
         count=len(views),
         groups=_groups(findings, views),
@@ -204,6 +205,13 @@ def _counted(
 ) -> tuple[tuple[DefinedWord, int], ...]:
     counts = Counter(verdicts)
     return tuple((word, counts[word.term]) for word in words)
+
+
+def checking_of(certified: bool) -> tuple[str, list[str], str]:
+    """The checker, the scripts that run it, and what a policy has to allow for a worker."""
+    if not certified:
+        return "", [], ""
+    return _static(_CHECKER), [_static(_CHECKING)], "; worker-src blob:"
 
 
 def shared_style(name: str) -> str:

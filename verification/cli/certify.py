@@ -1,0 +1,143 @@
+"""``rdpkit certify``: certificates of an event, or of the claims of a file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rdpkit import analysis
+from rdpkit.cli.event_commands import EventCommands, event_of
+from rdpkit.cli.event_options import claimed_epsilon_option, delta_option
+from rdpkit.cli.guarantees import about_one_event
+from rdpkit.cli.output import one_line_errors, to_file_option
+from rdpkit.cli.progress import work_shown
+from rdpkit.formats.text import how_many, printable, rounded_up
+from rdpkit.pairs.claim_check import Soundness
+from rdpkit.verification.auditing.findings import Finding
+
+# A certificate without a claim states this many times the best bound, rounded up: its grid may be
+# coarser than the one of the bound.
+_ROOM = 1.001
+
+
+def _certify(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    delta: float,
+    claimed_epsilon: str | None,
+    refuted: bool,
+) -> None:
+    # Imported here because other questions need no checker.
+    from rdpkit.interop.certificates import certificate  # noqa: PLC0415
+
+    event = event_of(source, given, adjacency)
+    if claimed_epsilon is None:
+        if refuted:
+            raise ValueError("Expected --claimed-epsilon with --refuted.")
+        best = analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon
+        claimed_epsilon = rounded_up(_ROOM * best)
+    found = certificate(
+        event, claimed=claimed_epsilon, adjacency=adjacency, delta=delta, refuted=refuted
+    )
+    click.echo(found, nl=False)
+
+
+def _refuted_option() -> click.Option:
+    return click.Option(
+        ["--refuted"],
+        is_flag=True,
+        help="Certify that the claim is false, by a test between two data sets.",
+    )
+
+
+def write_certificates(findings: Sequence[Finding], folder: Path) -> int:
+    """Write certificates, and say to people how many there are and why others are missing.
+
+    Returns
+    -------
+    int
+        How many verdicts have none.
+    """
+    # Imported here because most audits write none.
+    from rdpkit.verification.auditing.certified import certify  # noqa: PLC0415
+
+    judged = [one for one in findings if one.soundness is not Soundness.UNPROVEN]
+    missing = []
+    with work_shown() as work:
+        for number, (finding, reason) in enumerate(certify(judged, folder), 1):
+            work.show("certifying", number, len(judged), finding.claim.id)
+            missing += [f"{finding.claim.id}: no certificate: {reason}"] if reason else []
+    lines = [f"{len(judged) - len(missing)} of {how_many(len(judged), 'verdict')} certified"]
+    click.echo("\n".join(printable(line) for line in [*missing, *lines]), err=True)
+    return len(missing)
+
+
+def _holds_claims(name: str) -> bool:
+    """Whether a file holds claims, or what a release states, rather than one event."""
+    if not name.endswith(".toml"):
+        return name.endswith((".json", ".jsonl"))
+    try:
+        return "claim" in tomllib.loads(Path(name).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        # What is wrong with the file is said where an event is read.
+        return False
+
+
+class _EventsAndClaims(EventCommands):
+    """Mechanisms, files that describe events, and files of claims."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command for a mechanism or a file."""
+        return (
+            _of_claims(cmd_name) if _holds_claims(cmd_name) else super().get_command(ctx, cmd_name)
+        )
+
+
+def _of_claims(name: str) -> click.Command:
+    @click.command(name, help=f"Certificates of what {name} claims: of one claim, or of all.")
+    @click.option("--claim", "identifier", metavar="ID", help="The claim, if there are several.")
+    @click.option(
+        "--folder",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Write a certificate for each claim that is sound or refuted into this folder.",
+    )
+    @to_file_option
+    @one_line_errors
+    def command(identifier: str | None, folder: Path | None) -> None:
+        # Imported here so that other questions do not wait for it.
+        from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
+        from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
+        from rdpkit.verification.claims.reading import load_files  # noqa: PLC0415
+
+        claims = {claim.id: claim for claim in load_files([name])}
+        if identifier is None and folder is None and len(claims) > 1:
+            raise ValueError(f"Expected --folder, or --claim with one of {', '.join(claims)}.")
+        if identifier not in (None, *claims):
+            raise ValueError(f"Expected --claim to be {' or '.join(claims)}, got {identifier!r}.")
+        wanted = claims.values() if identifier is None else [claims[identifier]]
+        chosen = list(findings_about(wanted))
+        if folder is None:
+            click.echo(certificate_of(chosen[0]), nl=False)
+        elif write_certificates(chosen, folder):
+            raise click.exceptions.Exit(1)
+
+    return command
+
+
+certify = about_one_event(
+    "certify",
+    _certify,
+    lambda: [delta_option(), claimed_epsilon_option(), _refuted_option()],
+    text="A certificate of an epsilon, as JSON, which 'python -m rdpkit.kernel FILE' checks. "
+    "Without --claimed-epsilon it is about the best upper bound, a thousandth larger. Of a file of "
+    "claims, a manifest or a ledger it is about what they claim.",
+    example="--delta 1e-5",
+    formats=list,
+    kind=_EventsAndClaims,
+)
