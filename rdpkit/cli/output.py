@@ -99,15 +99,31 @@ def to_file(function: Callable[..., R]) -> Callable[..., R]:
     return wrapped
 
 
+# What a command that prints text does not write, whatever the name of the file says.
+_NO_TEXT = frozenset([
+    "csv", "docx", "eps", "gif", "htm", "html", "jpeg", "jpg", "md", "npz", "parquet", "pdf",
+    "png", "ps", "svg", "tex", "toml", "tsv", "xlsx", "xml",
+])  # fmt: skip
+
+
 def _choose_format(path: Path, values: dict[str, Any]) -> None:
-    """Print in the format that the name of the file asks for, if no other was named."""
+    """Print in the format that the name of the file asks for, if no other was named.
+
+    Raises
+    ------
+    ValueError
+        If the name asks for a format in which the command does not print.
+    """
     ctx = click.get_current_context()
     wanted = path.suffix.lower().removeprefix(".")
     source = ctx.get_parameter_source("output_format")
-    for option in ctx.command.params:
-        known = isinstance(option.type, NameType) and option.type.knows(wanted)
-        if option.name == "output_format" and known and source is ParameterSource.DEFAULT:
-            values["output_format"] = wanted
+    formats = [o.type for o in ctx.command.params if o.name == "output_format"]
+    known = [one.knows(wanted) for one in formats if isinstance(one, NameType)]
+    if any(known) and source is ParameterSource.DEFAULT:
+        values["output_format"] = wanted
+    if wanted in _NO_TEXT and not any(known):
+        accepted = "to end in .txt, or in a format that --format names" if known else "to be text"
+        raise ValueError(f"Expected --output {accepted}, got {str(path)!r}.")
 
 
 @contextmanager

@@ -114,6 +114,15 @@ def test_the_name_of_a_file_chooses_the_format_unless_one_is_named(tmp_path):
     assert path.read_text().startswith("epsilon ")
 
 
+@pytest.mark.parametrize("name", ["a.pdf", "a.CSV", "a.html", "a.md"])
+def test_a_name_that_asks_for_another_format_is_refused(tmp_path, name):
+    done = run(*QUESTION, "-o", tmp_path / name)
+    assert done.exit_code == 2
+    assert "Expected --output to end in .txt, or in a format that --format names" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert run("tradeoff", *GAUSSIAN, *ADD, "-o", tmp_path / "a.csv").exit_code == 0
+
+
 def test_a_file_that_was_there_stays_if_the_command_fails(tmp_path):
     path = tmp_path / "answer.txt"
     path.write_text("before")
