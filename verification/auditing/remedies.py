@@ -1,4 +1,4 @@
-"""What mends a claim, as data: a larger number, more noise, or a tighter number that is true.
+"""What mends a claim, as data: another sampling, more noise, or another number.
 
 A remedy is a few changed lines of the claims file. Outputs show it in the words that
 :mod:`rdpkit.verification.outputs.view` makes of it, and ``rdpkit fix`` writes it into the file.
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal, NamedTuple
 
-from rdpkit import Event
+from rdpkit import DPSGD, Event
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.analysis import BEST, BEST_RDP
 from rdpkit.calibration.parameters import paths, value_at, with_value
@@ -23,7 +23,7 @@ from rdpkit.pairs.claim_check import Soundness, is_proven
 from rdpkit.verification.auditing.findings import Bounds, Finding, Reproduction, Side
 from rdpkit.verification.claims.claim import Claim
 
-RemedyKind = Literal["claim", "noise", "tighter"]
+RemedyKind = Literal["sampling", "noise", "claim", "tighter"]
 
 MOST_CALIBRATED = 20
 """For so many claims of one audit noise is calibrated unasked; each takes as long as its audit."""
@@ -69,9 +69,10 @@ class Remedy:
 
     Parameters
     ----------
-    kind : {"claim", "noise", "tighter"}
-        "claim": another number is claimed. "noise": the number stays, and the release has more
-        noise. "tighter": the claim is true, and a smaller number is true as well.
+    kind : {"sampling", "noise", "claim", "tighter"}
+        "sampling": number and noise stay, and batches are drawn by Poisson sampling. "noise": the
+        number stays, and the release has more noise. "claim": another number is claimed.
+        "tighter": the claim is true, and a smaller number is true as well.
     sentence : str
         What to do, in words, with the exact lines.
     edits : tuple of Edit
@@ -97,39 +98,35 @@ class Remedy:
 
 
 def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
-    """What mends a claim, or states a true one tighter; the best known first.
+    """What mends a claim, or states a true one tighter; what costs least comes first.
 
     Guarantee
     ---------
-    With the edits of a remedy the claim is proven. For "noise" that was audited at the values
-    that are returned.
+    With the edits of a remedy the claim is proven. For "sampling" and "noise" that was audited with
+    what is returned.
 
     Assumes
     -------
-    What the finding's upper bound assumes; for "noise", that the code adds that noise.
+    What the finding's upper bound assumes; for "sampling" and "noise", that the code does so.
 
     Parameters
     ----------
     finding : Finding
         What the audit found.
     noise : bool
-        Whether to calibrate noise, for a refuted or an unproven claim: it takes about as long as
-        the audit of the claim.
+        Whether to look for another sampling and for noise, for a refuted or an unproven claim: each
+        takes about as long as the audit of the claim.
 
     Returns
     -------
     tuple of Remedy
         Empty where no edit is known; :func:`obstacles` says why.
     """
-    found = []
-    number = _of_number(finding)
-    if isinstance(number, Remedy):
-        found.append(number)
+    found: list[Remedy | str | None] = []
     if noise and needs_noise(finding):
-        more = _of_noise(finding)
-        if isinstance(more, Remedy):
-            found.append(more)
-    return tuple(found)
+        found += [_of_sampling(finding), _of_noise(finding)]
+    found.append(_of_number(finding))
+    return tuple(one for one in found if isinstance(one, Remedy))
 
 
 def obstacles(finding: Finding, *, noise: bool = True) -> tuple[str, ...]:
@@ -289,6 +286,52 @@ def _without_formula(claim: Claim) -> tuple[Edit, ...]:
     return tuple(found)
 
 
+def _of_sampling(finding: Finding) -> Remedy | None:
+    """The claim as it is printed, if batches that are drawn by Poisson sampling make it true."""
+    claim, event = finding.claim, finding.claim.event
+    if not isinstance(event, DPSGD) or event.sampling == "poisson" or claim.release is not None:
+        return None
+    drawn = dataclasses.replace(event, sampling="poisson", max_batch_size=None)
+    best = claim.bound == BEST and claim.conversion is None
+    audited = _audited(dataclasses.replace(_question(claim, best=best), event=drawn))
+    if audited is None or audited.soundness is not Soundness.SOUND or audited.upper is None:
+        return None
+    edits = [Edit("parameters.sampling", f'"{event.sampling}"', '"poisson"')]
+    if event.max_batch_size is not None:
+        edits.append(Edit("parameters.max_batch_size", str(event.max_batch_size), ""))
+    edits += () if best else _without_formula(claim)
+    proven = rounded_up(audited.upper.epsilon)
+    words = f"draw batches by Poisson sampling, which proves {proven} at the same noise"
+    return Remedy(kind="sampling", sentence=f"{words}: {_listed(edits)}", edits=tuple(edits))
+
+
+@functools.lru_cache(maxsize=1024)
+def _audited(claim: Claim) -> Finding | None:
+    """The finding about a claim; None where a number cannot be computed."""
+    # Imported here because most audits find nothing to mend.
+    from rdpkit.verification.auditing.verdict import audit_one  # noqa: PLC0415
+
+    try:
+        return audit_one(claim)
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def _question(claim: Claim, *, best: bool) -> Claim:
+    """What is audited instead of a claim: nothing but its number, and its formula if it is best."""
+    return dataclasses.replace(
+        claim,
+        id="",
+        source="",
+        notes=(),
+        bound=BEST if best else None,
+        conversion=None,
+        order=claim.order if claim.delta is None else None,
+        code=None,
+        training=None,
+    )
+
+
 def _of_noise(finding: Finding) -> Remedy | str:
     """The claim as it is printed, with the noise that makes it true; or why there is none."""
     claim = finding.claim
@@ -302,18 +345,7 @@ def _of_noise(finding: Finding) -> Remedy | str:
     if len(names) > _MOST_NOISES:
         return f"its {len(names)} noises are too many to name: rdpkit calibrate scales them"
     best = claim.bound == BEST and claim.conversion is None
-    question = dataclasses.replace(
-        claim,
-        id="",
-        source="",
-        notes=(),
-        bound=BEST if best else None,
-        conversion=None,
-        order=claim.order if claim.delta is None else None,
-        code=None,
-        training=None,
-    )
-    values = _calibrated(question, names)
+    values = _calibrated(_question(claim, best=best), names)
     if isinstance(values, str):
         return values
     changed = tuple(

@@ -35,8 +35,8 @@ _NO_EVIDENCE: dict[str, Any] = {
 }
 # Of claims that cannot be mended for the same reason, so many are named.
 _NAMED = 3
-_ADD_NOISE = (
-    "The code has to add this noise as well: a claims file only says what the code does. Change "
+_CHANGE_THE_CODE = (
+    "The code has to do so as well: a claims file only says what the code does. Change "
     "the code, and make the release again."
 )
 
@@ -102,11 +102,12 @@ def _ids(ctx: click.Context) -> list[str]:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--by",
-    type=NameType.of("by", ["claim", "noise"]),
+    type=NameType.of("by", ["claim", "noise", "sampling"]),
     default="claim",
     show_default=True,
     help="What is changed. claim: the number that is claimed, to the smallest one that is proven. "
-    "noise: the noise, so that the number is proven as it is printed.",
+    "noise: the noise, so that the number is proven as it is printed. sampling: how batches are "
+    "drawn, to Poisson sampling, if that proves the number.",
 )
 @click.option("--tighten", is_flag=True, help="Also state true claims as tightly as is proven.")
 @click.option(
@@ -205,13 +206,13 @@ def _planned(finding: Finding, *, by: str, tighten: bool) -> PlannedRepair:
     kinds = {by} if broken else {"tighter"} if tighten else set()
     if not kinds:
         return PlannedRepair(finding=finding)
-    every = remedies(finding, noise=by == "noise")
+    every = remedies(finding, noise=by != "claim")
     for remedy in every:
         if remedy.kind in kinds:
             return PlannedRepair(finding=finding, remedy=remedy)
     if not broken:
         return PlannedRepair(finding=finding)
-    reasons = list(obstacles(finding, noise=by == "noise"))
+    reasons = list(obstacles(finding, noise=by != "claim"))
     if not reasons:
         reasons = [f"--by {one.kind} mends it: {one.sentence}" for one in every]
     if not reasons:
@@ -263,8 +264,8 @@ def _show(changed: Sequence[ChangedFile], plan: Sequence[PlannedRepair]) -> None
     for reason, names in not_mended.items():
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         click.echo(printable(f"{', '.join(names[:_NAMED])}{more}: {reason}"))
-    if any(one.remedy is not None and one.remedy.kind == "noise" for one in plan):
-        click.echo(_ADD_NOISE)
+    if any(one.remedy is not None and one.remedy.kind in ("noise", "sampling") for one in plan):
+        click.echo(_CHANGE_THE_CODE)
 
 
 def _tell(

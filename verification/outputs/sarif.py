@@ -238,7 +238,8 @@ class _Files:
 
 def _repairs(finding: Finding, files: _Files, *, noise: bool) -> Iterator[SarifRepair]:
     """The remedies of a claim as changes of its file."""
-    found = remedies(finding, noise=noise)
+    # What needs no change of code comes first: an editor offers the first one.
+    found = remedies(finding, noise=noise)[::-1]
     text = files.text_of(finding.claim.origin) if found else None
     if text is None:
         return

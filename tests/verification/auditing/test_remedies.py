@@ -51,16 +51,20 @@ def mended(found, remedy):
     """The finding about the claim with the edits of a remedy."""
     claim = found.claim
     changes: dict[str, object] = {}
+    samples: dict[str, object] = {}
     event = claim.event
     for key, _, new in remedy.edits:
         if key == claim.quantity:
             changes["epsilon"] = Decimal(new)
         elif key.startswith("parameters."):
             path = key.removeprefix("parameters.")
-            event = with_value(event, path, float(new))
+            if path in ("sampling", "max_batch_size"):
+                samples[path] = new.strip('"') or None
+            else:
+                event = with_value(event, path, float(new))
         else:
             changes[key] = new.strip('"') or None
-    changed = dataclasses.replace(claim, event=event, **changes)
+    changed = dataclasses.replace(claim, event=dataclasses.replace(event, **samples), **changes)
     (again,) = audit([changed])
     return again
 
@@ -83,7 +87,7 @@ def test_the_false_claim_of_a_paper_is_mended_by_the_lines_that_are_named():
     wanted = "dpcda-theorem1-l128-t10000"
     claims = [claim for claim in load_files(shipped_files()) if claim.id == wanted]
     (found,) = audit(claims)
-    raised, noisier = assert_mended(found, ["claim", "noise"])
+    noisier, raised = assert_mended(found, ["noise", "claim"])
     assert raised.lines == ("epsilon = 14.28", 'bound = "pld-upper"')
     assert raised.sentence == 'raise the claim: epsilon = 14.28, bound = "pld-upper"'
     assert noisier.lines == ("feature_noise = 0.0118", "label_noise = 0.0118")
@@ -110,7 +114,7 @@ def test_the_false_claim_of_a_paper_is_mended_by_the_lines_that_are_named():
 def test_a_false_number_of_any_kind_is_mended_by_a_larger_one_and_by_more_noise(about):
     found = audited(GAUSSIAN.format(about))
     assert found.soundness is not Soundness.SOUND
-    assert_mended(found, ["claim", "noise"])
+    assert_mended(found, ["noise", "claim"])
 
 
 @pytest.mark.parametrize(
@@ -143,13 +147,40 @@ def test_nothing_is_calibrated_for_a_true_claim_or_one_that_cannot_be_computed(m
     assert obstacles(nothing) == ("give what is missing: x",)
 
 
+TRAINING = """
+mechanism = "dpsgd"
+adjacency = "add_or_remove_one"
+epsilon = {}
+delta = 1e-5
+[claim.parameters]
+noise_multiplier = 1.0
+dataset_size = 6000
+batch_size = 60
+steps = 300
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    "sampling", ['sampling = "shuffle"', 'sampling = "truncated-poisson"\nmax_batch_size = 70']
+)
+def test_another_sampling_comes_before_more_noise(sampling):
+    found = audited(TRAINING.format("1.2", sampling))
+    assert found.soundness is not Soundness.SOUND
+    first, *_ = assert_mended(found, ["sampling", "noise", "claim"])
+    assert 'sampling = "poisson"' in first.lines
+    assert "proves 1.0" in first.sentence
+    # A number that Poisson sampling does not prove either needs noise.
+    assert remedies(audited(TRAINING.format("0.9", sampling)))[0].kind == "noise"
+
+
 def test_several_noises_keep_their_ratio():
     parts = "".join(PART.format(noise) for noise in (5.0, 10.0))
     found = audited(
         f'mechanism = "composed"\nadjacency = "replace_one"\nepsilon = 1.0\ndelta = 1e-5\n'
         f"[claim.parameters]\n{parts}"
     )
-    noisier = remedies(found)[-1]
+    noisier = remedies(found)[0]
     first, second = (float(edit.new) for edit in noisier.edits)
     assert [edit.key for edit in noisier.edits] == [
         "parameters.events[0].noise_std",
@@ -157,7 +188,7 @@ def test_several_noises_keep_their_ratio():
     ]
     assert second == pytest.approx(2 * first, rel=1e-3)
     assert value_at(found.claim.event, "events[1].noise_std") == 10.0
-    assert_mended(found, ["claim", "noise"])
+    assert_mended(found, ["noise", "claim"])
 
 
 @pytest.mark.parametrize("delta", ["1e-9", "0"])
@@ -166,7 +197,7 @@ def test_a_mechanism_without_noise_loses_less_in_its_parts(delta):
         f'mechanism = "exponential"\nadjacency = "replace_one"\nepsilon = 0.5\ndelta = {delta}\n'
         "[claim.parameters]\nepsilon = 1.0\n"
     )
-    _, less = assert_mended(found, ["claim", "noise"])
+    less, _ = assert_mended(found, ["noise", "claim"])
     assert less.sentence.startswith("lower the loss of its parts: epsilon = ")
 
 
@@ -243,7 +274,7 @@ def test_a_false_claim_about_any_mechanism_is_mended_by_what_is_said(mechanism):
         (found,) = audit([claim])
         assert found.soundness is not Soundness.SOUND
         every = remedies(found)
-        assert every[0].kind == "claim"
+        assert every[-1].kind == "claim"
         assert len(every) == 2 or obstacles(found)
         for remedy in every:
             again = mended(found, remedy)

@@ -44,7 +44,7 @@ def test_noise_is_raised_instead_and_the_code_is_not_forgotten(run):
     done = run("--by", "noise", "--yes")
     assert done.exit_code == 0, done.output
     assert "-noise_std = 5.0\n+noise_std = 7.032\n" in done.stdout
-    assert "The code has to add this noise as well" in done.stdout
+    assert "The code has to do so as well" in done.stdout
     (found,) = audit_files("a.claims.toml")
     assert found.soundness.value == "sound"
     assert str(found.claim.epsilon) == "0.5"
