@@ -125,7 +125,7 @@ def exp(x: Enclosed) -> Enclosed:
     if x.hi == x.lo == 0:
         return of(ONE, bits)
     k = x.lo // (two.hi if x.lo >= 0 else two.lo)
-    spend(8 + (bits + max(k, 0)) ** 2 // 600)
+    spend(8 + (bits + max(k, 0)) ** 2 // 600 * (1 + (bits + max(k, 0) >> 14)))
     require(k < 100000 and not width >> (bits - 1), "an exponential is too large, or too uncertain")
     if k < -bits - 8:
         return Enclosed(0, 1, bits)

@@ -103,7 +103,7 @@ function exp(x) {
   if (!x.lo && !x.hi) return of(ONE, bits);
   let two = logTwo(bits);
   const k = floor(x.lo, x.lo >= 0n ? two.hi : two.lo), above = most(k, 0n);
-  spend(8n + (bits + above) ** 2n / 600n);
+  spend(8n + ((bits + above) ** 2n / 600n) * (1n + ((bits + above) >> 14n)));
   need(k < 100000n && !(width >> (bits - 1n)), "an exponential is too large, or too uncertain");
   if (k < -bits - 8n) return new Enclosed(0n, 1n, bits);
   const work = bits + above + 40n, down = work - bits - k;
