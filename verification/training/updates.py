@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.verification.training.state import TrainingState
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 
 Vector = NDArray[np.float64]
 # The significant bits of bfloat16, float16 and float32; longer numbers are taken for the last.
 _SHORT, _USUAL = (8, 11), 24
+_SEED = 12_345
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +65,17 @@ class UpdateRecorder:
     ----------
     training : PrivateTraining
         Whose parameters are looked for.
+    held : bool
+        Whether parameters are put back after each update, so that none depends on another.
     """
 
-    def __init__(self, training: PrivateTraining) -> None:
+    def __init__(self, training: PrivateTraining, *, held: bool = False) -> None:
         self.training = training
+        self._kept = (
+            [(one, one.detach().clone()) for one in training.model.parameters()]
+            if held and training.model is not None
+            else []
+        )
         self.found: list[dict[str, Any]] = []
         model = training.model
         self._names: dict[int, str] = (
@@ -80,14 +89,23 @@ class UpdateRecorder:
             yield self
             return
         from torch.optim.optimizer import (  # noqa: PLC0415 - only for trainings with torch
+            register_optimizer_step_post_hook,
             register_optimizer_step_pre_hook,
         )
 
-        handle = register_optimizer_step_pre_hook(self._before)
+        handles = [
+            register_optimizer_step_pre_hook(self._before),
+            register_optimizer_step_post_hook(self._after),
+        ]
         try:
             yield self
         finally:
-            handle.remove()
+            for handle in handles:
+                handle.remove()
+
+    def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        for parameter, kept in self._kept:
+            parameter.detach().copy_(kept)
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         # Opacus's optimiser wraps another one, which sees the noisy gradient.
@@ -103,8 +121,21 @@ class UpdateRecorder:
             self.found.append(seen)
 
 
-def observe(training: PrivateTraining, *batches: Batch) -> Update:
+def observe(
+    training: PrivateTraining,
+    *batches: Batch,
+    public: frozenset[int] = frozenset(),
+) -> Update:
     """Call ``step`` with each batch, one after the other, and return the updates that it made.
+
+    Parameters
+    ----------
+    training : PrivateTraining
+        Whose step is called.
+    *batches : batch
+        What it is called with.
+    public : frozenset of int
+        Which updates of a call do not use the batch, by their places; they are left out.
 
     Raises
     ------
@@ -121,7 +152,7 @@ def observe(training: PrivateTraining, *batches: Batch) -> Update:
         raise ValueError(
             f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
         ) from error
-    steps = _rounds(recorder.found)
+    steps = [one for place, one in enumerate(_rounds(recorder.found)) if place not in public]
     seen = steps
     handed = bool(steps)
     if not steps:
@@ -144,6 +175,30 @@ def observe(training: PrivateTraining, *batches: Batch) -> Update:
         buffers=_buffers(training),
         rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen[0].values())),
         seen=handed,
+    )
+
+
+def public_updates(training: PrivateTraining, one: Batch, other: Batch) -> frozenset[int]:
+    """Which of the updates of a call are the same for two batches, where none depends on another.
+
+    The training is put back before and after; equal random numbers are drawn for both.
+    """
+    found = []
+    state = TrainingState(training)
+    for batch in (one, other):
+        state.reseed(_SEED)
+        recorder = UpdateRecorder(training, held=True)
+        with recorder.open():
+            training.step(batch)
+        state.restore()
+        found.append(_rounds(recorder.found))
+    first, second = found
+    if len(first) != len(second):
+        return frozenset()
+    return frozenset(
+        place
+        for place, (mine, its) in enumerate(zip(first, second, strict=True))
+        if mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)
     )
 
 

@@ -86,4 +86,23 @@ def test_what_no_known_mistake_explains_says_so():
 def test_without_an_event_long_records_are_the_suspicion():
     cause = found(unclipped, None, epsilon=1.0, delta=0.01, pairs=6)
     assert cause.kind == "unclipped_records"
-    assert "probably does not clip" in cause.message
+    assert "does not clip" in cause.message
+
+
+def mean(dataset, rng):
+    values = dataset.features[:, 0].clip(0.0, 1.0)
+    return values.sum() / max(1, len(values)) + rng.laplace(0.0, 0.125)
+
+
+@pytest.mark.parametrize(
+    ("claim", "kind"),
+    [
+        (
+            {"event": rdpkit.Laplace(noise_scale=0.125, record_norm=0.125)},
+            "sensitivity_too_large",
+        ),
+        ({"event": None, "epsilon": 1.0, "delta": 0.0}, "not_named"),
+    ],
+)
+def test_a_mean_over_a_private_count_is_not_said_to_be_unclipped(claim, kind):
+    assert found(mean, **claim, dimension=1).kind == kind

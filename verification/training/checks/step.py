@@ -19,7 +19,11 @@ import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.after_noise import Changed, changed_after_noise
+from rdpkit.verification.training.checks.after_noise import (
+    Changed,
+    bends_sometimes,
+    changed_after_noise,
+)
 from rdpkit.verification.training.checks.carried import carried_mistakes
 from rdpkit.verification.training.checks.moment import Moment, look_at
 from rdpkit.verification.training.checks.naming import (
@@ -61,9 +65,12 @@ TESTS = (
     "noise along what records change",
     "law of the noise",
     "largest draw of the noise",
-    "noise of parameters",
-    "noise of consecutive updates",
-    "noise of another start",
+    "noise shared by parameters",
+    "noise shared within an update",
+    "limits of the noise of consecutive updates",
+    "distances of consecutive updates",
+    "limits of the noise of another start",
+    "distances from another start",
 )
 LATER = ("limits of the noise later,", "noise along what records change later,")
 _CONSECUTIVE, _FEWEST_CONSECUTIVE = 12, 3
@@ -80,6 +87,10 @@ _DRAWN_BEFORE = (
     "training was made, so what one record changes beside it was not looked at"
 )
 _ANOTHER_START = 1_000_003
+_CURVED = (
+    "updates are a curved function of the sum with noise in some batches, so the law of the noise "
+    "was not held against a Gaussian's"
+)
 _UNEVEN = (
     "the noise is larger in some directions than in others, so its law was not held against a "
     "Gaussian's"
@@ -137,7 +148,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
-            *(laws := list(_law_mistakes(moment.noise, level))),
+            *(laws := _laws(moment, level, options.seed, notes)),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
         if TrainingMistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
@@ -457,8 +468,18 @@ def _clipped_after_noise(ratio: float) -> TrainingMistake:
     )
 
 
+def _laws(moment: Moment, level: float, seed: int, notes: list[str]) -> tuple[TrainingMistake, ...]:
+    """What is wrong with the law of the noise, where it is that of the noise that was added."""
+    found = tuple(_law_mistakes(moment.noise, level))
+    of_another_law = any(one.kind is TrainingMistakeKind.NOISE_NOT_GAUSSIAN for one in found)
+    if of_another_law and bends_sometimes(moment, seed):
+        notes.append(_CURVED)
+        return ()
+    return found
+
+
 def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake]:
-    alike = shared_noise(noise, rate)
+    alike = shared_noise(noise, between=rate, within=rate)
     if alike is not None:
         yield TrainingMistake(
             kind=TrainingMistakeKind.NOISE_SHARED,
@@ -510,14 +531,15 @@ def _repetition_mistakes(
             batch = trials.batch(*range(width))
         count = _CONSECUTIVE if start == 0 else 1
         runs.append(_consecutive(trials, batch, count, seed, until=until))
-    pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], rate)
+    rates = {"limits": rate, "distances": rate, "spread": moment.noise.spread}
+    pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], **rates)
     if pair is not None:
         yield _repeated(f"Steps {pair[0] + 1} and {pair[1] + 1} of one run")
     if not maker.repeats:
         notes.append("no second training could be made, so a fixed seed was not looked for")
         return
     starts = [runs[0][0], runs[1][0]]
-    if repeated([one for one, _ in starts], [noise for _, noise in starts], rate) is not None:
+    if repeated([one for one, _ in starts], [noise for _, noise in starts], **rates) is not None:
         yield _fixed("the noise of the first step is the same whenever training is started")
 
 
