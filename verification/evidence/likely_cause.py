@@ -196,8 +196,8 @@ def _of_noisy_sum(
         if unclipped:
             return LikelyCause(
                 kind="unclipped_records",
-                message=f"{moved}. The data held a record of norm {unclipped:.4g}, and the code did "
-                f"not clip it to record_norm = {event.record_norm:g}.",
+                message=f"{moved}. The data held a record of norm {unclipped:.4g}, and it was "
+                f"not clipped to record_norm = {event.record_norm:g}.",
                 advice=f"Clip every record to norm {event.record_norm:g} before the sum. If no "
                 "longer record can ever reach this code, say so: "
                 f"record_norm={event.record_norm:g} in verifies().",
