@@ -34,6 +34,8 @@ class Rhythm:
         How many updates a call makes, where each makes several.
     public : frozenset of int
         Which of these do not use the batch, as where a public data set is trained on in between.
+    sums : bool
+        Whether the noisy sums of the training's own function are looked at in place of updates.
     """
 
     calls: int = 1
@@ -41,6 +43,7 @@ class Rhythm:
     regular: bool = True
     rounds: int = 1
     public: frozenset[int] = frozenset()
+    sums: bool = False
 
     @property
     def private(self) -> int:

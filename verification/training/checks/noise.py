@@ -391,11 +391,11 @@ def repeated(
 
     Guarantee
     ---------
-    If each update has fresh Gaussian noise, whatever it keeps of the noise before, a pair is
-    returned with probability at most ``limits`` plus ``distances``: given all that came before, the
-    squared distance of an update from an earlier one is at least a chi-squared variable, whatever
-    the gradients are, times the variance of its fresh noise, which is above its lower confidence
-    limit.
+    If each update has fresh Gaussian noise, whatever it keeps of the noise before, or independent
+    noise that was drawn before, a pair is returned with probability at most ``limits`` plus
+    ``distances``: given all that came before, the squared distance of an update from an earlier one
+    is at least a chi-squared variable, whatever the gradients are, times the variance of its fresh
+    noise, which is above its lower confidence limit.
 
     Parameters
     ----------
@@ -423,6 +423,8 @@ def repeated(
         for name in parts:
             part = difference[places[name]]
             least = stats.chi2.ppf(distances / (pairs * len(parts)), spread * part.size) / spread
-            if float(part @ part) < lower[late][name] ** 2 * least:
+            # Noise that was drawn before, and is not in the earlier update, adds to that of it.
+            fresh = lower[late][name] or lower[early][name]
+            if float(part @ part) < fresh**2 * least:
                 return early, late
     return None

@@ -87,6 +87,10 @@ _DRAWN_BEFORE = (
     "training was made, so what one record changes beside it was not looked at"
 )
 _ANOTHER_START = 1_000_003
+_BENEATH = (
+    "updates are changed after noise was added, so what noisy_sum() returned to the step was "
+    "looked at in their place, and what else goes into updates was not"
+)
 _CURVED = (
     "updates are a curved function of the sum with noise in some batches, so the law of the noise "
     "was not held against a Gaussian's"
@@ -136,6 +140,12 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     if moment.noise.uneven:
         notes.append(_UNEVEN)
     changed = changed_after_noise(moment, options.seed)
+    if changed is not None and training.noisy_sum is not None:
+        sums = dataclasses.replace(rhythm, sums=True)
+        beneath = look_at(training, sums, options, [], until=until)
+        if not beneath.noise.nowhere and changed_after_noise(beneath, options.seed) is None:
+            notes.append(_BENEATH)
+            moment, changed = beneath, None
     scaled = changed is Changed.SCALED
     scale = None
     if changed is None or scaled:

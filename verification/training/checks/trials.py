@@ -82,7 +82,8 @@ class Trials:
     def observed(self, batch: Batch) -> Update:
         """The next update, from the present state and with the present random numbers."""
         others = [self.batch(0, 1)] * (self.rhythm.calls - 1)
-        return observe(self.training, batch, *others, public=self.rhythm.public)
+        rhythm = self.rhythm
+        return observe(self.training, batch, *others, public=rhythm.public, sums=rhythm.sums)
 
     def same_again(self, batch: Batch, seed: int) -> bool:
         """Whether the same batch and seed give the same update: then noise can be cancelled."""

@@ -35,6 +35,8 @@ _MOST_EPOCHS = 60
 _STRANGE = 0.01
 _GROUPED = 0.98
 _RECURRING = 0.25
+# Epochs with fewer different contents than this may be the same by chance.
+_FEWEST_DIFFERENT = 20
 _PADDED = (
     "rows at the end of batches that are all the same, and nowhere else, fill batches up to one "
     "shape, and were left out"
@@ -383,6 +385,18 @@ def _without_padding(content: list[list[list[Key]]]) -> list[list[list[Key]]]:
     return content if elsewhere else found
 
 
+def _come_again(epochs: list[tuple[Positions, ...]]) -> bool:
+    """Whether all epochs are the same, batch for batch, and hold enough different records."""
+    first, *others = epochs
+    different = len({place for batch in first for place in batch.tolist()})
+    return (
+        len(others) > 0
+        and different >= _FEWEST_DIFFERENT
+        and all(len(one) == len(first) for one in others)
+        and all(np.array_equal(*pair) for one in others for pair in zip(one, first, strict=True))
+    )
+
+
 def _numbered(
     content: list[list[list[Key]]],
     keys: list[Key] | None,
@@ -421,7 +435,7 @@ def _numbered(
     else:
         # More contents than records, which come again: there are more records than were told.
         more = there is not None and there < len(numbers) and recurring
-        fresh = len(numbers) != there and not more
+        fresh = len(numbers) != there and not more and not _come_again(made)
         why = "not told: give the loader a `dataset`, or the training `records`"
     if fresh:
         notes.append(
