@@ -8,8 +8,9 @@ torch optimiser is used, the change of the parameters is read in their place.
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,8 +150,15 @@ def observe(
     before = parameters_of(training)
     recorder = UpdateRecorder(training)
     released: list[Vector] = []
+
+    def collected(gradients: Any) -> Any:
+        assert training.noisy_sum is not None
+        made = training.noisy_sum(gradients)
+        released.append(array_of(made).astype(float).ravel())
+        return made
+
     try:
-        with recorder.open(), _noisy_sums(training, released if sums else None):
+        with recorder.open(), _noisy_sums(training, collected if sums else None):
             for batch in batches:
                 training.step(batch)
     except Exception as error:
@@ -186,27 +194,42 @@ def observe(
 
 
 @contextlib.contextmanager
-def _noisy_sums(training: PrivateTraining, found: list[Vector] | None) -> Iterator[None]:
-    """Collect what the training's own ``noisy_sum`` returns to its step, where that is a method."""
+def _noisy_sums(training: PrivateTraining, answer: Callable[[Any], Any] | None) -> Iterator[None]:
+    """Answer in the place of the training's own ``noisy_sum``, where that is a method."""
     own = training.noisy_sum
     owner = next((one for one in training.objects if getattr(one, "noisy_sum", None) == own), None)
-    if found is None or own is None or not hasattr(owner, "__dict__"):
+    if answer is None or own is None or not hasattr(owner, "__dict__"):
         yield
         return
-
-    def collected(gradients: Any) -> Any:
-        made = own(gradients)
-        found.append(array_of(made).astype(float).ravel())
-        return made
-
     kept = vars(owner).get("noisy_sum")
-    owner.noisy_sum = collected  # type: ignore[union-attr]
+    owner.noisy_sum = answer  # type: ignore[union-attr]
     try:
         yield
     finally:
         del owner.noisy_sum  # type: ignore[union-attr]
         if kept is not None:
             owner.noisy_sum = kept  # type: ignore[union-attr]
+
+
+def uses_sums_alone(training: PrivateTraining, one: Batch, other: Batch) -> bool:
+    """Whether two batches give the same update where the noisy sum that the step asks for is one.
+
+    Then nothing else of a batch is in it. The training is put back before and after.
+    """
+    own, state, kept = training.noisy_sum, TrainingState(training), []
+    assert own is not None
+
+    def same(gradients: Any) -> Any:
+        kept.append(own(gradients))
+        return copy.deepcopy(kept[0])
+
+    found = []
+    for batch in (one, other):
+        state.reseed(_SEED)
+        with _noisy_sums(training, same):
+            found.append(observe(training, batch).vector)
+        state.restore()
+    return len(kept) > 1 and np.array_equal(found[0], found[1])
 
 
 def public_updates(training: PrivateTraining, one: Batch, other: Batch) -> frozenset[int]:

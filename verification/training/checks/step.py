@@ -52,7 +52,7 @@ from rdpkit.verification.training.state import (
 )
 from rdpkit.verification.training.told import UNKNOWN
 from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
-from rdpkit.verification.training.updates import Vector
+from rdpkit.verification.training.updates import Vector, uses_sums_alone
 
 _PAIRS_LATER, _TRIED_LATER = 24, 2
 _PAIRS_BESIDE = 2
@@ -89,7 +89,7 @@ _DRAWN_BEFORE = (
 _ANOTHER_START = 1_000_003
 _BENEATH = (
     "updates are changed after noise was added, so what noisy_sum() returned to the step was "
-    "looked at in their place, and what else goes into updates was not"
+    "looked at in their place; nothing else of a batch is in the first update"
 )
 _CURVED = (
     "updates are a curved function of the sum with noise in some batches, so the law of the noise "
@@ -141,9 +141,8 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         notes.append(_UNEVEN)
     changed = changed_after_noise(moment, options.seed)
     if changed is not None and training.noisy_sum is not None:
-        sums = dataclasses.replace(rhythm, sums=True)
-        beneath = look_at(training, sums, options, [], until=until)
-        if not beneath.noise.nowhere and changed_after_noise(beneath, options.seed) is None:
+        beneath = _beneath(moment, options, until=until)
+        if beneath is not None:
             notes.append(_BENEATH)
             moment, changed = beneath, None
     scaled = changed is Changed.SCALED
@@ -176,6 +175,20 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         spent=budget.spent,
         seconds=time.perf_counter() - began,
     )
+
+
+def _beneath(moment: Moment, options: TrainingOptions, *, until: float) -> Moment | None:
+    """The noisy sums that a step asks its own function for; None if they are not all it uses."""
+    assert options.seed is not None
+    training = moment.trials.training
+    moment.trials.state.restore()
+    if not uses_sums_alone(training, moment.small, moment.strongest):
+        return None
+    sums = dataclasses.replace(moment.trials.rhythm, before=0, sums=True)
+    found = look_at(training, sums, options, [], until=until)
+    if found.noise.nowhere or changed_after_noise(found, options.seed) is not None:
+        return None
+    return found
 
 
 def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvidence:
