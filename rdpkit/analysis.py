@@ -499,7 +499,11 @@ def _profile(event: Event, adjacency: Adjacency, around: float) -> Points:
     return tuple(sorted(found, key=itemgetter(0)))
 
 
-def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> ValueError:
+class NoSuchBoundError(ValueError):
+    """A bound was asked for by a name that none has for this event and relation."""
+
+
+def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> NoSuchBoundError:
     names = (
         BEST,
         BEST_RDP,
@@ -508,7 +512,7 @@ def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> Value
         UPPER_ID,
         LOWER_ID,
     )
-    return _validate.no_such("bound", identifier, names)
+    return NoSuchBoundError(str(_validate.no_such("bound", identifier, names)))
 
 
 def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from rdpkit import Event, Guarantee, _validate
+from rdpkit import Adjacency, Event, Guarantee, _validate
 from rdpkit.formats.tables import (
     check_keys,
     event_from_table,
@@ -22,7 +22,6 @@ from rdpkit.mechanisms.releases.verdict import (
     better_than_computed,
     complete,
     computed_checks,
-    exact_count_checks,
     failures,
     is_private,
 )
@@ -32,6 +31,12 @@ FORMAT = 3
 
 _WITHOUT_CHECKS = 1
 """The version before manifests had checks; it is still read."""
+
+_OLD_NOTES = (
+    "class sizes are the data's exact counts",
+    "the number of records is the data's exact one",
+)
+"""How notes of that version begin that say what is a check today."""
 
 _ADDED = {2: ("checks", "accept_epsilon"), 3: ("dataset", "schema", "files")}
 """Keys by the version that had them first."""
@@ -235,6 +240,24 @@ class Manifest:
         )
 
 
+def _of_old_notes(notes: tuple[str, ...], adjacency: Adjacency) -> Iterator[PrivacyCheck]:
+    """The checks that notes of the format without checks stand for.
+
+    Its version wrote two sentences where exact counts were released that no account covers. Under
+    replace-one they hold if the counts were public before; otherwise neighbours differ in them.
+    """
+    depends = adjacency is Adjacency.REPLACE_ONE
+    for note in notes:
+        if note.startswith(_OLD_NOTES):
+            yield PrivacyCheck(
+                name="public_parameters",
+                status="depends" if depends else "fails",
+                sentence=f"{note}; it holds if they were public before"
+                if depends
+                else f"{note}; one record more or less changes them",
+            )
+
+
 def _of_old_values(cls: type[Manifest], values: dict[str, Any]) -> Manifest:
     """A manifest of the format without checks: never more private than it says of itself."""
     guarantee = values["guarantee"]
@@ -242,7 +265,7 @@ def _of_old_values(cls: type[Manifest], values: dict[str, Any]) -> Manifest:
         raise ValueError("Expected private to be false where the noise is reproducible.")
     checks: tuple[PrivacyCheck, ...] = ()
     if guarantee is not None:
-        checks = exact_count_checks(values["notes"], guarantee.adjacency)
+        checks = tuple(_of_old_notes(values["notes"], guarantee.adjacency))
     stated = values.pop("private")
     _validate.one_of_a_kind("private", stated, bool)
     found = cls(**values, private=False, checks=checks)

@@ -37,7 +37,6 @@ from rdpkit.mechanisms.releases.verdict import (
     complete,
     computed_checks,
     delta_check,
-    exact_count_checks,
     is_private,
     unstated_checks,
 )
@@ -270,11 +269,7 @@ def guaranteed(
         "reproducible_noise": privacy.noise.reproducible,
         "accept_epsilon": privacy.accept_epsilon,
     }
-    checks = (
-        *checks,
-        *source_checks(privacy.public),
-        *exact_count_checks(notes, guarantee.adjacency),
-    )
+    checks = (*checks, *source_checks(privacy.public))
     found = complete(
         [*checks, *unstated_checks(checks, guarantee, tested_as=tested_as, device=device)],
         computed_checks(**facts, public=privacy.public),

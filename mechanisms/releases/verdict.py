@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from rdpkit import (
-    Adjacency,
     Event,
     GaussianSynthesis,
     Guarantee,
@@ -181,38 +180,6 @@ def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> lis
             f"and refuses no data set{assumed}",
         )
     ]
-
-
-# What notes say of exact counts that no account covers.
-_EXACT_COUNTS = (
-    "class sizes are the data's exact counts",
-    "the number of records is the data's exact one",
-)
-
-
-def exact_count_checks(notes: Sequence[str], adjacency: Adjacency) -> tuple[PrivacyCheck, ...]:
-    """What notes about exact counts mean for the verdict.
-
-    Under add-or-remove-one two neighbours have different counts, and the manifest that shows them
-    tells the neighbours apart. Under replace-one it depends on whether they were public before.
-    """
-    match adjacency:
-        case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
-            # Under zero-out class sizes differ, because the special record is in no class.
-            fails = True
-        case Adjacency.REPLACE_ONE:
-            fails = False
-    return tuple(
-        PrivacyCheck(
-            name="public_parameters",
-            status="fails" if fails else "depends",
-            sentence=f"{note}; one record more or less changes them"
-            if fails
-            else f"{note}; it holds if they were public before",
-        )
-        for note in notes
-        if note.startswith(_EXACT_COUNTS)
-    )
 
 
 def stated_records(event: Event | None) -> int | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdpkit import _validate, supervisor
+from rdpkit.analysis import NoSuchBoundError
 from rdpkit.verification.auditing.findings import Bounds, Finding, without_numbers
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
@@ -124,9 +125,9 @@ def _finding_about(claim: Claim, bounds: Bounds) -> Finding:
     with named(claim):
         try:
             return audit_one(claim, bounds=bounds)
+        except NoSuchBoundError:
+            # The claim names it, which is a mistake in the file.
+            raise
         except ValueError as error:
-            if claim.bound is not None and str(error).startswith("Expected bound "):
-                # The claim names a bound that does not exist, which is a mistake in the file.
-                raise
             notes = (*claim.notes, f"not computed: {error}")
             return without_numbers(claim, notes, failure=notes[-1])

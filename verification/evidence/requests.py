@@ -148,6 +148,8 @@ class VerificationRequest:
         The target itself, if it was handed in.
     neighbours : tuple of Neighbours
         The data sets, if they were handed in.
+    asked : int
+        How many runs were asked for; 0 if as many as the time allows.
     """
 
     target: str
@@ -155,6 +157,7 @@ class VerificationRequest:
     options: VerificationOptions
     mechanism: Mechanism | None = None
     neighbours: tuple[Neighbours, ...] = ()
+    asked: int = 0
 
     @property
     def subject(self) -> TargetReference:
@@ -273,9 +276,13 @@ def request_of(
             adjacency=Adjacency.parse(adjacency),
             view=view,
         ),
-        options=options_of_test(options),
+        options=(chosen := options_of_test(options)),
         mechanism=None if isinstance(mechanism, str) else mechanism,
         neighbours=pairs,
+        # With a time alone, the number of runs is a limit that nobody asked for.
+        asked=0
+        if options.get("samples") is None and options.get("time_budget")
+        else chosen.samples,
     )
 
 

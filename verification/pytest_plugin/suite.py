@@ -193,7 +193,7 @@ class Verifier:
         if failure:
             pytest.fail(failure, pytrace=False)
         if result is not None and request.options.time_budget is not None:
-            result = dataclasses.replace(result, asked=request.options.samples)
+            result = dataclasses.replace(result, asked=asked.asked)
         repeat = "" if result is None else self._repeat(result, call)
         outcome = TargetOutcome(
             target=name,

@@ -1,8 +1,8 @@
 """Batches as loaders yield them: how many records they hold, and how to put others together.
 
 A batch is an array or a tensor whose first axis counts records, or a tuple, list or dictionary of
-such. Only that first axis is used, so that images, tables, tokens and positions of records are all
-the same here.
+such, or a list of records. Only that first axis is used, so that images, tables, tokens and
+positions of records are all the same here.
 """
 
 from __future__ import annotations
@@ -17,12 +17,29 @@ from rdpkit.verification.training.trainer import Batch
 
 
 def leaves(batch: Batch) -> list[Any]:
-    """The arrays and tensors of a batch."""
-    if isinstance(batch, dict):
-        return [leaf for value in batch.values() for leaf in leaves(value)]
-    if isinstance(batch, tuple | list) and not _is_numbers(batch):
-        return [leaf for value in batch for leaf in leaves(value)]
-    return [batch]
+    """The arrays and tensors of a batch, and its lists of one entry for each record."""
+    parts = _parts(batch)
+    if parts is None:
+        return [batch]
+    return [leaf for part in parts for leaf in ([part] if _is_column(part) else leaves(part))]
+
+
+def are_records(batch: Batch) -> bool:
+    """Whether a batch is a list of its records: tuples or dictionaries with some single values."""
+    return (
+        isinstance(batch, list)
+        and len(batch) > 0
+        and all(isinstance(one, tuple | dict) for one in batch)
+        and any(np.ndim(leaf) == 0 for leaf in leaves(batch[0]))
+    )
+
+
+def array_of(leaf: Any) -> Any:
+    """A tensor or an array as numpy's, which has no bfloat16."""
+    if hasattr(leaf, "detach"):
+        leaf = leaf.detach().cpu()
+        leaf = leaf.double() if "bfloat16" in str(leaf.dtype) else leaf
+    return np.asarray(leaf)
 
 
 def size(batch: Batch) -> int:
@@ -50,10 +67,18 @@ def joined(batches: Sequence[Batch]) -> Batch:
     """Several batches as one."""
     first = batches[0]
     if isinstance(first, dict):
-        return {key: joined([batch[key] for batch in batches]) for key in first}
-    if isinstance(first, tuple | list) and not _is_numbers(first):
-        made = [joined(list(parts)) for parts in zip(*batches, strict=True)]
+        return {key: _put_together([batch[key] for batch in batches]) for key in first}
+    if _parts(first) is not None:
+        made = [_put_together(list(parts)) for parts in zip(*batches, strict=True)]
         return _like(first, made)
+    return _put_together(batches)
+
+
+def _put_together(batches: Sequence[Any]) -> Any:
+    """Parts of batches as one."""
+    first = batches[0]
+    if not _is_column(first) and _parts(first) is not None:
+        return joined(batches)
     if isinstance(first, np.ndarray):
         return np.concatenate(batches)
     if isinstance(first, list | tuple):
@@ -72,7 +97,14 @@ def scaled(batch: Batch, factor: float) -> Batch | None:
     if not found:
         return None
     first = found[0]
-    return _mapped(batch, lambda leaf: leaf * factor if leaf is first else leaf)
+    return _mapped(batch, lambda leaf: _times(leaf, factor) if leaf is first else leaf)
+
+
+def _times(leaf: Any, factor: float) -> Any:
+    """Features that are multiplied, in a list of records those of each."""
+    if isinstance(leaf, tuple | dict):
+        return scaled(leaf, factor)
+    return [_times(value, factor) for value in leaf] if isinstance(leaf, list) else leaf * factor
 
 
 def records_of(loader: Iterable[Batch], count: int) -> Batch | None:
@@ -98,11 +130,11 @@ def records_of(loader: Iterable[Batch], count: int) -> Batch | None:
 
 
 def _mapped(batch: Batch, function: Callable[[Any], Any]) -> Batch:
-    if isinstance(batch, dict):
-        return {key: _mapped(value, function) for key, value in batch.items()}
-    if isinstance(batch, tuple | list) and not _is_numbers(batch):
-        return _like(batch, [_mapped(value, function) for value in batch])
-    return function(batch)
+    parts = _parts(batch)
+    if parts is None:
+        return function(batch)
+    made = [function(part) if _is_column(part) else _mapped(part, function) for part in parts]
+    return dict(zip(batch, made, strict=True)) if isinstance(batch, dict) else _like(batch, made)
 
 
 def _like(kind: Any, values: list[Any]) -> Any:
@@ -111,9 +143,24 @@ def _like(kind: Any, values: list[Any]) -> Any:
     return type(kind)(values)
 
 
-def _is_numbers(values: Sequence[Any]) -> bool:
-    """Whether a list holds one entry for each record and not arrays."""
-    return len(values) == 0 or not any(
+def _parts(batch: Batch) -> list[Any] | None:
+    """The columns of a batch, or batches, that it is made of; None if it is a column itself."""
+    if isinstance(batch, dict):
+        return list(batch.values())
+    if isinstance(batch, tuple | list) and not (_is_plain(batch) or are_records(batch)):
+        return list(batch)
+    return None
+
+
+def _is_column(part: Any) -> bool:
+    """Whether a part of a batch is a list of lists of numbers, such as one of each record."""
+    lists = isinstance(part, list) and len(part) > 0 and all(isinstance(one, list) for one in part)
+    return lists and all(_is_plain(one) for one in part)
+
+
+def _is_plain(values: Sequence[Any]) -> bool:
+    """Whether a list holds numbers or words, and not arrays."""
+    return not any(
         isinstance(value, dict | tuple | list) or hasattr(value, "shape") for value in values
     )
 
@@ -125,10 +172,9 @@ def _taken(leaf: Any, which: list[int]) -> Any:
 
 
 def _is_float(leaf: Any) -> bool:
+    if isinstance(leaf, list) and leaf:
+        return any(isinstance(one, float) or _is_float(one) for one in leaves(leaf[0]))
     if isinstance(leaf, np.ndarray):
         return bool(leaf.dtype.kind == "f")
     kind = getattr(leaf, "dtype", None)
     return "float" in str(kind)
-
-
-__all__ = ["Batch", "joined", "leaves", "records_of", "rows", "scaled", "size"]

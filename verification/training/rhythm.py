@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.state import TrainingState
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.updates import observe
+from rdpkit.verification.training.updates import observe, public_updates
 
 _MOST_CALLS = 200
 _ENOUGH, _EPOCHS, _TAKEN = 3, 8, 12
@@ -29,11 +30,30 @@ class Rhythm:
         first learning rate is 0.
     regular : bool
         Whether it is always the same number.
+    rounds : int
+        How many updates a call makes, where each makes several.
+    public : frozenset of int
+        Which of these do not use the batch, as where a public data set is trained on in between.
+    sums : bool
+        Whether the noisy sums of the training's own function are looked at in place of updates.
     """
 
     calls: int = 1
     before: int = 0
     regular: bool = True
+    rounds: int = 1
+    public: frozenset[int] = frozenset()
+    sums: bool = False
+
+    @property
+    def private(self) -> int:
+        """How many updates of a call use its batch."""
+        return self.rounds - len(self.public)
+
+    @property
+    def first(self) -> int:
+        """How many updates of a call come before the first that uses its batch."""
+        return min(set(range(self.rounds)) - self.public)
 
 
 def rhythm_of(training: PrivateTraining, *, until: float) -> Rhythm:
@@ -55,18 +75,29 @@ def rhythm_of(training: PrivateTraining, *, until: float) -> Rhythm:
     """
     state = TrainingState(training)
     made: list[int] = []
+    rounds: set[int] = set()
     epochs = itertools.chain.from_iterable(itertools.repeat(training.loader, _EPOCHS))
     taken = list(itertools.islice(epochs, _TAKEN))
     # A loader may tell the optimiser which updates to skip, as Opacus's does that splits batches.
     state.restore()
     batches = itertools.islice(itertools.cycle(taken), _MOST_CALLS)
     for calls, batch in enumerate(batches, start=1):
-        if observe(training, batch).moved:
+        update = observe(training, batch)
+        if update.moved:
             made.append(calls)
+            rounds.add(update.count)
         if len(made) == _ENOUGH or (calls >= _ENOUGH and time.perf_counter() > until):
             break
     state.restore()
-    return _of_calls(made)
+    found = _of_calls(made)
+    others = sorted(filter(size, taken), key=size)[-2:]
+    if found.calls > 1 or len(rounds) != 1 or rounds == {1} or len(others) < 2:
+        return found
+    public = public_updates(training, *others)
+    (each,) = rounds
+    # An update that uses no batch at all is no noisy one, and something must be looked at.
+    known = public if len(public) < each else frozenset()
+    return replace(found, rounds=each, public=known)
 
 
 def splits_batches(loader: Any) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from rdpkit.verification.training.batches import array_of
 from rdpkit.verification.training.trainer import PrivateTraining
 
 _DEEPEST = 3
@@ -309,7 +310,7 @@ class Held:
 
     def differs(self, other: Held) -> bool:
         """Whether another value is different."""
-        one, two = _array(self.value), _array(other.value)
+        one, two = array_of(self.value), array_of(other.value)
         return one.shape != two.shape or not np.array_equal(one, two, equal_nan=True)
 
     def put(self, value: Any) -> bool:
@@ -355,7 +356,7 @@ def _entries(value: Any, put: Callable[[Any], Any]) -> Iterator[tuple[str, Any, 
 def _is_array(value: Any) -> bool:
     if not (hasattr(value, "shape") and hasattr(value, "dtype")) or isinstance(value, np.generic):
         return False
-    return bool(_array(value).dtype.kind in "fiu") and _array(value).size <= _LARGEST
+    return bool(array_of(value).dtype.kind in "fiu") and array_of(value).size <= _LARGEST
 
 
 def _set_array(value: Any, put: Callable[[Any], Any], other: Any) -> None:
@@ -375,10 +376,6 @@ def _copied(value: Any) -> Any:
     if hasattr(value, "detach"):
         return value.detach().clone()
     return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def _array(value: Any) -> Any:
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 
 def _filled(array: Any, kept: Any, owner: Any = None) -> Any:

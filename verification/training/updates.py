@@ -8,19 +8,23 @@ torch optimiser is used, the change of the parameters is read in their place.
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.verification.training.batches import array_of
+from rdpkit.verification.training.state import TrainingState
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 
 Vector = NDArray[np.float64]
 # The significant bits of bfloat16, float16 and float32; longer numbers are taken for the last.
 _SHORT, _USUAL = (8, 11), 24
+_SEED = 12_345
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +67,17 @@ class UpdateRecorder:
     ----------
     training : PrivateTraining
         Whose parameters are looked for.
+    held : bool
+        Whether parameters are put back after each update, so that none depends on another.
     """
 
-    def __init__(self, training: PrivateTraining) -> None:
+    def __init__(self, training: PrivateTraining, *, held: bool = False) -> None:
         self.training = training
+        self._kept = (
+            [(one, one.detach().clone()) for one in training.model.parameters()]
+            if held and training.model is not None
+            else []
+        )
         self.found: list[dict[str, Any]] = []
         model = training.model
         self._names: dict[int, str] = (
@@ -80,14 +91,23 @@ class UpdateRecorder:
             yield self
             return
         from torch.optim.optimizer import (  # noqa: PLC0415 - only for trainings with torch
+            register_optimizer_step_post_hook,
             register_optimizer_step_pre_hook,
         )
 
-        handle = register_optimizer_step_pre_hook(self._before)
+        handles = [
+            register_optimizer_step_pre_hook(self._before),
+            register_optimizer_step_post_hook(self._after),
+        ]
         try:
             yield self
         finally:
-            handle.remove()
+            for handle in handles:
+                handle.remove()
+
+    def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        for parameter, kept in self._kept:
+            parameter.detach().copy_(kept)
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         # Opacus's optimiser wraps another one, which sees the noisy gradient.
@@ -103,8 +123,24 @@ class UpdateRecorder:
             self.found.append(seen)
 
 
-def observe(training: PrivateTraining, *batches: Batch) -> Update:
+def observe(
+    training: PrivateTraining,
+    *batches: Batch,
+    public: frozenset[int] = frozenset(),
+    sums: bool = False,
+) -> Update:
     """Call ``step`` with each batch, one after the other, and return the updates that it made.
+
+    Parameters
+    ----------
+    training : PrivateTraining
+        Whose step is called.
+    *batches : batch
+        What it is called with.
+    public : frozenset of int
+        Which updates of a call do not use the batch, by their places; they are left out.
+    sums : bool
+        Whether the first noisy sum that the step asks ``noisy_sum`` for takes the update's place.
 
     Raises
     ------
@@ -113,15 +149,23 @@ def observe(training: PrivateTraining, *batches: Batch) -> Update:
     """
     before = parameters_of(training)
     recorder = UpdateRecorder(training)
+    released: list[Vector] = []
+
+    def collected(gradients: Any) -> Any:
+        assert training.noisy_sum is not None
+        made = training.noisy_sum(gradients)
+        released.append(array_of(made).astype(float).ravel())
+        return made
+
     try:
-        with recorder.open():
+        with recorder.open(), _noisy_sums(training, collected if sums else None):
             for batch in batches:
                 training.step(batch)
     except Exception as error:
         raise ValueError(
             f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
         ) from error
-    steps = _rounds(recorder.found)
+    steps = [one for place, one in enumerate(_rounds(recorder.found)) if place not in public]
     seen = steps
     handed = bool(steps)
     if not steps:
@@ -137,6 +181,8 @@ def observe(training: PrivateTraining, *batches: Batch) -> Update:
     vector = np.zeros(begin)
     for name, values in steps[0].items():
         vector[places[name]] = values
+    if released and released[0].size == begin:
+        vector, seen, handed = released[0], [{"noisy sum": released[0]}], True
     return Update(
         vector=vector,
         places=places,
@@ -144,6 +190,69 @@ def observe(training: PrivateTraining, *batches: Batch) -> Update:
         buffers=_buffers(training),
         rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen[0].values())),
         seen=handed,
+    )
+
+
+@contextlib.contextmanager
+def _noisy_sums(training: PrivateTraining, answer: Callable[[Any], Any] | None) -> Iterator[None]:
+    """Answer in the place of the training's own ``noisy_sum``, where that is a method."""
+    own = training.noisy_sum
+    owner = next((one for one in training.objects if getattr(one, "noisy_sum", None) == own), None)
+    if answer is None or own is None or not hasattr(owner, "__dict__"):
+        yield
+        return
+    kept = vars(owner).get("noisy_sum")
+    owner.noisy_sum = answer  # type: ignore[union-attr]
+    try:
+        yield
+    finally:
+        del owner.noisy_sum  # type: ignore[union-attr]
+        if kept is not None:
+            owner.noisy_sum = kept  # type: ignore[union-attr]
+
+
+def uses_sums_alone(training: PrivateTraining, one: Batch, other: Batch) -> bool:
+    """Whether two batches give the same update where the noisy sum that the step asks for is one.
+
+    Then nothing else of a batch is in it. The training is put back before and after.
+    """
+    own, state, kept = training.noisy_sum, TrainingState(training), []
+    assert own is not None
+
+    def same(gradients: Any) -> Any:
+        kept.append(own(gradients))
+        return copy.deepcopy(kept[0])
+
+    found = []
+    for batch in (one, other):
+        state.reseed(_SEED)
+        with _noisy_sums(training, same):
+            found.append(observe(training, batch).vector)
+        state.restore()
+    return len(kept) > 1 and np.array_equal(found[0], found[1])
+
+
+def public_updates(training: PrivateTraining, one: Batch, other: Batch) -> frozenset[int]:
+    """Which of the updates of a call are the same for two batches, where none depends on another.
+
+    The training is put back before and after; equal random numbers are drawn for both.
+    """
+    found = []
+    state = TrainingState(training)
+    for batch in (one, other):
+        state.reseed(_SEED)
+        recorder = UpdateRecorder(training, held=True)
+        with recorder.open():
+            training.step(batch)
+        state.restore()
+        found.append(_rounds(recorder.found))
+    first, second = found
+    if len(first) != len(second):
+        return frozenset()
+    return frozenset(
+        place
+        for place, (mine, its) in enumerate(zip(first, second, strict=True))
+        if mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)
     )
 
 

@@ -80,8 +80,6 @@ def test_a_private_release_gives_each_reason():
         ({"delta": 0.1}, "delta", "not below 0.1"),
         ({"event": MIXED, "delta": 1e-3}, "delta", "releases 1 records outright"),
         ({"noise_std": 0.0746}, "epsilon", "protects almost nobody"),
-        ({"notes": (EXACT_SIZES,)}, "public_parameters", "one record more or less changes them"),
-        ({"notes": (EXACT_POPULATION,)}, "public_parameters", "exact one"),
         (
             {
                 "event": rdpkit.GaussianSynthesis(
@@ -127,11 +125,6 @@ def test_the_code_path_names_what_tests_it_and_where_it_ran():
     for device in (None, "cpu"):
         there = release(*rows, **given, device=device).manifest
         assert "was computed on" not in sentence(there, "code_path")
-
-
-def test_exact_counts_depend_on_having_been_public_where_neighbours_have_as_many():
-    manifest = made(notes=(EXACT_SIZES,), adjacency="replace_one")
-    assert status(manifest, "public_parameters") == ["depends", "depends"]
 
 
 def guarantee(epsilon, kind="upper", computed=None):
@@ -235,6 +228,15 @@ def test_a_manifest_of_an_older_version_is_read_and_says_what_is_unknown():
     assert "as far as is known" in verdict_lines(True, manifest.checks)[0]
     assert Manifest.from_dict(manifest.as_dict()) == manifest
     assert not Manifest.from_dict(old(made(), private=False)).private
+
+
+def test_notes_of_an_older_version_about_exact_counts_are_checks():
+    for note in (EXACT_SIZES, EXACT_POPULATION):
+        manifest = Manifest.from_dict(old(made(notes=(note,)), private=False))
+        assert "fails" in status(manifest, "public_parameters")
+        assert "one record more or less changes" in sentence(manifest, "public_parameters")
+    replaced = Manifest.from_dict(old(made(notes=(EXACT_SIZES,), adjacency="replace_one")))
+    assert status(replaced, "public_parameters") == ["depends"]
 
 
 @pytest.mark.parametrize(

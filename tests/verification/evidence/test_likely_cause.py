@@ -86,4 +86,20 @@ def test_what_no_known_mistake_explains_says_so():
 def test_without_an_event_long_records_are_the_suspicion():
     cause = found(unclipped, None, epsilon=1.0, delta=0.01, pairs=6)
     assert cause.kind == "unclipped_records"
-    assert "probably does not clip" in cause.message
+    assert "does not clip" in cause.message
+
+
+def mean(dataset, rng):
+    summed = clipped(dataset).sum(axis=0) / max(1, len(dataset))
+    return summed + rng.normal(0.0, 0.1, dataset.dimension)
+
+
+@pytest.mark.parametrize(
+    ("claim", "kind"),
+    [
+        ({"event": rdpkit.Gaussian(noise_std=0.1, record_norm=0.1)}, "sensitivity_too_large"),
+        ({"event": None, "epsilon": 1.0, "delta": 0.01}, "not_named"),
+    ],
+)
+def test_a_mean_over_a_private_count_is_not_said_to_be_unclipped(claim, kind):
+    assert found(mean, **claim).kind == kind

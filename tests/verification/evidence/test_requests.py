@@ -19,6 +19,7 @@ from rdpkit.verification.evidence.requests import (
     ClaimOptions,
     VerificationRequest,
     event_option,
+    request_of,
 )
 from tests.verification.claim_files import text
 
@@ -235,3 +236,10 @@ def test_an_audit_asks_for_what_its_claim_says():
     assert request.target == "a:b"
     assert request.claim == ClaimOptions(event=claim.event, adjacency=claim.adjacency)
     assert request.options == claim.code.options
+
+
+def test_a_time_alone_asks_for_no_number_of_runs():
+    given = {"name": "it", "event": EVENT, "adjacency": "add_or_remove_one"}
+    assert request_of(np.sum, **given, time_budget=5.0).asked == 0
+    assert request_of(np.sum, **given, time_budget=5.0, samples=300).asked == 300
+    assert request_of(np.sum, **given).asked == 20_000

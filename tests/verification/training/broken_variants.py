@@ -25,7 +25,7 @@ from rdpkit.verification.training.zoo.parts import (
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, Parts, stepped
 from tests.verification.training.correct_trainings import Handmade, network, with_engine
-from tests.verification.training.correct_updates import rated
+from tests.verification.training.correct_updates import SummedAdam, rated
 
 BROKEN = {}
 
@@ -615,3 +615,53 @@ def mean_of_features_is_penalised():
         return found
 
     return torch_training(gradients, model=network(nn.ReLU()))
+
+
+@broken("step", Kind.NOISE_REPEATED)
+def noise_drawn_in_every_fourth_step():
+    class Refreshed(BrokenLoop):
+        kept = None
+
+        def noisy(self, batch):
+            sums = self.sums(batch)
+            if self.steps % 4 == 0:
+                self.kept = noise_like(sums, 1.0)
+            return mean_of(sums, self.kept)
+
+    return Refreshed()
+
+
+@broken("step", Kind.NO_CLIPPING, Kind.NOISE_TOO_SMALL)
+def sums_of_adam_by_hand_are_not_clipped():
+    return SummedAdam(clip=1e9)
+
+
+@broken("step", Kind.NOISE_TOO_SMALL)
+def sums_of_adam_by_hand_have_half_the_noise():
+    return SummedAdam(sigma=0.5)
+
+
+@broken("sampler", Kind.REPEATED_BATCHES)
+def batches_of_a_generator_that_each_epoch_seeds():
+    class Seeded(BrokenLoop):
+        @property
+        def loader(self):
+            generator = torch.Generator().manual_seed(3)
+            for _ in range(8):
+                joins = torch.rand(512, generator=generator) < 1 / 8
+                yield FEATURES[joins], LABELS[joins]
+
+    return Seeded()
+
+
+@broken("sampler", Kind.FIXED_SIZE)
+def batches_filled_up_with_their_last_record():
+    class Filled(BrokenLoop):
+        @property
+        def loader(self):
+            for _ in range(8):
+                places = (torch.rand(512) < 1 / 8).nonzero().flatten()
+                places = torch.cat([places, places[-1:].repeat(110 - len(places))])
+                yield FEATURES[places], LABELS[places]
+
+    return Filled()

@@ -294,3 +294,38 @@ def norms_logged_beside():
         return noisy(model, batch)
 
     return torch_training(gradients)
+
+
+class SummedAdam(Loop):
+    """Adam by hand, over what the training's own function returns."""
+
+    def __init__(self, *, clip=1.0, sigma=1.0):
+        super().__init__()
+        self.norm, self.sigma = clip, sigma
+        size = sum(parameter.numel() for parameter in self.model.parameters())
+        self.first, self.second = torch.zeros(size), torch.zeros(size)
+
+    def noisy_sum(self, gradients):
+        lengths = gradients.norm(dim=1, keepdim=True)
+        clipped = gradients * (self.norm / lengths.clamp(min=self.norm))
+        return clipped.sum(dim=0) + self.sigma * torch.randn(gradients.shape[1])
+
+    def step(self, batch):
+        found = gradients_of_records(self.model, batch)
+        made = self.noisy_sum(torch.cat([value.flatten(1) for value in found.values()], 1)) / 64
+        self.first = 0.9 * self.first + 0.1 * made
+        self.second = 0.99 * self.second + 0.01 * made**2
+        moved = self.first / (self.second.sqrt() + 1e-8)
+        self.update(
+            {
+                name: part.view(found[name].shape[1:])
+                for name, part in zip(
+                    found, moved.split([v[0].numel() for v in found.values()]), strict=True
+                )
+            }
+        )
+
+
+@correct
+def adam_by_hand_over_noisy_sums():
+    return SummedAdam()

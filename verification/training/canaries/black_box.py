@@ -138,7 +138,7 @@ def _single(batch: Batch, like: Any) -> Any:
 
 
 def _numbers(values: Any) -> Vector:
-    detached = values.detach().cpu().numpy() if hasattr(values, "detach") else values
+    detached = values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
     found = np.asarray(detached, dtype=np.float64).ravel()
     return np.nan_to_num(found, nan=0.0, posinf=1e300, neginf=-1e300)
 

@@ -25,6 +25,7 @@ from rdpkit.verification.training.checks.counting import (
     count_training,
     history_of,
 )
+from rdpkit.verification.training.checks.moment import look_at
 from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
@@ -41,8 +42,14 @@ _NOT_COUNTED = (
     "not counted. Give it more seconds, or a shorter training"
 )
 _TOLERANCE = 1e-6
+# How far the estimated noise may be below what pays for several updates: a little, and so many
+# standard errors.
+_NEAR, _ERRORS = 1.02, 5.0
 # Relative, for sampling rates: one over the length of a loader is rounded to whole batches.
 _RATE_TOLERANCE = 1e-6
+# How far the estimated noise may be below what pays for several updates: a little, and so many
+# standard errors.
+_NEAR, _ERRORS = 1.02, 5.0
 
 
 def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
@@ -83,12 +90,15 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     steps = count_steps(training, most=most, calls=rhythm.calls, until=time.perf_counter() + budget)
     told_of_noise = list(_noise_mistakes(training, steps, account))
     state.restore()
-    run = _run(maker, training, options, notes, budget)
+    run = _run(maker, training, options, notes, budget, before=rhythm.first)
+    share = _share_of_updates(maker, rhythm, account, options, notes)
+    steps = steps.times(share)
+    run = None if run is None else run.times(share)
     mistakes = [
         *_count_mistakes(training, account, steps, run),
         *_batch_mistakes(training, account, steps, level, rhythm),
         *told_of_noise,
-        *_seed_mistakes(maker, run, options),
+        *_seed_mistakes(maker, run, options, before=rhythm.first),
         *_delta_mistakes(training, notes),
         *_claim_mistakes(training, notes),
         *_printed_mistakes(training, account, steps, notes),
@@ -107,6 +117,34 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     )
 
 
+def _share_of_updates(
+    maker: TrainingMaker,
+    rhythm: Rhythm,
+    account: Told,
+    options: TrainingOptions,
+    notes: list[str],
+) -> float:
+    """How many of the updates of optimisers are counted, where a batch makes several.
+
+    Those that use no record are not, and those of one batch are one, if their noise pays for all.
+    """
+    if rhythm.public:
+        notes.append(f"{len(rhythm.public)} of {rhythm.rounds} updates of a step use no batch")
+    if rhythm.private == 1 or account.noise_multiplier is None:
+        return rhythm.private / rhythm.rounds
+    until = time.perf_counter() + _SHARE_OF_TIME * options.seconds
+    moment = look_at(maker.fresh(), rhythm, options, [], until=until)
+    each = moment.noise.typical / (account.noise_multiplier * math.sqrt(rhythm.private))
+    error = math.sqrt(0.5 / max(1, moment.noise.freedom))
+    if not moment.found or moment.farthest > (_NEAR + _ERRORS * error) * each:
+        return rhythm.private / rhythm.rounds
+    notes.append(
+        f"{rhythm.private} updates are made from one batch with the noise of one and more, and "
+        "were counted as one"
+    )
+    return 1.0 / rhythm.rounds
+
+
 def _ended_too_soon(account: Told, run: Counted | None) -> bool:
     """Whether ``train`` had no time to make more updates than were accounted for."""
     if run is None or run.whole or account.updates is None:
@@ -120,6 +158,8 @@ def _run(
     options: TrainingOptions,
     notes: list[str],
     budget: float,
+    *,
+    before: int,
 ) -> Counted | None:
     """The whole training, if it has a function for that and can be ended."""
     if training.train is None:
@@ -132,7 +172,7 @@ def _run(
     fresh = maker.fresh()
     seed_everything(options.seed)
     state = TrainingState(fresh)
-    found = count_training(fresh, until=time.perf_counter() + budget)
+    found = count_training(fresh, until=time.perf_counter() + budget, leading=before)
     state.restore()
     if not found.whole:
         notes.append(
@@ -142,7 +182,7 @@ def _run(
 
 
 def _seed_mistakes(
-    maker: TrainingMaker, run: Counted | None, options: TrainingOptions
+    maker: TrainingMaker, run: Counted | None, options: TrainingOptions, *, before: int
 ) -> Iterator[TrainingMistake]:
     """A seed that ``train`` sets: its first update is the same whatever was seeded before it."""
     if run is None or not run.first or not maker.repeats:
@@ -152,7 +192,7 @@ def _seed_mistakes(
     seed_everything(options.seed)
     fresh = maker.fresh()
     seed_everything(options.seed + 1)
-    again = count_training(fresh, until=math.inf, most=1)
+    again = count_training(fresh, until=math.inf, most=1 + before, leading=before)
     if again.first == run.first:
         yield TrainingMistake(
             kind=TrainingMistakeKind.NOISE_FIXED_SEED,

@@ -18,6 +18,7 @@ _EQUAL, _CLAMPED = 1e-3, 3
 _OTHER_SEEDS = 20_000
 # Beside what a record changes, which is compared with the noise to a few thousandths.
 _BENT_BY = 0.005
+_FOR_SOME = 20
 
 
 class Changed(StrEnum):
@@ -86,20 +87,38 @@ def _scaled_after_noise(moment: Moment, seed: int) -> bool:
 
 
 def _bent_after_noise(moment: Moment, seed: int) -> bool:
-    """Whether two batches of one size show the same noise differently.
+    """Whether a batch with a large record shows the same noise as another one differently."""
+    apart, rounding = _bend(moment, moment.strongest, seed + _OTHER_SEEDS, pairs=2)
+    return apart > max(_BENT_BY * moment.farthest, 20.0 * rounding)
 
-    Differences of two seeds are then compared for two pairs of seeds. Whatever a batch does to the
-    scale of each entry is the same for both; only a curved function of the sum with noise is not.
+
+def bends_sometimes(moment: Moment, seed: int) -> bool:
+    """Whether some noise shows differently in a batch of all records, as a noisy divisor does."""
+    trials = moment.trials
+    if moment.width is not None or not moment.found:
+        return False
+    everything = trials.batch(*range(trials.available))
+    apart, rounding = _bend(moment, everything, seed + 2 * _OTHER_SEEDS, pairs=_FOR_SOME)
+    return apart > max(_BENT_BY * moment.farthest, 20.0 * rounding)
+
+
+def _bend(moment: Moment, other: Batch, seed: int, *, pairs: int) -> tuple[float, float]:
+    """How differently two batches show the same noise, at most; and the rounding errors.
+
+    Differences of two seeds are compared for several pairs of seeds. Whatever a batch does to the
+    scale of each entry is the same for all; only a curved function of the sum with noise is not.
     """
-    one, other = (
-        [_between_seeds(moment.trials, batch, seed + _OTHER_SEEDS + 2 * pair) for pair in range(2)]
-        for batch in (moment.small, moment.strongest)
+    small, large = (
+        [_between_seeds(moment.trials, batch, seed + 2 * pair) for pair in range(pairs)]
+        for batch in (moment.small, other)
     )
-    (first, rounding), (second, _) = one
-    (third, more), (fourth, _) = other
-    length = np.maximum(np.hypot(first, second), 1e-300)
-    apart = float(np.linalg.norm((third * second - fourth * first) / length))
-    return apart > max(_BENT_BY * moment.farthest, 20.0 * (rounding + more))
+    (first, rounding), (third, more) = small[0], large[0]
+    apart = 0.0
+    for (second, _), (fourth, _) in zip(small[1:], large[1:], strict=True):
+        length = np.maximum(np.hypot(first, second), 1e-300)
+        bend = (third * second - fourth * first) / length
+        apart = max(apart, float(np.linalg.norm(bend)))
+    return apart, rounding + more
 
 
 def _between_seeds(trials: Trials, batch: Batch, seed: int) -> tuple[Vector, float]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,20 @@ class UpdateCounter:
         When the training is ended, by the clock of ``time.perf_counter``.
     most : int, optional
         After how many updates it is ended.
+    before : int
+        How many updates come before the first that uses a batch.
     """
 
-    def __init__(self, training: PrivateTraining, *, until: float, most: int | None = None) -> None:
+    def __init__(
+        self,
+        training: PrivateTraining,
+        *,
+        until: float,
+        most: int | None = None,
+        before: int = 0,
+    ) -> None:
         self.first = b""
+        self._first_count = before
         self._most = most
         self.count = 0
         self.multipliers: list[float] = []
@@ -75,7 +86,7 @@ class UpdateCounter:
             return
         if time.perf_counter() > self._until or self.count == self._most:
             raise _EnoughError
-        if self.count == 0:
+        if self.count == self._first_count:
             # What the first update is made from; a fixed seed makes it the same again.
             self.first += b"".join(
                 parameter.grad.detach().cpu().double().numpy().tobytes()
@@ -123,6 +134,10 @@ class Counted:
     whole: bool
     multipliers: list[float] = field(default_factory=list)
     first: bytes = b""
+
+    def times(self, share: float) -> Counted:
+        """The same with so many updates for each that was counted."""
+        return replace(self, updates=math.ceil(share * self.updates - 1e-9))
 
     @property
     def told(self) -> int:
@@ -190,8 +205,12 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     )
 
 
-def count_training(training: PrivateTraining, *, until: float, most: int | None = None) -> Counted:
+def count_training(
+    training: PrivateTraining, *, until: float, most: int | None = None, leading: int = 0
+) -> Counted:
     """Run the training itself, to its end, to a time or to a number of updates.
+
+    Its first update that uses a batch comes after so many others.
 
     Raises
     ------
@@ -200,7 +219,7 @@ def count_training(training: PrivateTraining, *, until: float, most: int | None 
     """
     assert training.train is not None
     before = history_of(training) or []
-    counter = UpdateCounter(training, until=until, most=most)
+    counter = UpdateCounter(training, until=until, most=most, before=leading)
     try:
         with counter.open():
             training.train()

@@ -148,20 +148,36 @@ def _least_additive(evidence: StepEvidence) -> tuple[Effect, Effect] | None:
     """The two effects of one record on two batches that differ most, if they differ."""
     if evidence.account.noise_multiplier is not None and _microbatches(evidence.training) > 1:
         return None
-    first = {(e.record, e.factor): e for e in evidence.effects if e.base == 0}
     worst, found = _ADDITIVE, None
+    for apart, other, effect in _between_batches(evidence):
+        if apart > worst:
+            worst, found = apart, (other, effect)
+    return found
+
+
+def _between_batches(evidence: StepEvidence) -> Iterator[tuple[float, Effect, Effect]]:
+    """How much the effects of a record on two batches differ, and these effects."""
+    first = {(e.record, e.factor): e for e in evidence.effects if e.base == 0}
     for effect in evidence.effects:
         other = first.get((effect.record, effect.factor))
         if effect.base == 0 or other is None:
             continue
         length = max(float(np.linalg.norm(effect.change)), float(np.linalg.norm(other.change)))
         rounding = effect.rounding + other.rounding
-        if length <= 20.0 * rounding:
-            continue
-        apart = (float(np.linalg.norm(effect.change - other.change)) - 5.0 * rounding) / length
-        if apart > worst:
-            worst, found = apart, (other, effect)
-    return found
+        if length > 20.0 * rounding:
+            apart = float(np.linalg.norm(effect.change - other.change)) - 5.0 * rounding
+            yield apart / length, other, effect
+
+
+def _alike(evidence: StepEvidence) -> StepEvidence:
+    """The same without the effects that differ between batches."""
+    differ = {
+        (effect.record, effect.factor)
+        for apart, _, effect in _between_batches(evidence)
+        if apart > _ADDITIVE
+    }
+    kept = [one for one in evidence.effects if (one.record, one.factor) not in differ]
+    return dataclasses.replace(evidence, effects=kept)
 
 
 def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
@@ -277,9 +293,14 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
             advice="Clip the gradient of each record before they are added.",
         )
         return
-    if not grown and _least_additive(evidence) is not None:
-        # Why the distance is too large has been said.
-        return
+    if not grown and (worst := _least_additive(evidence)) is not None:
+        if _so_again(evidence, worst[1]):
+            # Why the distance is too large has been said.
+            return
+        # A record that joins another one of its user may move an update further by right.
+        evidence = _alike(evidence)
+        if not evidence.effects or evidence.distance() <= evidence.allowed:
+            return
     outside = grown or ([] if _clipped_apart(evidence) else _left_out(evidence))
     if outside:
         yield TrainingMistake(

@@ -63,8 +63,9 @@ class NoiseMeasured:
         The lengths of all updates, each of another seed.
     sparse : bool
         Whether the random numbers decide which entries are 0.
-    uneven : bool
-        Whether the noise is larger in some directions than in others, however its entries are.
+    spread : float
+        About how many directions the noise has for each entry: 1, or less where it is larger in
+        some directions than in others, however its entries are.
     extremes : tuple of (float, int)
         The largest entries of both signs of all updates: how large, and at which place.
     """
@@ -79,8 +80,13 @@ class NoiseMeasured:
     handed: bool = True
     lengths: tuple[float, ...] = ()
     sparse: bool = False
-    uneven: bool = False
+    spread: float = 1.0
     extremes: tuple[tuple[float, int], ...] = ()
+
+    @property
+    def uneven(self) -> bool:
+        """Whether the noise is larger in some directions than in others."""
+        return self.spread < 1.0
 
     @property
     def nowhere(self) -> bool:
@@ -106,11 +112,12 @@ class NoiseMeasured:
             for name, value in self.std.items()
         }
 
-    def lower(self, failure: float) -> dict[str, float]:
+    def lower(self, failure: float, spread: float = 1.0) -> dict[str, float]:
         """Lower confidence limits of all standard deviations, which hold together."""
         each = failure / max(1, len(self.std))
+        degrees = {name: spread * count for name, count in self.degrees.items()}
         return {
-            name: value * math.sqrt(self.degrees[name] / stats.chi2.isf(each, self.degrees[name]))
+            name: value * math.sqrt(degrees[name] / stats.chi2.isf(each, degrees[name]))
             for name, value in self.std.items()
         }
 
@@ -204,12 +211,12 @@ def measure_noise(
         lengths=tuple(lengths),
         sparse=sparse,
         extremes=tuple(extremes),
-        uneven=_uneven(np.array(kept[:_FOR_DIRECTIONS]), std, places),
+        spread=_spread(np.array(kept[:_FOR_DIRECTIONS]), std, places),
     )
 
 
-def _uneven(draws: Vector, std: dict[str, float], places: dict[str, slice]) -> bool:
-    """Whether draws of noise are more alike than in as many independent entries.
+def _spread(draws: Vector, std: dict[str, float], places: dict[str, slice]) -> float:
+    """How many directions there are for each entry, if draws are more alike than by chance; or 1.
 
     Products of two draws have the number of entries as variance, and more if the noise has fewer
     directions.
@@ -220,10 +227,10 @@ def _uneven(draws: Vector, std: dict[str, float], places: dict[str, slice]) -> b
         axis=1,
     )
     products = (values @ values.T)[np.triu_indices(len(values), k=1)]
-    if not products.size:
-        return False
     total = float(products @ products) / values.shape[1]
-    return bool(total > _MORE_ALIKE * stats.chi2.isf(_BY_CHANCE, products.size))
+    if total <= _MORE_ALIKE * stats.chi2.isf(_BY_CHANCE, max(1, products.size)):
+        return 1.0
+    return float(products.size / total)
 
 
 def _supports_differ(one: Vector, other: Vector) -> bool:
@@ -300,13 +307,20 @@ def cut_off(noise: NoiseMeasured, failure: float) -> float | None:
     return None
 
 
-def shared_noise(noise: NoiseMeasured, failure: float) -> str | None:
+def shared_noise(noise: NoiseMeasured, *, between: float, within: float) -> str | None:
     """Whether places of an update have the same noise, and not the same gradients.
 
     Within an update that is seen from correlations at a distance, of which there is one for each
     number of places; between two parameters from those of their first places. Noise in fewer
     directions than entries has correlations too: where the gradients are in the same directions,
     nothing is seen without noise, and nothing is named.
+
+    Parameters
+    ----------
+    noise : NoiseMeasured
+        Draws of it.
+    between, within : float
+        How often independent noise may be named: of two parameters, and at a distance.
 
     Returns
     -------
@@ -321,7 +335,7 @@ def shared_noise(noise: NoiseMeasured, failure: float) -> str | None:
     if length < 2:
         return None
     names = [name for name in noise.places if noise.std[name] > 0.0]
-    log = math.log(4.0 * max(1, math.comb(len(names), 2)) / (failure / 2.0))
+    log = math.log(4.0 * max(1, math.comb(len(names), 2)) / between)
     for one, other in combinations(names, 2):
         shorter = min(scale[noise.places[name]].size for name in (one, other))
         first, second = (noise.places[name].start + np.arange(shorter) for name in (one, other))
@@ -335,7 +349,7 @@ def shared_noise(noise: NoiseMeasured, failure: float) -> str | None:
     overlap = count * np.arange(length - 1, 0, -1)
     # Products of independent normals over k places have a sum below this, except with the
     # probability of failure (Bernstein, for the square root of k and the tail).
-    log = math.log(4.0 * length / failure)
+    log = math.log(4.0 * length / within)
     limit = np.sqrt(2.0 * overlap * log) + 2.0 * log
     excess = np.abs(lags) - limit
     lag = 1 + int(np.argmax(np.where(np.abs(lags) > _SHARED * count * length, excess, -1.0)))
@@ -366,39 +380,51 @@ def _seen(
 
 
 def repeated(
-    vectors: list[Vector], noises: Sequence[NoiseMeasured], failure: float
+    vectors: list[Vector],
+    noises: Sequence[NoiseMeasured],
+    *,
+    limits: float,
+    distances: float,
+    spread: float = 1.0,
 ) -> tuple[int, int] | None:
     """Two updates of a training whose noise is the same, if there are any.
 
     Guarantee
     ---------
-    If noises are independent and Gaussian, with whatever standard deviation each update has, a pair
-    is returned with probability at most ``failure``: the squared distance of two updates is then at
-    least a chi-squared variable, whatever the gradients are, times the sum of both variances, which
-    are above their lower confidence limits.
+    If each update has fresh Gaussian noise, whatever it keeps of the noise before, or independent
+    noise that was drawn before, a pair is returned with probability at most ``limits`` plus
+    ``distances``: given all that came before, the squared distance of an update from an earlier one
+    is at least a chi-squared variable, whatever the gradients are, times the variance of its fresh
+    noise, which is above its lower confidence limit.
 
     Parameters
     ----------
     vectors : list of numpy.ndarray
         Updates, in the order of the steps.
     noises : sequence of NoiseMeasured
-        The noise of each of these updates, measured with other seeds.
-    failure : float
-        In (0, 1).
+        The fresh noise of each of these updates, measured with other seeds from the same states.
+    limits : float
+        How often a standard deviation may be below its limit, in (0, 1).
+    distances : float
+        How often updates with fresh noise may be that near to each other, in (0, 1).
+    spread : float
+        How many directions the noise has for each entry, at most 1. Half of them are counted where
+        it is larger in some than in others, because the lengths of such noise vary more.
     """
+    spread = spread if spread == 1.0 else 0.5 * spread
     places = noises[0].places
     parts = [name for name, place in places.items() if place.stop - place.start >= _FEWEST]
     pairs = len(vectors) * (len(vectors) - 1) // 2
     if not parts or not pairs:
         return None
-    # Half for the limits of the standard deviations, half for the distances.
-    limits = [noise.lower(0.5 * failure / len(noises)) for noise in noises]
+    lower = [noise.lower(limits / len(noises), spread) for noise in noises]
     for late, early in ((j, i) for j in range(len(vectors)) for i in range(j)):
         difference = vectors[late] - vectors[early]
         for name in parts:
-            variance = limits[late][name] ** 2 + limits[early][name] ** 2
             part = difference[places[name]]
-            least = stats.chi2.ppf(0.5 * failure / (pairs * len(parts)), part.size)
-            if float(part @ part) < variance * min(least, 0.5 * part.size):
+            least = stats.chi2.ppf(distances / (pairs * len(parts)), spread * part.size) / spread
+            # Noise that was drawn before, and is not in the earlier update, adds to that of it.
+            fresh = lower[late][name] or lower[early][name]
+            if float(part @ part) < fresh**2 * least:
                 return early, late
     return None

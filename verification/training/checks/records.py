@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rdpkit.verification.training.batches import leaves, size
+from rdpkit.verification.training.batches import are_records, array_of, leaves, size
 from rdpkit.verification.training.trainer import Batch
 
 Key = bytes
@@ -25,6 +25,8 @@ def keys_of_batch(batch: Batch, *, parts: int | None = None) -> list[Key]:
     parts : int, optional
         How many of its arrays are looked at, beginning with the first; by default all.
     """
+    if are_records(batch):
+        return [_key([_array(leaf) for leaf in ordered(one)][:parts]) for one in batch]
     found = [_array(leaf) for leaf in ordered(batch)]
     columns = [column for column in found if column.ndim > 0][:parts]
     if not columns:
@@ -124,9 +126,10 @@ def _columns(records: Any) -> Batch | None:
 
 
 def _array(leaf: Any) -> Any:
-    if hasattr(leaf, "detach"):
-        leaf = leaf.detach().cpu().numpy()
-    return np.asarray(leaf)
+    if isinstance(leaf, list) and len({len(one) for one in leaf if isinstance(one, list)}) > 1:
+        # Sentences of different lengths.
+        return np.array([repr(one) for one in leaf])
+    return array_of(leaf)
 
 
 def _key(values: list[Any]) -> Key:

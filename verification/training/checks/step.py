@@ -19,7 +19,11 @@ import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.after_noise import Changed, changed_after_noise
+from rdpkit.verification.training.checks.after_noise import (
+    Changed,
+    bends_sometimes,
+    changed_after_noise,
+)
 from rdpkit.verification.training.checks.carried import carried_mistakes
 from rdpkit.verification.training.checks.moment import Moment, look_at
 from rdpkit.verification.training.checks.naming import (
@@ -48,7 +52,7 @@ from rdpkit.verification.training.state import (
 )
 from rdpkit.verification.training.told import UNKNOWN
 from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
-from rdpkit.verification.training.updates import Vector
+from rdpkit.verification.training.updates import Vector, uses_sums_alone
 
 _PAIRS_LATER, _TRIED_LATER = 24, 2
 _PAIRS_BESIDE = 2
@@ -61,9 +65,12 @@ TESTS = (
     "noise along what records change",
     "law of the noise",
     "largest draw of the noise",
-    "noise of parameters",
-    "noise of consecutive updates",
-    "noise of another start",
+    "noise shared by parameters",
+    "noise shared within an update",
+    "limits of the noise of consecutive updates",
+    "distances of consecutive updates",
+    "limits of the noise of another start",
+    "distances from another start",
 )
 LATER = ("limits of the noise later,", "noise along what records change later,")
 _CONSECUTIVE, _FEWEST_CONSECUTIVE = 12, 3
@@ -80,6 +87,14 @@ _DRAWN_BEFORE = (
     "training was made, so what one record changes beside it was not looked at"
 )
 _ANOTHER_START = 1_000_003
+_BENEATH = (
+    "updates are changed after noise was added, so what noisy_sum() returned to the step was "
+    "looked at in their place; nothing else of a batch is in the first update"
+)
+_CURVED = (
+    "updates are a curved function of the sum with noise in some batches, so the law of the noise "
+    "was not held against a Gaussian's"
+)
 _UNEVEN = (
     "the noise is larger in some directions than in others, so its law was not held against a "
     "Gaussian's"
@@ -125,6 +140,11 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     if moment.noise.uneven:
         notes.append(_UNEVEN)
     changed = changed_after_noise(moment, options.seed)
+    if changed is not None and training.noisy_sum is not None:
+        beneath = _beneath(moment, options, until=until)
+        if beneath is not None:
+            notes.append(_BENEATH)
+            moment, changed = beneath, None
     scaled = changed is Changed.SCALED
     scale = None
     if changed is None or scaled:
@@ -137,7 +157,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
-            *(laws := list(_law_mistakes(moment.noise, level))),
+            *(laws := _laws(moment, level, options.seed, notes)),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
         if TrainingMistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
@@ -155,6 +175,20 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         spent=budget.spent,
         seconds=time.perf_counter() - began,
     )
+
+
+def _beneath(moment: Moment, options: TrainingOptions, *, until: float) -> Moment | None:
+    """The noisy sums that a step asks its own function for; None if they are not all it uses."""
+    assert options.seed is not None
+    training = moment.trials.training
+    moment.trials.state.restore()
+    if not uses_sums_alone(training, moment.small, moment.strongest):
+        return None
+    sums = dataclasses.replace(moment.trials.rhythm, before=0, sums=True)
+    found = look_at(training, sums, options, [], until=until)
+    if found.noise.nowhere or changed_after_noise(found, options.seed) is not None:
+        return None
+    return found
 
 
 def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvidence:
@@ -457,8 +491,18 @@ def _clipped_after_noise(ratio: float) -> TrainingMistake:
     )
 
 
+def _laws(moment: Moment, level: float, seed: int, notes: list[str]) -> tuple[TrainingMistake, ...]:
+    """What is wrong with the law of the noise, where it is that of the noise that was added."""
+    found = tuple(_law_mistakes(moment.noise, level))
+    of_another_law = any(one.kind is TrainingMistakeKind.NOISE_NOT_GAUSSIAN for one in found)
+    if of_another_law and bends_sometimes(moment, seed):
+        notes.append(_CURVED)
+        return ()
+    return found
+
+
 def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake]:
-    alike = shared_noise(noise, rate)
+    alike = shared_noise(noise, between=rate, within=rate)
     if alike is not None:
         yield TrainingMistake(
             kind=TrainingMistakeKind.NOISE_SHARED,
@@ -510,14 +554,15 @@ def _repetition_mistakes(
             batch = trials.batch(*range(width))
         count = _CONSECUTIVE if start == 0 else 1
         runs.append(_consecutive(trials, batch, count, seed, until=until))
-    pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], rate)
+    rates = {"limits": rate, "distances": rate, "spread": moment.noise.spread}
+    pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], **rates)
     if pair is not None:
         yield _repeated(f"Steps {pair[0] + 1} and {pair[1] + 1} of one run")
     if not maker.repeats:
         notes.append("no second training could be made, so a fixed seed was not looked for")
         return
     starts = [runs[0][0], runs[1][0]]
-    if repeated([one for one, _ in starts], [noise for _, noise in starts], rate) is not None:
+    if repeated([one for one, _ in starts], [noise for _, noise in starts], **rates) is not None:
         yield _fixed("the noise of the first step is the same whenever training is started")
 
 

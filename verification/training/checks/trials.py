@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rdpkit import _validate
-from rdpkit.verification.training.batches import joined, records_of, rows, scaled, size
+from rdpkit.verification.training.batches import records_of, rows, scaled, size
 from rdpkit.verification.training.rhythm import Rhythm
 from rdpkit.verification.training.state import TrainingState, random_numbers_kept
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
@@ -82,7 +82,8 @@ class Trials:
     def observed(self, batch: Batch) -> Update:
         """The next update, from the present state and with the present random numbers."""
         others = [self.batch(0, 1)] * (self.rhythm.calls - 1)
-        return observe(self.training, batch, *others)
+        rhythm = self.rhythm
+        return observe(self.training, batch, *others, public=rhythm.public, sums=rhythm.sums)
 
     def same_again(self, batch: Batch, seed: int) -> bool:
         """Whether the same batch and seed give the same update: then noise can be cancelled."""
@@ -98,6 +99,3 @@ class Trials:
         first = self.state.random_digest()
         self.update(other, seed)
         return first == self.state.random_digest()
-
-
-__all__ = ["Trials", "joined"]

@@ -14,7 +14,7 @@ from rdpkit.verification.training import zoo
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.targets import training_maker
 from rdpkit.verification.training.verify_training import checks, verify_training
-from tests.verification.training import correct_loops, correct_updates
+from tests.verification.training import correct_batches, correct_loops, correct_updates
 from tests.verification.training.broken_variants import BROKEN
 from tests.verification.training.correct_trainings import CORRECT
 
@@ -80,10 +80,10 @@ def test_whole_verdicts_of_correct_trainings(name, seed):
 
 
 def test_the_table_of_correct_trainings_is_long():
-    for module, least in ((correct_loops, 35), (correct_updates, 13)):
+    for module, least in ((correct_loops, 35), (correct_updates, 13), (correct_batches, 13)):
         own = [name for name in vars(module) if name.replace("_", "-") in CORRECT]
         assert len(own) >= least
-    assert len(CORRECT) >= 75
+    assert len(CORRECT) >= 88
 
 
 @pytest.mark.thorough

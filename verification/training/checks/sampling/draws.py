@@ -35,6 +35,12 @@ _MOST_EPOCHS = 60
 _STRANGE = 0.01
 _GROUPED = 0.98
 _RECURRING = 0.25
+# Epochs with fewer different contents than this may be the same by chance.
+_FEWEST_DIFFERENT = 20
+_PADDED = (
+    "rows at the end of batches that are all the same, and nowhere else, fill batches up to one "
+    "shape, and were left out"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,9 +310,7 @@ def _without_cut(epochs: list[list[Any]]) -> tuple[list[list[Any]], bool]:
 def _of_positions(
     epochs: list[list[Any]], there: int | None, source: str, *, whole: bool
 ) -> Draws | None:
-    made = tuple(
-        tuple(np.asarray(batch, dtype=np.int64).reshape(-1) for batch in epoch) for epoch in epochs
-    )
+    made = tuple(tuple(map(_without_negative, epoch)) for epoch in epochs)
     if not made:
         return None
     largest = max((int(batch.max()) for epoch in made for batch in epoch if len(batch)), default=-1)
@@ -317,6 +321,12 @@ def _of_positions(
         source=source,
         whole=whole,
     )
+
+
+def _without_negative(batch: Any) -> Positions:
+    """Positions without the negative ones that fill a batch up to its shape."""
+    found = np.asarray(batch, dtype=np.int64).reshape(-1)
+    return found[found >= 0]
 
 
 def _by_content(
@@ -330,17 +340,61 @@ def _by_content(
         if training.records is None
         else keys_of_records(training.records, parts=parts, until=begun + 0.4 * (until - begun))
     )
-    content: list[list[list[Key]]] = []
+    looked_at: dict[Key, Key] = {}
 
     def read() -> Iterator[list[Key]]:
         for batch in training.loader:
-            there = keys_of_batch(batch, parts=parts)
+            there = keys_of_batch(batch)
+            if parts is not None:
+                looked_at.update(zip(there, keys_of_batch(batch, parts=parts), strict=True))
             yield there if len(there) == size(batch) else [b""] * size(batch)
 
     content, whole = _epochs(read, until, batches)
     if not content:
         return None
-    return _numbered(content, keys, there or said, whole=whole, is_counted=there is not None)
+    rows = _without_padding(content)
+    found = _numbered(
+        [[[looked_at.get(key, key) for key in batch] for batch in epoch] for epoch in rows],
+        keys,
+        there or said,
+        whole=whole,
+        is_counted=there is not None,
+    )
+    notes = (*found.notes, _PADDED) if rows is not content else found.notes
+    return dataclasses.replace(found, notes=notes)
+
+
+def _without_padding(content: list[list[list[Key]]]) -> list[list[list[Key]]]:
+    """The rows of batches without those that fill them up to one shape, if there are such.
+
+    These are at the end of most batches, several times the same, and nowhere else: records with a
+    weight of 0, or positions of -1. A record that is repeated as if it were drawn is elsewhere too.
+    """
+    batches = [batch for epoch in content for batch in epoch]
+    ends = Counter(batch[-1] for batch in batches if len(batch) > 1 and batch[-1] == batch[-2])
+    filling, times = ends.most_common(1)[0] if ends else (b"", 0)
+    if not filling or 2 * times <= len(batches):
+        return content
+
+    def drawn(batch: list[Key]) -> list[Key]:
+        filled = itertools.takewhile(lambda key: key == filling, reversed(batch))
+        return batch[: len(batch) - sum(1 for _ in filled)]
+
+    found = [[drawn(batch) for batch in epoch] for epoch in content]
+    elsewhere = any(filling in batch for epoch in found for batch in epoch)
+    return content if elsewhere else found
+
+
+def _come_again(epochs: list[tuple[Positions, ...]]) -> bool:
+    """Whether all epochs are the same, batch for batch, and hold enough different records."""
+    first, *others = epochs
+    different = len({place for batch in first for place in batch.tolist()})
+    return (
+        len(others) > 0
+        and different >= _FEWEST_DIFFERENT
+        and all(len(one) == len(first) for one in others)
+        and all(np.array_equal(*pair) for one in others for pair in zip(one, first, strict=True))
+    )
 
 
 def _numbered(
@@ -381,7 +435,7 @@ def _numbered(
     else:
         # More contents than records, which come again: there are more records than were told.
         more = there is not None and there < len(numbers) and recurring
-        fresh = len(numbers) != there and not more
+        fresh = len(numbers) != there and not more and not _come_again(made)
         why = "not told: give the loader a `dataset`, or the training `records`"
     if fresh:
         notes.append(

@@ -59,7 +59,8 @@ def mistakes_of_draws(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
     in_order = in_order_of_data(seen)
     if in_order:
         yield _order(seen, account)
-    rates = list(_rates(seen, account))
+    # Batches that come again are one draw, which says little of rates.
+    rates = [] if _comes_again(seen) else list(_rates(seen, account))
     uneven = any(mistake.kind is TrainingMistakeKind.UNEQUAL_RATES for mistake in rates)
     # With records that come more often, sizes vary less.
     yield from _repeats(seen, in_order=in_order)
