@@ -233,7 +233,7 @@ def _from_above(
     kernel: Any, claim: Mapping[str, Any], event: Event, adjacency: Adjacency
 ) -> Iterator[Any]:
     """Hints to be tried, the quickest first."""
-    delta, release = float(claim["delta"]), claim["release"]
+    delta, release = float(Fraction(claim["delta"])), claim["release"]
     if not {"zero-concentrated", "gaussian-synthesis"}.isdisjoint(_kinds(release)):
         try:
             found = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP)
@@ -260,7 +260,7 @@ def _best_order(kernel: Any, claim: Mapping[str, Any], *, near: float) -> float:
     """The best order for the checker's conversion, whose digits differ from those of our best."""
     from scipy.optimize import minimize_scalar  # noqa: PLC0415 - for few claims
 
-    release, delta = kernel.read_release(claim["release"]), float(claim["delta"])
+    release, delta = kernel.read_release(claim["release"]), float(Fraction(claim["delta"]))
 
     def implied(order: float) -> float:
         try:
@@ -283,7 +283,7 @@ def _from_below(kernel: Any, claim: Mapping[str, Any]) -> Iterator[Any]:
     every = kernel.ways(kernel.read_release(claim["release"]), claim["relation"], below=True)
     for added in _ATTEMPTS[:-1]:
         for index, way in enumerate(every):
-            hints = _grids(way, float(claim["delta"]) or 1e-10, added)
+            hints = _grids(way, float(Fraction(claim["delta"])) or 1e-10, added)
             for part, (pair, _) in zip(hints.get("parts", []), way, strict=False):
                 del part["nodes"]
                 first, last = _line(pair)

@@ -102,7 +102,7 @@ def _odd_series(z: int, sign: int, bits: int) -> Enclosed:
 @lru_cache(maxsize=256)
 def log_two(bits: int) -> Enclosed:
     """The logarithm of 2, as 2 artanh(1/3)."""
-    spend(bits**2 // 4000 + bits**3 // 10**8)
+    spend(bits**2 // 4000 + bits**3 // 10**7)
     half = _odd_series((1 << bits) // 3, 1, bits)
     return half + half
 

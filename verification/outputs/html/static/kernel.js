@@ -90,7 +90,7 @@ function oddSeries(z, sign, bits) {
   return new Enclosed(total - 2n * n - 8n, total + 2n * n + 8n, bits);
 }
 const logTwo = kept((bits) => {
-  spend(bits ** 2n / 4000n + bits ** 3n / 10n ** 8n);
+  spend(bits ** 2n / 4000n + bits ** 3n / 10n ** 7n);
   const one = oddSeries((1n << bits) / 3n, 1n, bits);
   return one.plus(one);
 });
