@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
-from rdpkit.mechanisms.cli.table_options import refusals_of_ledgers
+from rdpkit.mechanisms.cli.table_options import check_person, refusals_of_ledgers
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.releases.release import Release
@@ -45,8 +45,6 @@ _FOR_TABLES = (
     "rows",
     "columns",
     "drop",
-    "person",
-    "most_per_person",
     "accept_drafted_schema",
 )
 _FOR_IMAGES = {
@@ -126,6 +124,7 @@ def release_images(
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
     check_path(output)
+    check_person(given)
     if output.absolute() == Path(source).absolute():
         raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
     with work_shown() as work:
@@ -141,7 +140,9 @@ def release_images(
                 "classes": _classes(given["classes"]),
                 "image_size": _size(given["image_size"]),
                 "channels": given["channels"],
+                "person": given["person"],
             },
+            most_per_person=given["most_per_person"],
         )
     _save(made, output, given)
     if output_format == "json":

@@ -18,6 +18,7 @@ from rdpkit.mechanisms.experiments.preparation import scales_itself
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.sampling import some_of_each
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release
 
@@ -38,6 +39,7 @@ def synthesize_images(
     seed: int = 0,
     computation: Computation | None = None,
     reading: Mapping[str, Any] = MappingProxyType({}),
+    most_per_person: int | None = None,
 ) -> Release:
     """Release synthetic records of labelled images.
 
@@ -77,7 +79,11 @@ def synthesize_images(
     computation : Computation, optional
         Device, progress and type of the results.
     reading : mapping
-        Further arguments of :func:`load_images`: classes, image_size, channels, part, columns.
+        Further arguments of :func:`load_images`: classes, image_size, channels, part, columns,
+        person.
+    most_per_person : int, optional
+        Where the images have persons: so many of each person's are used, chosen at random, and
+        neighbours differ in all of them. Images of nobody are left out.
 
     Returns
     -------
@@ -99,13 +105,20 @@ def synthesize_images(
     drawn = NoiseSource.system() if noise is None else noise
     checked = spec.check(options, calibrated=True)
     images = source if isinstance(source, ImageSet) else load_images(source, **reading)
+    if (images.persons is None) != (most_per_person is None):
+        raise ValueError("Expected person and most_per_person together.")
     privacy = Privacy(
         delta=delta,
         adjacency=adjacency,
         noise=drawn,
         counts=counts,
         public={**images.public, "options": "stated"},
+        most_per_person=most_per_person,
     )
+    if images.persons is not None and most_per_person is not None:
+        kept = some_of_each(images.persons, most_per_person, drawn)
+        features, labels = images.features[kept], images.labels[kept]
+        images = replace(images, features=features, labels=labels, persons=None)
     if checked.get(SCALING, "public") != "public":
         raise _validate.fail("options", f"to have {SCALING} 'public'", dict(options))
     values, privacy = _calibrated(spec, checked, images, privacy, epsilon=epsilon)
@@ -163,6 +176,8 @@ def _calibrated(
         if isinstance(drawn, (int, float)):
             known = known.for_samples_of(drawn)
         sizes = known.of_classes(classes)
+    if privacy.most_per_person is not None:
+        spec = spec.of_persons(privacy.most_per_person)
     values = spec.calibrate(
         options,
         class_sizes=sizes,

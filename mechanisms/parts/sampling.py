@@ -14,6 +14,34 @@ Indices = NDArray[np.int64]
 _ROOM = 1 << 22
 
 
+def some_of_each(owners: Indices, most: int, noise: NoiseSource) -> Indices:
+    """Records of which no owner has more than ``most``, chosen at random for each owner.
+
+    Which records of an owner are chosen does not depend on those of others.
+
+    Parameters
+    ----------
+    owners : ndarray of int64, shape (n,)
+        Whose each record is; records with a negative number are nobody's, and are left out.
+    most : int
+        Records of each owner.
+    noise : NoiseSource
+        Where the choice comes from.
+
+    Returns
+    -------
+    ndarray of int64
+        Numbers of records, in increasing order.
+    """
+    _validate.integer("most", most)
+    shuffled = np.random.default_rng(noise.words(4).tolist()).permutation(len(owners))
+    order = shuffled[np.argsort(owners[shuffled], kind="stable")]
+    ranked = owners[order]
+    rank = np.arange(len(owners)) - np.searchsorted(ranked, ranked)
+    found: Indices = np.sort(order[(rank < most) & (ranked >= 0)])
+    return found
+
+
 def subsets(population: int, size: int, count: int, *, noise: NoiseSource) -> Indices:
     """Independent uniform subsets without replacement, all at once.
 

@@ -24,6 +24,7 @@ def load_images(
     channels: int | None = None,
     part: str = "train",
     columns: tuple[str, str] | None = None,
+    person: str | None = None,
 ) -> ImageSet:
     """Labelled images from where they are.
 
@@ -55,6 +56,11 @@ def load_images(
         Which part of a source that has several: "train" or "test".
     columns : (str, str), optional
         Names of the columns of images and of labels in a Hugging Face Dataset or a .parquet file.
+    person : str, optional
+        What says whose each image is: a column of a .parquet file or a Hugging Face Dataset, an
+        array of a .npz file, or, of a folder, a CSV file with the columns file and person, or a
+        regular expression with one group, each about paths inside of the folder, such as
+        ``cats/smith-03.png``.
 
     Returns
     -------
@@ -72,7 +78,11 @@ def load_images(
     frame, names = Frame(image_size, channels), class_names(classes)
     if not isinstance(source, (str, Path)):
         if objects.is_hugging_face(source):
-            return objects.hugging_face(source, names, frame, columns=columns, part=part)
+            return objects.hugging_face(
+                source, names, frame, columns=columns, part=part, person=person
+            )
+        if person is not None:
+            raise _validate.fail("person", "to be None for a torch Dataset", person)
         if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
             return objects.map_style(source, names, frame)
         raise _validate.fail("source", f"to be {_ACCEPTED}", type(source).__name__)
@@ -81,13 +91,16 @@ def load_images(
         raise FileNotFoundError(f"Expected {_ACCEPTED}, and {path} is not there.")
     if path.is_file():
         if path.suffix == ".npz":
-            return files.of_npz(path, names, frame)
+            return files.of_npz(path, names, frame, person=person)
         if path.suffix == ".parquet":
-            return files.of_parquet(path, [path], names, frame, columns=columns)
+            return files.of_parquet(path, [path], names, frame, columns=columns, person=person)
         raise _validate.fail("source", f"to be {_ACCEPTED}", str(path))
     if files.idx_files(path, part) is not None:
+        if person is not None:
+            raise _validate.fail("person", "to be None for idx files, which do not say", person)
         return files.of_idx(path, part, names, frame)
     parquet = sorted(path.glob(f"{part}*.parquet")) or sorted(path.glob("*.parquet"))
     if parquet:
-        return files.of_parquet(path, parquet, names, frame, columns=columns)
-    return files.of_folder(path / part if (path / part).is_dir() else path, names, frame)
+        return files.of_parquet(path, parquet, names, frame, columns=columns, person=person)
+    folder = path / part if (path / part).is_dir() else path
+    return files.of_folder(folder, names, frame, person=person)
