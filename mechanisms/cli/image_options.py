@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
-from rdpkit.mechanisms.cli.table_options import check_person, refusals_of_ledgers
+from rdpkit.mechanisms.cli.table_options import person_of, refusals_of_ledgers
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.releases.release import Release
@@ -124,7 +124,6 @@ def release_images(
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
     check_path(output)
-    check_person(given)
     if output.absolute() == Path(source).absolute():
         raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
     with work_shown() as work:
@@ -140,9 +139,8 @@ def release_images(
                 "classes": _classes(given["classes"]),
                 "image_size": _size(given["image_size"]),
                 "channels": given["channels"],
-                "person": given["person"],
+                "person": person_of(given),
             },
-            most_per_person=given["most_per_person"],
         )
     _save(made, output, given)
     if output_format == "json":

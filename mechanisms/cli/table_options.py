@@ -172,8 +172,6 @@ def release_table(
     format_of(output)
     if output.absolute() in (Path(data).absolute(), given["schema"].absolute()):
         raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
-    check_person(given)
-    person = None if given["person"] is None else (given["person"], given["most_per_person"])
     schema = _selected(load_schema(given["schema"]), given)
     charges = _Charges(given, output)
     with work_shown() as work:
@@ -186,7 +184,7 @@ def release_table(
             rows=given["rows"],
             accept_drafted_schema=given["accept_drafted_schema"],
             before=charges.charge,
-            person=person,
+            person=person_of(given),
             progress=lambda done, total: work.show("fitting", done, total),
         )
     saved = made.save(output, dataset=given["dataset"])
@@ -210,8 +208,8 @@ def release_table(
     click.echo("\n".join(printable(line) for line in lines))
 
 
-def check_person(given: dict[str, Any]) -> None:
-    """Refuse one of two options without the other.
+def person_of(given: dict[str, Any]) -> tuple[str, int] | None:
+    """What says whose a record is, and how many of a person are used; None for single records.
 
     Raises
     ------
@@ -220,6 +218,7 @@ def check_person(given: dict[str, Any]) -> None:
     """
     if (given["person"] is None) != (given["most_per_person"] is None):
         raise ValueError("Expected --person and --most-per-person together.")
+    return None if given["person"] is None else (given["person"], given["most_per_person"])
 
 
 @contextmanager

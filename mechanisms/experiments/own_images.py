@@ -39,7 +39,6 @@ def synthesize_images(
     seed: int = 0,
     computation: Computation | None = None,
     reading: Mapping[str, Any] = MappingProxyType({}),
-    most_per_person: int | None = None,
 ) -> Release:
     """Release synthetic records of labelled images.
 
@@ -80,10 +79,8 @@ def synthesize_images(
         Device, progress and type of the results.
     reading : mapping
         Further arguments of :func:`load_images`: classes, image_size, channels, part, columns,
-        person.
-    most_per_person : int, optional
-        Where the images have persons: so many of each person's are used, chosen at random, and
-        neighbours differ in all of them. Images of nobody are left out.
+        person. With persons, so many images of each are used, chosen at random, and neighbours
+        differ in all of them. Images of nobody are left out.
 
     Returns
     -------
@@ -105,20 +102,15 @@ def synthesize_images(
     drawn = NoiseSource.system() if noise is None else noise
     checked = spec.check(options, calibrated=True)
     images = source if isinstance(source, ImageSet) else load_images(source, **reading)
-    if (images.persons is None) != (most_per_person is None):
-        raise ValueError("Expected person and most_per_person together.")
     privacy = Privacy(
         delta=delta,
         adjacency=adjacency,
         noise=drawn,
         counts=counts,
         public={**images.public, "options": "stated"},
-        most_per_person=most_per_person,
+        most_per_person=images.most_per_person,
     )
-    if images.persons is not None and most_per_person is not None:
-        kept = some_of_each(images.persons, most_per_person, drawn)
-        features, labels = images.features[kept], images.labels[kept]
-        images = replace(images, features=features, labels=labels, persons=None)
+    images = _bounded(images, drawn)
     if checked.get(SCALING, "public") != "public":
         raise _validate.fail("options", f"to have {SCALING} 'public'", dict(options))
     values, privacy = _calibrated(spec, checked, images, privacy, epsilon=epsilon)
@@ -144,8 +136,19 @@ def synthesize_images(
         "class_names": None if CLASSES in images.assumed else list(images.classes),
         "image_shape": list(images.image_shape),
     }
-    manifest = replace(made.manifest, parameters=stated, dataset=dataset)
-    return replace(made, manifest=manifest)
+    return replace(made, manifest=replace(made.manifest, parameters=stated, dataset=dataset))
+
+
+def _bounded(images: ImageSet, noise: NoiseSource) -> ImageSet:
+    """No more images of a person than are used."""
+    persons, most = images.persons, images.most_per_person
+    if persons is None and most is None:
+        return images
+    if persons is None or most is None:
+        raise ValueError("Expected images with persons and most_per_person, or neither.")
+    kept = some_of_each(persons, most, noise)
+    features, labels = images.features[kept], images.labels[kept]
+    return replace(images, features=features, labels=labels, persons=None, most_per_person=None)
 
 
 def _features(spec: Mechanism, images: ImageSet) -> Any:

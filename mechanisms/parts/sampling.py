@@ -15,23 +15,10 @@ _ROOM = 1 << 22
 
 
 def some_of_each(owners: Indices, most: int, noise: NoiseSource) -> Indices:
-    """Records of which no owner has more than ``most``, chosen at random for each owner.
+    """Numbers of records of which no owner has more than ``most``, in increasing order.
 
-    Which records of an owner are chosen does not depend on those of others.
-
-    Parameters
-    ----------
-    owners : ndarray of int64, shape (n,)
-        Whose each record is; records with a negative number are nobody's, and are left out.
-    most : int
-        Records of each owner.
-    noise : NoiseSource
-        Where the choice comes from.
-
-    Returns
-    -------
-    ndarray of int64
-        Numbers of records, in increasing order.
+    They are chosen at random, for each owner independently of the records of others. A record whose
+    owner is a negative number is nobody's, and is left out.
     """
     _validate.integer("most", most)
     shuffled = np.random.default_rng(noise.words(4).tolist()).permutation(len(owners))

@@ -198,7 +198,6 @@ _EXACT_COUNTS = (
 
 
 def _of_a_person(event: Event, parts: tuple[int, ...]) -> int:
-    """How many records of a person a release counts with; 0 where it is for single records."""
     return max((event.size if isinstance(event, Group) else 0, *parts))
 
 

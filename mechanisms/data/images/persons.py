@@ -11,66 +11,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Whose = Callable[[str], str | None]
+_NOBODY = ("", "None", "nan")
 
 
 def numbers_of_persons(names: Iterable[Any]) -> NDArray[np.int64]:
     """A number for each name, the same for the same one; -1 where there is none."""
-    known: dict[str, int] = {}
-    found = []
-    for name in names:
-        text = "" if name is None or name != name else str(name).strip()  # noqa: PLR0124 (NaN)
-        found.append(known.setdefault(text, len(known)) if text else -1)
-    return np.array(found, dtype=np.int64)
+    texts = [str(name).strip() for name in names]
+    known = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    known |= dict.fromkeys(_NOBODY, -1)
+    return np.array([known[text] for text in texts], np.int64)
 
 
-def rule_of_files(rule: str) -> Whose:
+def rule_of_files(rule: str) -> Callable[[str], str | None]:
     """Whose a file is, by its path inside of the folder of all classes.
 
-    Parameters
-    ----------
-    rule : str
-        A CSV file with the columns file and person, or a regular expression with one group, which
-        is looked for in the path.
+    The rule is a CSV file with the columns file and person, or a regular expression with one group,
+    which is looked for in the path.
 
     Raises
     ------
     ValueError
         If it is neither. What the list says is not quoted.
-    OSError
-        If the list cannot be read.
     """
     if rule.lower().endswith(".csv"):
         return _listed(Path(rule)).get
     try:
         pattern = re.compile(rule)
     except re.error as error:
-        raise ValueError(f"Expected person to be a regular expression, got {error}.") from None
+        raise ValueError(f"Expected person to be a regular expression: {error}.") from None
     if pattern.groups != 1:
-        raise ValueError(
-            "Expected person to be a CSV file, or a regular expression with one group in "
-            f"parentheses, got {rule!r}."
-        )
-
-    def whose(path: str) -> str | None:
-        found = pattern.search(path)
-        return None if found is None else found[1]
-
-    return whose
+        raise ValueError(f"Expected person to be a .csv file, or to have one group, got {rule!r}.")
+    return lambda path: found[1] if (found := pattern.search(path)) else None
 
 
 def _listed(path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        try:
+    try:
+        with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
             rows = list(csv.reader(file))
-        except csv.Error:
-            raise ValueError(f"{path}: expected lines of a file and a person.") from None
-    if not rows or [name.strip() for name in rows[0]] != ["file", "person"]:
-        raise ValueError(f"{path}: expected the first line to be file,person.")
-    for number, row in enumerate(rows[1:], 2):
-        if len(row) != len(rows[0]):
-            raise ValueError(f"{path}: expected a file and a person in row {number}.")
-        if found.setdefault(row[0].strip(), row[1]) != row[1]:
-            raise ValueError(f"{path}: expected each file once, and not again in row {number}.")
-    return found
+    except csv.Error:
+        rows = []
+    if not rows or rows[0] != ["file", "person"] or any(len(row) != 2 for row in rows):
+        raise ValueError(f"{path}: expected rows of file and person, and first these two words.")
+    return {file.strip(): person for file, person in rows}

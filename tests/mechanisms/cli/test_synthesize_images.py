@@ -120,9 +120,9 @@ def test_a_person_of_a_folder_is_protected_and_named_nowhere(folder, tmp_path):
         assert b"Zebulon" not in (tmp_path / "synth.npz").read_bytes()
     for wrong, message in {
         "\n".join(listed[:-1]): "expected person to say whose it is",
-        "\n".join([*listed, "Zebulon,x,y"]): "expected a file and a person in row 82",
-        "\n".join([*listed, listed[1] + "9"]): "expected each file once",
-        "Zebulon,1": "expected the first line to be file,person",
+        "\n".join([*listed, "Zebulon,x,y"]): "expected rows of file and person",
+        "Zebulon,1": "expected rows of file and person",
+        "file,person\n" + "Zebulon" * 40_000: "expected rows of file and person",
     }.items():
         (tmp_path / "whose.csv").write_text(wrong)
         found = run(*command, "--person", tmp_path / "whose.csv", "--most-per-person", 2)
