@@ -152,3 +152,9 @@ def test_who_and_how_many_are_said_together(images):
     question = {**QUESTION, "adjacency": "add_or_remove_one", "options": OPTIONS}
     with pytest.raises(ValueError, match="Expected public numbers of records"):
         synthesize_images(replace(whose, most_per_person=3), **question)
+    with pytest.raises(ValueError, match="their number tells how many a person has"):
+        synthesize_images(
+            replace(whose, most_per_person=3),
+            options={"clip_norm": 1.0},
+            **{**QUESTION, "mechanism": "local-perturbation"},
+        )
