@@ -171,6 +171,11 @@ def release_noisy_records(
             "Expected adjacency to be 'replace_one': one row is released for every record, so "
             f"their number tells whether a record is there, got {str(privacy.adjacency)!r}."
         )
+    if privacy.most_per_person is not None:
+        raise ValueError(
+            "Expected neighbours that differ in one record: one row is released for every record, "
+            "so their number tells how many a person has."
+        )
     records.scaling.check_accounted(mechanism)
     event = event_of_one_record(options, records.class_sizes, records.dimension)
     return release_batches(

@@ -250,6 +250,23 @@ class Mechanism:
         """Whether the order of mixture is to be found by :func:`rdpkit.plan`."""
         return self.planned is not None and values.get(self.planned) == PLAN
 
+    def of_persons(self, most: int) -> Mechanism:
+        """The same for neighbours that differ in all records of a person, at most ``most``.
+
+        What is chosen by numbers of records is chosen as if each person had one.
+        """
+        own, choose = self.event, self.choose
+        assert own is not None
+
+        def event(options: Any, class_sizes: Sizes, dimension: int) -> rdpkit.Event:
+            return rdpkit.Group(event=own(options, class_sizes, dimension), size=most).expand()
+
+        def chosen(values: Any, class_sizes: Sizes, **question: Any) -> dict[str, Any]:
+            assert choose is not None
+            return choose(values, tuple(-(-size // most) for size in class_sizes), **question)
+
+        return replace(self, event=event, choose=None if choose is None else chosen)
+
     def calibrate(
         self, values: Mapping[str, Any], *, class_sizes: Sizes, dimension: int, **question: Any
     ) -> dict[str, Any]:

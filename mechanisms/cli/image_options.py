@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
-from rdpkit.mechanisms.cli.table_options import refusals_of_ledgers
+from rdpkit.mechanisms.cli.table_options import person_of, refusals_of_ledgers
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.releases.release import Release
@@ -45,8 +45,6 @@ _FOR_TABLES = (
     "rows",
     "columns",
     "drop",
-    "person",
-    "most_per_person",
     "accept_drafted_schema",
 )
 _FOR_IMAGES = {
@@ -141,6 +139,7 @@ def release_images(
                 "classes": _classes(given["classes"]),
                 "image_size": _size(given["image_size"]),
                 "channels": given["channels"],
+                "person": person_of(given),
             },
         )
     _save(made, output, given)

@@ -56,15 +56,16 @@ _OPTIONS = (
     ),
     click.option(
         "--person",
-        metavar="COLUMN",
-        help="Of a table: the column that says whose a record is. Then neighbours differ in all "
-        "records of one person; needs --most-per-person.",
+        metavar="COLUMN|FILE.csv|REGEX",
+        help="The column that says whose a record is; of images in a folder, a CSV file with the "
+        "columns file and person, or a regular expression with one group, for their paths. Then "
+        "neighbours differ in all records of one person; needs --most-per-person.",
     ),
     click.option(
         "--most-per-person",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Of a table: use the first K records of each person.",
+        help="Use K records of each person, chosen at random.",
     ),
     click.option(
         "--mechanism",
@@ -171,9 +172,6 @@ def release_table(
     format_of(output)
     if output.absolute() in (Path(data).absolute(), given["schema"].absolute()):
         raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
-    if (given["person"] is None) != (given["most_per_person"] is None):
-        raise ValueError("Expected --person and --most-per-person together.")
-    person = None if given["person"] is None else (given["person"], given["most_per_person"])
     schema = _selected(load_schema(given["schema"]), given)
     charges = _Charges(given, output)
     with work_shown() as work:
@@ -186,7 +184,7 @@ def release_table(
             rows=given["rows"],
             accept_drafted_schema=given["accept_drafted_schema"],
             before=charges.charge,
-            person=person,
+            person=person_of(given),
             progress=lambda done, total: work.show("fitting", done, total),
         )
     saved = made.save(output, dataset=given["dataset"])
@@ -208,6 +206,19 @@ def release_table(
     lines += guarantee_lines(made.guarantee)
     lines += verdict_lines(manifest.private, manifest.checks)
     click.echo("\n".join(printable(line) for line in lines))
+
+
+def person_of(given: dict[str, Any]) -> tuple[str, int] | None:
+    """What says whose a record is, and how many of a person are used; None for single records.
+
+    Raises
+    ------
+    ValueError
+        If only one was given.
+    """
+    if (given["person"] is None) != (given["most_per_person"] is None):
+        raise ValueError("Expected --person and --most-per-person together.")
+    return None if given["person"] is None else (given["person"], given["most_per_person"])
 
 
 @contextmanager

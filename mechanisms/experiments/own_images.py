@@ -18,6 +18,7 @@ from rdpkit.mechanisms.experiments.preparation import scales_itself
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.sampling import some_of_each
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release
 
@@ -77,7 +78,9 @@ def synthesize_images(
     computation : Computation, optional
         Device, progress and type of the results.
     reading : mapping
-        Further arguments of :func:`load_images`: classes, image_size, channels, part, columns.
+        Further arguments of :func:`load_images`: classes, image_size, channels, part, columns,
+        person. With persons, so many images of each are used, chosen at random, and neighbours
+        differ in all of them. Images of nobody are left out.
 
     Returns
     -------
@@ -105,7 +108,9 @@ def synthesize_images(
         noise=drawn,
         counts=counts,
         public={**images.public, "options": "stated"},
+        most_per_person=images.most_per_person,
     )
+    images = _bounded(images, drawn)
     if checked.get(SCALING, "public") != "public":
         raise _validate.fail("options", f"to have {SCALING} 'public'", dict(options))
     values, privacy = _calibrated(spec, checked, images, privacy, epsilon=epsilon)
@@ -131,8 +136,19 @@ def synthesize_images(
         "class_names": None if CLASSES in images.assumed else list(images.classes),
         "image_shape": list(images.image_shape),
     }
-    manifest = replace(made.manifest, parameters=stated, dataset=dataset)
-    return replace(made, manifest=manifest)
+    return replace(made, manifest=replace(made.manifest, parameters=stated, dataset=dataset))
+
+
+def _bounded(images: ImageSet, noise: NoiseSource) -> ImageSet:
+    """No more images of a person than are used."""
+    persons, most = images.persons, images.most_per_person
+    if persons is None and most is None:
+        return images
+    if persons is None or most is None:
+        raise ValueError("Expected images with persons and most_per_person, or neither.")
+    kept = some_of_each(persons, most, noise)
+    features, labels = images.features[kept], images.labels[kept]
+    return replace(images, features=features, labels=labels, persons=None, most_per_person=None)
 
 
 def _features(spec: Mechanism, images: ImageSet) -> Any:
@@ -163,6 +179,8 @@ def _calibrated(
         if isinstance(drawn, (int, float)):
             known = known.for_samples_of(drawn)
         sizes = known.of_classes(classes)
+    if privacy.most_per_person is not None:
+        spec = spec.of_persons(privacy.most_per_person)
     values = spec.calibrate(
         options,
         class_sizes=sizes,

@@ -13,6 +13,7 @@ from rdpkit import Adjacency, Composed, Event, Group, Guarantee, _validate
 from rdpkit.mechanisms.parts.checks import PrivacyCheck, Source
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.sampling import some_of_each
 from rdpkit.mechanisms.releases.computation import Progress
 from rdpkit.mechanisms.releases.file_release import FileRelease, save_file_release
 from rdpkit.mechanisms.releases.release import guaranteed
@@ -148,8 +149,8 @@ def synthesize_table(
     before : callable, optional
         Called with the event before any noise is drawn, such as to charge a ledger.
     person : (str, int), optional
-        The column that says whose a record is, and how many records of each person are used: the
-        first ones of the table. Then neighbours differ in all records of one person. Records of
+        The column that says whose a record is, and how many records of each person are used, which
+        are chosen at random. Then neighbours differ in all records of one person. Records of
         nobody are left out. The column is not released unless the schema names it.
     progress : callable, optional
         Called with steps done and all of them.
@@ -187,7 +188,7 @@ def synthesize_table(
     table = read(source, schema=public)
     check_columns(table, public)
     if person is not None:
-        table = first_of_each(table, *person)
+        table = of_each_person(table, *person, source_of_noise)
     if before is not None:
         before(event if most is None else Group(event=event, size=most))
     public = search.found(table, source_of_noise, chosen.noise_std)
@@ -251,14 +252,14 @@ def _calibrated(
     from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
 
     _validate.positive("epsilon", epsilon)
-    size = privacy.most_per_person or 1
     # A name that only one person has is shown with a probability that is taken from delta.
     without_names = replace(search, delta_of_names=0.0)
 
     def event(chosen: Any, class_sizes: Any, dimension: int) -> Event:
-        return Group(event=_event(chosen, without_names), size=size).expand()
+        return _event(chosen, without_names)
 
-    spec = replace(SPEC, event=event)
+    size = privacy.most_per_person or 1
+    spec = replace(SPEC, event=event).of_persons(size)
     return spec.calibrate(
         spec.check(options, calibrated=True),
         class_sizes=(),
@@ -270,8 +271,8 @@ def _calibrated(
     )
 
 
-def first_of_each(table: pa.Table, person: str, most: int) -> pa.Table:
-    """The first records of each person, so many at most; records of nobody are left out."""
+def of_each_person(table: pa.Table, person: str, most: int, noise: NoiseSource) -> pa.Table:
+    """Records of each person, so many at most, at random; records of nobody are left out."""
     import pyarrow as pa  # noqa: PLC0415
 
     if person not in table.column_names:
@@ -279,10 +280,7 @@ def first_of_each(table: pa.Table, person: str, most: int) -> pa.Table:
     who = table[person].combine_chunks().dictionary_encode()
     who = who.combine_chunks() if isinstance(who, pa.ChunkedArray) else who
     codes = np.asarray(who.indices.fill_null(-1), dtype=np.int64)
-    order = np.argsort(codes, kind="stable")
-    ranked = codes[order]
-    rank = np.arange(len(codes)) - np.searchsorted(ranked, ranked)
-    return table.take(np.sort(order[(rank < most) & (ranked >= 0)]))
+    return table.take(some_of_each(codes, most, noise))
 
 
 def _sources(schema: Schema) -> dict[str, Source]:

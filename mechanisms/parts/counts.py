@@ -48,9 +48,9 @@ class NoisyCounts:
         _validate.positive("epsilon", self.epsilon)
         _validate.open_probability("share_of_delta", self.share_of_delta)
 
-    def scale(self, adjacency: Adjacency) -> int:
-        """Scale of the noise on each count."""
-        return min(LARGEST_SCALE, math.ceil(_moved(adjacency) / self.epsilon))
+    def scale(self, adjacency: Adjacency, records: int = 1) -> int:
+        """Scale of the noise on each count, where neighbours differ in so many records."""
+        return min(LARGEST_SCALE, math.ceil(_moved(adjacency) * records / self.epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +122,8 @@ class KnownCounts:
     left_out : tuple of int
         Classes that have too few records to draw from, as far as is known. Nothing is released of
         their records.
+    most_per_person : int, optional
+        Neighbours differ in all records of one person, so many at most.
     """
 
     origin: Origin
@@ -132,6 +134,7 @@ class KnownCounts:
     epsilon: float = 0.0
     failure: float = 0.0
     left_out: tuple[int, ...] = ()
+    most_per_person: int | None = None
 
     def for_samples_of(self, size: float) -> KnownCounts:
         """The counts for a mechanism that draws ``size`` records, or so many on average.
@@ -313,6 +316,7 @@ def known_counts(
     delta: float,
     adjacency: Adjacency,
     noise: NoiseSource,
+    most_per_person: int | None = None,
 ) -> KnownCounts:
     """Find out how many records there are, as a policy says.
 
@@ -337,14 +341,18 @@ def known_counts(
         The neighbouring relation.
     noise : NoiseSource
         Where the noise comes from.
+    most_per_person : int, optional
+        Neighbours differ in all records of one person, so many at most.
 
     Raises
     ------
     ValueError
-        If public numbers do not fit the classes, or known counts are for another use or relation.
+        If public numbers do not fit the classes, known counts are for another use or relation, or
+        noisy lower bounds are needed where neighbours differ in several records.
     """
     if isinstance(counts, KnownCounts):
-        if counts.use != use or counts.adjacency is not adjacency:
+        asked = (use, adjacency, most_per_person)
+        if (counts.use, counts.adjacency, counts.most_per_person) != asked:
             raise ValueError(
                 f"Expected counts that are for this mechanism and {adjacency}, got {counts!r}."
             )
@@ -352,14 +360,25 @@ def known_counts(
     have = actual if use.by_class else (sum(actual),)
     if isinstance(counts, PublicCounts) and counts.sizes is not None:
         sizes = _stated(counts.sizes, classes=len(actual), by_class=use.by_class)
-        return KnownCounts(origin="stated", use=use, sizes=sizes, adjacency=adjacency)
-    if not use.by_class and adjacency is Adjacency.REPLACE_ONE:
+        return KnownCounts(
+            origin="stated", use=use, sizes=sizes, adjacency=adjacency,
+            most_per_person=most_per_person,
+        )  # fmt: skip
+    # Persons have different numbers of records.
+    if not use.by_class and adjacency is Adjacency.REPLACE_ONE and most_per_person is None:
         return KnownCounts(origin="relation", use=use, sizes=have, adjacency=adjacency)
     if isinstance(counts, PublicCounts):
         if min(have) == 0:
             raise ValueError(f"Expected every class to have a record, got class sizes {have}.")
         return KnownCounts(origin="exact", use=use, sizes=have, adjacency=adjacency)
-    scale = counts.scale(adjacency)
+    if most_per_person is not None and use.lower_bounds:
+        raise ValueError(
+            "Expected public numbers of records (counts = [...]) where neighbours differ in all "
+            "records of a person: this mechanism needs lower bounds, and noisy ones are for a "
+            "single record."
+        )
+    differ = most_per_person or 1
+    scale = counts.scale(adjacency, differ)
     noisy = with_noise(have, scale=scale, noise=noise)
     failure = counts.share_of_delta * delta if use.lower_bounds else 0.0
     less = shortfall(scale, failure) if use.lower_bounds else 0
@@ -369,8 +388,9 @@ def known_counts(
         sizes=tuple(max(1, number - less) for number in noisy),
         adjacency=adjacency,
         noisy=noisy,
-        epsilon=_up(_moved(adjacency) / scale),
+        epsilon=_up(_moved(adjacency) * differ / scale),
         failure=failure,
+        most_per_person=most_per_person,
     )
 
 

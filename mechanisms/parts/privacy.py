@@ -108,4 +108,5 @@ class Privacy:
             delta=self.delta,
             adjacency=Adjacency.parse(self.adjacency),
             noise=self.noise,
+            most_per_person=self.most_per_person,
         )

@@ -14,6 +14,21 @@ Indices = NDArray[np.int64]
 _ROOM = 1 << 22
 
 
+def some_of_each(owners: Indices, most: int, noise: NoiseSource) -> Indices:
+    """Numbers of records of which no owner has more than ``most``, in increasing order.
+
+    They are chosen at random, for each owner independently of the records of others. A record whose
+    owner is a negative number is nobody's, and is left out.
+    """
+    _validate.integer("most", most)
+    shuffled = np.random.default_rng(noise.words(4).tolist()).permutation(len(owners))
+    order = shuffled[np.argsort(owners[shuffled], kind="stable")]
+    ranked = owners[order]
+    rank = np.arange(len(owners)) - np.searchsorted(ranked, ranked)
+    found: Indices = np.sort(order[(rank < most) & (ranked >= 0)])
+    return found
+
+
 def subsets(population: int, size: int, count: int, *, noise: NoiseSource) -> Indices:
     """Independent uniform subsets without replacement, all at once.
 

@@ -289,10 +289,12 @@ def _of_persons(event: Event, privacy: Privacy, counts: KnownCounts | None) -> E
     """The event for neighbours that differ in all records of a person, if they do."""
     if privacy.most_per_person is None:
         return event
-    if counts is not None and counts.origin != "stated":
+    if counts is not None and (
+        counts.origin == "exact" or counts.most_per_person != privacy.most_per_person
+    ):
         raise ValueError(
-            "Expected public numbers of records (counts = [...]) where neighbours differ in all "
-            "records of a person: noisy ones are for a single record."
+            "Expected noisy counts, or public numbers (counts = [...]), of neighbours that differ "
+            "in all records of a person."
         )
     replaced = Adjacency.parse(privacy.adjacency) is Adjacency.REPLACE_ONE
     if replaced and not event.fold(lambda one, inside: isinstance(one, _SUMS) and all(inside)):

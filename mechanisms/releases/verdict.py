@@ -14,6 +14,7 @@ from types import MappingProxyType
 from rdpkit import (
     Event,
     GaussianSynthesis,
+    Group,
     Guarantee,
     Kind,
     Parallel,
@@ -108,7 +109,9 @@ def delta_check(delta: float, records: int | None) -> PrivacyCheck:
     )
 
 
-def epsilon_check(guarantee: Guarantee | None, accepted: float | None) -> PrivacyCheck:
+def epsilon_check(
+    guarantee: Guarantee | None, accepted: float | None, event: Event | None = None
+) -> PrivacyCheck:
     """Whether epsilon is a finite upper bound, and small enough to be called private.
 
     Parameters
@@ -117,6 +120,8 @@ def epsilon_check(guarantee: Guarantee | None, accepted: float | None) -> Privac
         None where nothing is guaranteed.
     accepted : float or None
         The largest epsilon that whoever made the release has accepted, where that is stated.
+    event : Event, optional
+        What was released; it tells whether neighbours differ in all records of a person.
     """
 
     def found(status: Status, sentence: str) -> PrivacyCheck:
@@ -138,6 +143,8 @@ def epsilon_check(guarantee: Guarantee | None, accepted: float | None) -> Privac
         status, origin = "holds", f"an upper bound by {guarantee.bound}"
     shown = rounded_up(epsilon)
     odds = f"epsilon = {shown}: the odds of any event may change by a factor of e^{shown}"
+    if event is not None and (most := event.fold(_of_a_person)):
+        odds += f" with all records of one person, of which at most {most} were used"
     if epsilon > LARGEST_EPSILON:
         if accepted is None or epsilon > accepted:
             return found(
@@ -182,6 +189,10 @@ def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> lis
     ]
 
 
+def _of_a_person(event: Event, parts: tuple[int, ...]) -> int:
+    return max((event.size if isinstance(event, Group) else 0, *parts))
+
+
 def stated_records(event: Event | None) -> int | None:
     """The number of records that an event states as public; None where it states none."""
     return None if event is None else event.fold(_stated)
@@ -213,7 +224,7 @@ def computed_checks(
     """The checks that follow from the numbers of a manifest, and from its public parameters."""
     found = [
         secret_noise(reproducible_noise),
-        epsilon_check(guarantee, accept_epsilon),
+        epsilon_check(guarantee, accept_epsilon, event),
         *precondition_checks(event, guarantee),
         *source_checks(public),
     ]

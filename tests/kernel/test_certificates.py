@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import mpmath
@@ -328,26 +329,26 @@ def mutate(number: int, seed: int) -> None:
 
 def is_true(claim: dict[str, object]) -> bool:
     """Whether a claim that was accepted is true, by closed forms."""
-    release, epsilon = claim["release"], float(claim["epsilon"])  # type: ignore[arg-type]
+    release, epsilon = claim["release"], float(Fraction(claim["epsilon"]))  # type: ignore[arg-type]
     if claim["says"] == "divergence at most":
         return (
             True
             if release["kind"] == "zero-concentrated"
-            and float(release["rho"]) * float(claim["order"]) <= epsilon
+            and float(Fraction(release["rho"])) * float(Fraction(claim["order"])) <= epsilon
             else release["kind"] == "gaussian"
         )  # type: ignore[index,arg-type]
-    delta = float(claim["delta"])  # type: ignore[arg-type]
+    delta = float(Fraction(claim["delta"]))  # type: ignore[arg-type]
     exceeded = claim["says"] == "exceeded"
     if delta >= 1.0:
         return not exceeded
     if release["kind"] == "gaussian":  # type: ignore[index]
         far = release["diameter" if claim["relation"] == "replace-one" else "norm"]  # type: ignore[index]
-        mu = float(far) / float(release["noise"])  # type: ignore[index]
+        mu = float(Fraction(far)) / float(Fraction(release["noise"]))  # type: ignore[index]
         exact = 0.0 if mu == 0.0 else exact_delta(mu, epsilon)
         return bool(exact > delta * (1 - 1e-12)) if exceeded else bool(exact <= delta * (1 + 1e-12))
     if release["kind"] == "repeated" and release["release"]["kind"] == "stated":  # type: ignore[index]
         one, n = release["release"], release["count"]  # type: ignore[index]
-        e, d = float(one["epsilon"]), float(one["delta"])  # type: ignore[index]
+        e, d = float(Fraction(one["epsilon"])), float(Fraction(one["delta"]))  # type: ignore[index]
         p = 1.0 / (1.0 + math.exp(-e))
         finite = (1.0 - d) ** n  # type: ignore[operator]
         total = 1.0 - finite
@@ -358,7 +359,7 @@ def is_true(claim: dict[str, object]) -> bool:
                 total += finite * mass * -math.expm1(epsilon - loss)
         return total > delta * (1 - 1e-9) if exceeded else total <= delta * (1 + 1e-9)
     if release["kind"] == "zero-concentrated":  # type: ignore[index]
-        event = rdpkit.ZeroConcentrated(rho=float(release["rho"]), adjacency=ADD)  # type: ignore[index]
+        event = rdpkit.ZeroConcentrated(rho=float(Fraction(release["rho"])), adjacency=ADD)  # type: ignore[index]
         found = rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound="best-rdp").epsilon
         return found <= epsilon * (1 + 1e-6)
     return False

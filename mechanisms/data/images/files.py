@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rdpkit.formats.numbers import how_many
 from rdpkit.mechanisms.data.idx import read_images_and_labels
 from rdpkit.mechanisms.data.images.image_set import CLASSES, ImageSet
+from rdpkit.mechanisms.data.images.persons import numbers_of_persons, rule_of_files
 from rdpkit.mechanisms.data.images.pixels import Frame, decoded
 
 Names = tuple[str, ...] | None
@@ -21,8 +22,9 @@ _FEATURES, _LABELS = ("features", "images", "x", "x_train"), ("labels", "label",
 IMAGE_COLUMNS, LABEL_COLUMNS = ("image", "img", "images"), ("label", "labels", "fine_label")
 
 
-def of_folder(path: Path, names: Names, frame: Frame) -> ImageSet:
+def of_folder(path: Path, names: Names, frame: Frame, *, person: str | None) -> ImageSet:
     """One folder for each class, in the order of the names."""
+    whose, owners = None if person is None else rule_of_files(person), []
     folders = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
     assumed: tuple[str, ...] = ()
     if names is None:
@@ -48,7 +50,19 @@ def of_folder(path: Path, names: Names, frame: Frame) -> ImageSet:
                 raise ValueError(f"{where}: expected PNG and JPEG files ({', '.join(_SUFFIXES)}).")
             rows.append(frame.row(decoded(file, where), where))
             labels.append(number)
-    return collected(path.name, rows=rows, labels=labels, names=names, frame=frame, assumed=assumed)
+            if whose is not None:
+                owners.append(whose(file.relative_to(path).as_posix()))
+                if not (owners[-1] or "").strip():
+                    raise ValueError(f"{where}: expected person to say whose it is.")
+    return collected(
+        path.name,
+        rows=rows,
+        labels=labels,
+        names=names,
+        frame=frame,
+        assumed=assumed,
+        owners=None if whose is None else owners,
+    )
 
 
 def collected(
@@ -59,6 +73,7 @@ def collected(
     names: tuple[str, ...],
     frame: Frame,
     assumed: tuple[str, ...],
+    owners: Any = None,
 ) -> ImageSet:
     """The images of a list, of which there may be none."""
     width = int(np.prod(frame.shape))
@@ -69,6 +84,7 @@ def collected(
         classes=names,
         image_shape=frame.shape,
         assumed=(*assumed, *frame.assumed()),
+        persons=None if owners is None else numbers_of_persons(owners),
     )
 
 
@@ -101,7 +117,7 @@ def of_idx(path: Path, part: str, names: Names, frame: Frame) -> ImageSet:
     )
 
 
-def of_npz(path: Path, names: Names, frame: Frame) -> ImageSet:
+def of_npz(path: Path, names: Names, frame: Frame, *, person: str | None) -> ImageSet:
     """Two arrays. Nothing is unpickled."""
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -114,6 +130,9 @@ def of_npz(path: Path, names: Names, frame: Frame) -> ImageSet:
                 )
             images, labels = file[first], file[second]
             listed = file.get("classes", None)
+            if person is not None and person not in file:
+                raise ValueError(f"{path}: expected person to be one of its arrays.")
+            owners = None if person is None else file[person]
     except MemoryError:
         raise ValueError(f"{path}: its arrays claim to be larger than memory.") from None
     except (zipfile.BadZipFile, EOFError) as error:
@@ -126,6 +145,7 @@ def of_npz(path: Path, names: Names, frame: Frame) -> ImageSet:
         names=names or _strings(listed),
         frame=frame,
         stated=names is not None,
+        owners=owners,
     )
 
 
@@ -144,6 +164,7 @@ def of_arrays(
     names: Names,
     frame: Frame,
     stated: bool,
+    owners: Any = None,
 ) -> ImageSet:
     """Images and labels that are arrays already."""
     rows = frame.rows(images, where)
@@ -155,6 +176,8 @@ def of_arrays(
     numbers = numbered(np.asarray(labels), names, where)
     if numbers.shape != (len(rows),):
         raise ValueError(f"{where}: expected {len(rows)} labels, got shape {numbers.shape}.")
+    if owners is not None and np.shape(owners) != (len(rows),):
+        raise ValueError(f"{where}: expected person to have one entry for each image.")
     assumed = () if stated else (CLASSES,)
     return ImageSet(
         name=name,
@@ -163,6 +186,7 @@ def of_arrays(
         classes=names,
         image_shape=frame.shape,
         assumed=(*assumed, *frame.assumed()),
+        persons=None if owners is None else numbers_of_persons(np.asarray(owners).tolist()),
     )
 
 
@@ -206,8 +230,9 @@ def column_of(columns: list[str], wanted: str | None, usual: tuple[str, ...], ki
 
 
 def of_parquet(
-    path: Path, parts: list[Path], names: Names, frame: Frame, *, columns: tuple[str, str] | None
-) -> ImageSet:
+    path: Path, parts: list[Path], names: Names, frame: Frame, *,
+    columns: tuple[str, str] | None, person: str | None,
+) -> ImageSet:  # fmt: skip
     """Files as the Hugging Face library writes them: encoded images with their labels."""
     from pyarrow import parquet  # noqa: PLC0415 - only this kind of file needs it
 
@@ -215,13 +240,18 @@ def of_parquet(
     stated = names is not None
     rows: list[NDArray[np.uint8]] = []
     labels: list[Any] = []
+    owners: list[Any] = []
+    more = [] if person is None else [person]
     for file in parts:
         schema = parquet.read_schema(file)
         image = column_of(schema.names, wanted[0], IMAGE_COLUMNS, "image")
         label = column_of(schema.names, wanted[1], LABEL_COLUMNS, "label")
         names = names or _names_in(schema.metadata, label)
-        for batch in parquet.ParquetFile(file).iter_batches(256, columns=[image, label]):
+        if more:
+            column_of(schema.names, person, (), "person")
+        for batch in parquet.ParquetFile(file).iter_batches(256, columns=[image, label, *more]):
             labels += batch.column(label).to_pylist()
+            owners += batch.column(person).to_pylist() if more else []
             for value in batch.column(image).to_pylist():
                 where = f"{file}: row {len(rows) + 1}"
                 content = value.get("bytes") if isinstance(value, dict) else value
@@ -233,8 +263,9 @@ def of_parquet(
     assumed = () if stated else (CLASSES,)
     numbers = numbered(np.array(labels), names, str(path)) if labels else labels
     return collected(
-        path.stem, rows=rows, labels=numbers, names=names, frame=frame, assumed=assumed
-    )
+        path.stem, rows=rows, labels=numbers, names=names, frame=frame, assumed=assumed,
+        owners=owners if more else None,
+    )  # fmt: skip
 
 
 def _names_in(metadata: Any, label: str) -> Names:

@@ -35,6 +35,10 @@ class ImageSet:
     assumed : tuple of str
         What nobody stated to be public, so that it was read from the data: "class names", "size",
         "channels". A release that is made with it is not private.
+    persons : array of int64, shape (n,), optional
+        Whose each image is, as numbers that name nobody; -1 where it is nobody's.
+    most_per_person : int, optional
+        How many images of each person a release uses.
 
     Raises
     ------
@@ -48,6 +52,8 @@ class ImageSet:
     classes: tuple[str, ...]
     image_shape: Shape
     assumed: tuple[str, ...] = ()
+    persons: NDArray[np.int64] | None = None
+    most_per_person: int | None = None
 
     def __post_init__(self) -> None:
         width = int(np.prod(self.image_shape))
@@ -58,6 +64,8 @@ class ImageSet:
         if labels.shape != (len(features),) or labels.dtype.kind not in "iu":
             shown = f"{labels.dtype} of shape {labels.shape}"
             raise _validate.fail("labels", f"to be {len(features)} integers", shown)
+        if self.persons is not None and self.persons.shape != labels.shape:
+            raise _validate.fail("persons", f"to be {len(features)} integers", "others")
         if len(set(self.classes)) != len(self.classes) or not self.classes:
             raise _validate.fail("classes", "to be different names, at least one", self.classes)
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < len(self.classes):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rdpkit import _validate
 from rdpkit.mechanisms.data.images import files, objects
+from rdpkit.mechanisms.data.images.files import Names
 from rdpkit.mechanisms.data.images.image_set import ImageSet, class_names
 from rdpkit.mechanisms.data.images.pixels import Frame
 
@@ -24,6 +26,7 @@ def load_images(
     channels: int | None = None,
     part: str = "train",
     columns: tuple[str, str] | None = None,
+    person: tuple[str, int] | None = None,
 ) -> ImageSet:
     """Labelled images from where they are.
 
@@ -55,6 +58,11 @@ def load_images(
         Which part of a source that has several: "train" or "test".
     columns : (str, str), optional
         Names of the columns of images and of labels in a Hugging Face Dataset or a .parquet file.
+    person : (str, int), optional
+        What says whose each image is, and how many images of each person a release uses. It is a
+        column of a .parquet file or a Hugging Face Dataset, an array of a .npz file, or, of a
+        folder, a CSV file with the columns file and person, or a regular expression with one group,
+        each about paths inside of the folder, such as ``cats/smith-03.png``.
 
     Returns
     -------
@@ -69,10 +77,26 @@ def load_images(
     ImportError
         If a library that decodes it (Pillow, pyarrow) is not installed.
     """
-    frame, names = Frame(image_size, channels), class_names(classes)
+    found = _loaded(
+        source, class_names(classes), Frame(image_size, channels),
+        part=part, columns=columns, person=None if person is None else person[0],
+    )  # fmt: skip
+    if person is None:
+        return found
+    if found.persons is None:
+        raise _validate.fail("person", "to be None where nothing says whose images are", person)
+    return replace(found, most_per_person=int(_validate.integer("most images", person[1])))
+
+
+def _loaded(
+    source: Any, names: Names, frame: Frame, *,
+    part: str, columns: tuple[str, str] | None, person: str | None,
+) -> ImageSet:  # fmt: skip
     if not isinstance(source, (str, Path)):
         if objects.is_hugging_face(source):
-            return objects.hugging_face(source, names, frame, columns=columns, part=part)
+            return objects.hugging_face(
+                source, names, frame, columns=columns, part=part, person=person
+            )
         if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
             return objects.map_style(source, names, frame)
         raise _validate.fail("source", f"to be {_ACCEPTED}", type(source).__name__)
@@ -81,13 +105,14 @@ def load_images(
         raise FileNotFoundError(f"Expected {_ACCEPTED}, and {path} is not there.")
     if path.is_file():
         if path.suffix == ".npz":
-            return files.of_npz(path, names, frame)
+            return files.of_npz(path, names, frame, person=person)
         if path.suffix == ".parquet":
-            return files.of_parquet(path, [path], names, frame, columns=columns)
+            return files.of_parquet(path, [path], names, frame, columns=columns, person=person)
         raise _validate.fail("source", f"to be {_ACCEPTED}", str(path))
     if files.idx_files(path, part) is not None:
         return files.of_idx(path, part, names, frame)
     parquet = sorted(path.glob(f"{part}*.parquet")) or sorted(path.glob("*.parquet"))
     if parquet:
-        return files.of_parquet(path, parquet, names, frame, columns=columns)
-    return files.of_folder(path / part if (path / part).is_dir() else path, names, frame)
+        return files.of_parquet(path, parquet, names, frame, columns=columns, person=person)
+    folder = path / part if (path / part).is_dir() else path
+    return files.of_folder(folder, names, frame, person=person)

@@ -25,8 +25,9 @@ def is_hugging_face(source: Any) -> bool:
 
 
 def hugging_face(
-    source: Any, names: Names, frame: Frame, *, columns: tuple[str, str] | None, part: str
-) -> ImageSet:
+    source: Any, names: Names, frame: Frame, *,
+    columns: tuple[str, str] | None, part: str, person: str | None,
+) -> ImageSet:  # fmt: skip
     """A Dataset, or the part of a DatasetDict."""
     if isinstance(source.column_names, dict):
         if part not in source.column_names:
@@ -42,9 +43,12 @@ def hugging_face(
         given = getattr((getattr(source, "features", None) or {}).get(label), "names", None)
         names = tuple(str(name) for name in given) if given else None
     names = _named(names, "the data set")
-    rows, labels = [], []
+    if person is not None:
+        column_of(found, person, (), "person")
+    rows, labels, owners = [], [], []
     for number in range(len(source)):
         record = source[number]
+        owners.append(None if person is None else record[person])
         rows.append(_row(record[image], frame, f"record {number}"))
         labels.append(record[label])
     numbers = numbered(np.array(labels), names, "the data set") if labels else labels
@@ -56,6 +60,7 @@ def hugging_face(
         names=names,
         frame=frame,
         assumed=assumed,
+        owners=None if person is None else owners,
     )
 
 

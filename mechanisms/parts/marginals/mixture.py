@@ -21,6 +21,7 @@ import torch
 
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.marginals.counting import Floats, Pair, in_front
+from rdpkit.mechanisms.parts.threads import training_threads
 
 _SMALLEST = 1e-6
 _LAST_RATE = 0.01
@@ -110,7 +111,8 @@ def fit_mixture(
     logits += torch.tensor(np.log(np.maximum(single_values, _SMALLEST)), dtype=torch.float32)
     logits.requires_grad_(True)
     sizes = [one.values.size for one in singles]
-    _descend(logits, sizes, aims, fit, progress)
+    with training_threads():
+        _descend(logits, sizes, aims, fit, progress)
     with torch.no_grad():
         parts = torch.split(logits.double(), sizes, dim=1)
         return [torch.softmax(part, dim=1).numpy() for part in parts]

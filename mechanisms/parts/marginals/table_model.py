@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,10 @@ from rdpkit.mechanisms.parts.marginals.rounds import (
 from rdpkit.mechanisms.parts.marginals.rows import rows_of_mixture
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
+# Scores with so much noise, for each record, have never shown a pair worth a measurement.
+_HOPELESS = 0.2
+# Rows are made of single codes, and not of places, where all columns have so many of them.
+_MOST_CODES = 4096
 # An unmeasured pair is held to independence with this part of a measured pair's weight.
 _INDEPENDENCE = 0.03
 
@@ -48,7 +53,7 @@ class TableMeasurements:
     pairs : dict
         Noisy marginals of the chosen pairs, over the places.
     records : float
-        The number of records, from the singles.
+        The number of records, from all singles.
     """
 
     singles: list[MeasuredCounts]
@@ -90,7 +95,14 @@ def measure(
     expected: dict[Pair, Floats] = {
         (i, j): np.outer(shown[i], shown[j]) * records for i, j in pairs_of(sizes)
     }
-    scores, of_scores = measure_scores(merged, sizes, expected, std=second, noise=noise)
+    of_scores = second * math.sqrt(len(expected))
+    if of_scores > _HOPELESS * records:
+        # No dependence would be believed, so that the second round is for columns as well.
+        again = measure_one_way(codes, domain, std=second, noise=noise)
+        singles = [together(*both) for both in zip(singles, again, strict=True)]
+        scores: dict[Pair, float] = {}
+    else:
+        scores, of_scores = measure_scores(merged, sizes, expected, std=second, noise=noise)
     chosen = chosen_tables(
         scores, expected, singles, std=third, of_scores=of_scores, records=records
     )
@@ -108,7 +120,11 @@ def measure(
     ]
     pairs = {columns: one for columns, one in found.items() if len(columns) == 2}
     return TableMeasurements(
-        singles=singles, keeps=keeps, scores=scores, pairs=pairs, records=records
+        singles=singles,
+        keeps=keeps,
+        scores=scores,
+        pairs=pairs,
+        records=records_estimate(singles),
     )
 
 
@@ -155,11 +171,24 @@ def synthetic_codes(
             independent: Floats = np.outer(singles[i].values, singles[j].values)
             pairs[i, j] = WantedMarginal(independent, _INDEPENDENCE * strongest)
     seed = int(rng.integers(2**63))
-    columns = fit_mixture(singles, pairs, fit, seed=seed, progress=progress)
-    codes = rows_of_mixture(columns, count, rng)
+    columns = [one.values[None, :] for one in singles]
+    if found.pairs:
+        columns = fit_mixture(singles, pairs, fit, seed=seed, progress=progress)
+    if sum(one.size for one in full) > _MOST_CODES:
+        codes = rows_of_mixture(columns, count, rng)
+        for j, (keep, probabilities) in enumerate(zip(found.keeps, full, strict=True)):
+            codes[:, j] = _spread(codes[:, j], keep, probabilities, rng)
+        return codes
     for j, (keep, probabilities) in enumerate(zip(found.keeps, full, strict=True)):
-        codes[:, j] = _spread(codes[:, j], keep, probabilities, rng)
-    return codes
+        columns[j] = columns[j][:, keep] * _within(keep, probabilities)
+    return rows_of_mixture(columns, count, rng)
+
+
+def _within(keep: Codes, probabilities: Floats) -> Floats:
+    """The share of each code in its place, by noisy frequencies."""
+    totals, sizes = _merged(probabilities, keep)[keep], np.bincount(keep)[keep]
+    equal: Floats = np.ones(len(keep)) / sizes
+    return np.divide(probabilities, totals, out=equal, where=totals > 0.0)
 
 
 def _places(frequent: Floats) -> Codes:

@@ -8,6 +8,7 @@ import rdpkit
 from rdpkit.mechanisms.algorithms import marginals
 from rdpkit.mechanisms.parts.marginals import table_model
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
+from rdpkit.mechanisms.parts.marginals.rounds import RoundShares
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.verification.blackbox.options import VerificationOptions
@@ -93,6 +94,59 @@ def test_what_follows_the_measurements_sees_no_record(monkeypatch):
         for private in (_table(100), np.zeros((70, 4), dtype=int))
     ]
     np.testing.assert_array_equal(*made)
+
+
+class _Replayed:
+    """A source of noise that remembers exact numbers, and makes all outputs those of one run."""
+
+    def __init__(self, outputs=()):
+        self.outputs, self.exact = list(outputs), []
+        self._source = NoiseSource.seeded(0)
+
+    def add_normal(self, values, *, std):
+        number = len(self.exact)
+        self.exact.append((values.copy(), std))
+        if number == len(self.outputs):
+            self._source.add_normal(values, std=std)
+            self.outputs.append(values.copy())
+        values[...] = self.outputs[number]
+
+
+@pytest.mark.parametrize("count", [0, 20, 200, 5000])
+def test_all_that_is_measured_moves_no_further_than_the_event_says(count):
+    """Of few records, whose second round counts columns again, and of many."""
+    private = _table(count + 1)
+    options = marginals.MarginalsOptions(noise_std=4.0)
+    question = {"noise_std": options.noise_std, "shares": options.shares}
+    other = private.copy()
+    other[-1] = (np.array(DOMAIN) - 1) * (private[-1] == 0)
+    first = _Replayed()
+    table_model.measure(private, DOMAIN, noise=first, **question)
+    for neighbour, most in ((private[:-1], 1.0), (other, 2.0 + 2.0 * options.shares.scores)):
+        second = _Replayed(first.outputs)
+        table_model.measure(neighbour, DOMAIN, noise=second, **question)
+        assert [std for _, std in first.exact] == [std for _, std in second.exact]
+        moved = sum(
+            np.square((one - two) / std).sum()
+            for (one, std), (two, _) in zip(first.exact, second.exact, strict=True)
+        )
+        assert 0.8 / 4.0**2 < moved <= most / 4.0**2 * (1.0 + 1e-9)
+
+
+@pytest.mark.thorough
+def test_small_tables_are_as_near_as_independent_columns():
+    """Pairs that drown in noise cost nothing: neither a round nor a sample of rows."""
+    private, made = _table(150, seed=2), []
+    for shares in (RoundShares(), RoundShares(one_way=0.998, scores=0.001)):
+        options = marginals.MarginalsOptions(noise_std=40.0, rows=150, shares=shares)
+        errors = []
+        for seed in range(30):
+            found, _ = marginals.codes_like(
+                private, DOMAIN, options=options, noise=NoiseSource.seeded(seed)
+            )
+            errors.append([_distance(private, found, (i, j)) for i, j in ((0, 1), (0, 3), (1, 3))])
+        made.append(np.mean(errors))
+    assert made[0] <= made[1]
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_or_remove_one"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from rdpkit.mechanisms import Ledger
 from rdpkit.mechanisms.cli.synthesize import synthesize
 from rdpkit.mechanisms.data.images import ImageSet, to_image_folder
 from rdpkit.mechanisms.releases.release import load_release
@@ -13,6 +14,10 @@ from rdpkit.mechanisms.releases.release import load_release
 
 def run(*arguments):
     return CliRunner().invoke(synthesize, [str(part) for part in arguments])
+
+
+def said(found):
+    return f"{found.output} {found.exception}"
 
 
 @pytest.fixture
@@ -82,3 +87,47 @@ def test_what_is_missing_is_named(folder, arguments, message):
     found = run(folder, *arguments)
     assert found.exit_code != 0
     assert message in f"{found.output} {found.exception}"
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:too few records")
+def test_a_person_of_a_folder_is_protected_and_named_nowhere(folder, tmp_path):
+    """By names of files, by folders, and by a list; a ledger of persons takes the release."""
+    listed = ["file,person"]
+    for number, file in enumerate(sorted(folder.glob("*/*.png"))):
+        (file.parent / f"Zebulon{number // 8}").mkdir(exist_ok=True)
+        moved = file.parent / f"Zebulon{number // 8}" / f"Zebulon{number // 8}-{number}.png"
+        file.rename(moved)
+        listed.append(f"{moved.relative_to(folder).as_posix()},Zebulon{number // 8}")
+    (tmp_path / "whose.csv").write_text("\n".join(listed))
+    ledger = Ledger.create(tmp_path / "l.jsonl")
+    ledger.open("pets", adjacency="replace_one", delta=1e-4, epsilon=30.0, of_persons=True)
+    command = (
+        folder, "--mechanism", "moments", "--epsilon", 5, "--delta", 1e-4, "--adjacency",
+        "replace_one", "--classes", "cat,dog", "--image-size", 4, "--channels", 1, "--option",
+        "basis=cosines", "--dataset", "pets", "--ledger", tmp_path / "l.jsonl",
+        "--counts", 80, "-o", tmp_path / "synth.npz",
+    )  # fmt: skip
+    assert "single record" in said(run(*command))
+    for rule in (r"/(\w+)-\d+\.png$", r"^\w+/(\w+)/", tmp_path / "whose.csv"):
+        found = run(*command, "--person", rule, "--most-per-person", 2)
+        assert found.exit_code == 0, said(found)
+        assert "all records of one person, of which at most 2" in found.output
+        everything = found.output + "".join(
+            (tmp_path / name).read_text() for name in ("synth.json", "l.jsonl")
+        )
+        assert "Zebulon" not in everything
+        assert b"Zebulon" not in (tmp_path / "synth.npz").read_bytes()
+    for wrong, message in {
+        "\n".join(listed[:-1]): "expected person to say whose it is",
+        "\n".join([*listed, "Zebulon,x,y"]): "expected rows of file and person",
+        "Zebulon,1": "expected rows of file and person",
+        "file,person\n" + "Zebulon" * 40_000: "expected rows of file and person",
+    }.items():
+        (tmp_path / "whose.csv").write_text(wrong)
+        found = run(*command, "--person", tmp_path / "whose.csv", "--most-per-person", 2)
+        assert message in said(found)
+        assert "Zebulon" not in said(found)
+    for wrong, message in {"(": "regular expression", "a": "one group"}.items():
+        assert message in said(run(*command, "--person", wrong, "--most-per-person", 2))
+    assert "together" in said(run(*command, "--most-per-person", 2))

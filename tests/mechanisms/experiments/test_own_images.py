@@ -7,9 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import rdpkit
+from rdpkit.mechanisms.algorithms import moments
 from rdpkit.mechanisms.data.images import ImageSet, load_images, to_image_folder
 from rdpkit.mechanisms.evaluation.utility.reading import open_records, open_release
 from rdpkit.mechanisms.experiments.own_images import synthesize_images
+from rdpkit.mechanisms.parts.moments.measuring import measure
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.releases.release import load_release
 
@@ -99,3 +102,59 @@ def test_a_release_of_own_images_is_evaluated_in_its_own_order_of_classes(tmp_pa
     features, numbers = opened.arrays
     assert features[numbers == 0].mean() + 80 < features[numbers == 1].mean()
     assert opened.image == open_release(tmp_path / "synth.npz").image == shape
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:too few records")
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_or_remove_one"])
+def test_a_person_with_many_images_has_a_few_and_pays_for_them(images, adjacency, monkeypatch):
+    """Neighbours differ in a person whose 150 images are all white, as no others are."""
+    whose = np.arange(400) // 2
+    whose[:150], whose[150:160] = 0, -1
+    pixels = images.features // 2
+    pixels[whose == 0] = 255
+    taken = []
+
+    def measured(rows, labels, **given):
+        taken.append((len(rows), given["records"]))
+        return measure(rows, labels, **given)
+
+    monkeypatch.setattr(moments, "measure", measured)
+    question = {**QUESTION, "mechanism": "moments", "adjacency": adjacency, "epsilon": 1.0}
+    made = {}
+    for who in ("there", "absent"):
+        kept = whose != 0 if who == "absent" else np.full(400, True)
+        given = replace(
+            images, features=pixels[kept], labels=images.labels[kept], persons=whose[kept],
+            most_per_person=3,
+        )  # fmt: skip
+        made[who] = synthesize_images(given, **question)
+    assert [rows for rows, _ in taken] == [243, 240]
+    # The number of images is not public, though that of persons may be.
+    assert all(rows != records for rows, records in taken)
+    manifest = made["there"].manifest
+    assert manifest.private
+    assert manifest.parameters["most_per_person"] == 3
+    assert 0.9 < manifest.guarantee.epsilon <= 1.0
+    assert manifest.parameters["counts"]["epsilon"] == pytest.approx(0.05, rel=0.05)
+    group = manifest.event.events[1]
+    assert group.size == 3
+    single = rdpkit.epsilon(group.event, delta=1e-5, adjacency=adjacency)
+    assert single.epsilon < manifest.guarantee.epsilon / 2.5
+    (check,) = [one for one in manifest.checks if one.name == "epsilon"]
+    assert "with all records of one person, of which at most 3 were used" in check.sentence
+
+
+def test_who_and_how_many_are_said_together(images):
+    whose = replace(images, persons=np.arange(400))
+    with pytest.raises(ValueError, match="with persons and most_per_person"):
+        synthesize_images(whose, **{**QUESTION, "mechanism": "moments"})
+    question = {**QUESTION, "adjacency": "add_or_remove_one", "options": OPTIONS}
+    with pytest.raises(ValueError, match="Expected public numbers of records"):
+        synthesize_images(replace(whose, most_per_person=3), **question)
+    with pytest.raises(ValueError, match="their number tells how many a person has"):
+        synthesize_images(
+            replace(whose, most_per_person=3),
+            options={"clip_norm": 1.0},
+            **{**QUESTION, "mechanism": "local-perturbation"},
+        )

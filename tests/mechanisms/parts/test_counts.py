@@ -47,6 +47,25 @@ def known(counts, use, *, actual=(30, 0, 500), adjacency=ADD, delta=1e-5, seed=0
     )
 
 
+@pytest.mark.parametrize(("adjacency", "moved"), [(ADD, 5), (REPLACE, 10)])
+def test_counts_of_persons_cost_what_all_their_records_do(adjacency, moved):
+    question = {"delta": 1e-5, "adjacency": adjacency, "noise": NoiseSource.seeded(0)}
+    for use in (NUMBER_OF_ALL, NUMBER_BY_CLASS):
+        found = known_counts(NoisyCounts(epsilon=0.1), (30, 50), use, most_per_person=5, **question)
+        assert found.origin == "noisy"
+        assert found.epsilon == pytest.approx(0.1)
+        with pytest.raises(ValueError, match="for this mechanism"):
+            known_counts(found, (30, 50), use, most_per_person=6, **question)
+    draws = [
+        known_counts(NoisyCounts(epsilon=0.1), (30,), use, most_per_person=5, **question).noisy[0]
+        for _ in range(4000)
+    ]
+    # Discrete Laplace noise of this scale has nearly the variance of Laplace noise.
+    assert np.std(draws) == pytest.approx(math.sqrt(2.0) * moved / 0.1, rel=0.1)
+    with pytest.raises(ValueError, match="lower bounds"):
+        known_counts(NoisyCounts(), (30, 50), BOUND_OF_ALL, most_per_person=5, **question)
+
+
 # -- what is known ---------------------------------------------------------------------------------
 
 
