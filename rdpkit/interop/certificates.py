@@ -111,7 +111,7 @@ def certificate(
         "epsilon": claimed,
     }
     given = {"delta": delta, "order": order}
-    claim |= {name: _text(value) for name, value in given.items() if value is not None}
+    claim |= {name: shortest(value) for name, value in given.items() if value is not None}
     if delta is None:
         attempts: Iterator[Any] = iter([{}])
     elif refuted:
@@ -189,29 +189,29 @@ def _primitive(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
             found = {"kind": "zero-concentrated", "rho": event.rho}
         case GaussianSynthesis():
             one = {"kind": "gaussian-synthesis", "n": event.records, "d": event.dimension}
-            one["eigenvalue"] = _text(event.min_eigenvalue)
+            one["eigenvalue"] = shortest(event.min_eigenvalue)
             return {"kind": "repeated", "count": event.outputs, "release": one}
         case PoissonSampled() if event.expand() is None:
             inner = release_of(event.event, adjacency)
-            rate = _text(event.sampling_probability)
+            rate = shortest(event.sampling_probability)
             return {"kind": "poisson", "probability": rate, "release": inner}
         case MixtureOfGaussians():
             found = {"kind": "mixture", "noise": event.noise_std}
-            found |= {"positions": [_text(v) for v in event.sensitivities]}
-            found |= {"weights": [_text(v) for v in event.probabilities]}
+            found |= {"positions": [shortest(v) for v in event.sensitivities]}
+            found |= {"weights": [shortest(v) for v in event.probabilities]}
         case _:
             return None
-    return {name: _text(v) if isinstance(v, float) else v for name, v in found.items()}
+    return {name: shortest(v) if isinstance(v, float) else v for name, v in found.items()}
 
 
 def _selection(event: Event) -> dict[str, Any] | None:
     """What bounds a selection from above; None for any other event."""
     if isinstance(event, ReportNoisyMax) and event.noise != "gumbel":
         far = event.sensitivity * (1.0 if event.monotone_scores else 2.0)
-        return {"kind": "laplace", "scale": _text(event.noise_scale), "distance": _text(far)}
+        return {"kind": "laplace", "scale": shortest(event.noise_scale), "distance": shortest(far)}
     if isinstance(event, AboveThreshold):
         s, threshold, query = (
-            Fraction(_text(one))
+            Fraction(shortest(one))
             for one in (event.sensitivity, event.threshold_noise_scale, event.query_noise_scale)
         )
         # The same sum as AboveThreshold.pure_epsilon, in fractions.
@@ -221,7 +221,7 @@ def _selection(event: Event) -> dict[str, Any] | None:
     return None
 
 
-def _text(value: float) -> str:
+def shortest(value: float) -> str:
     """A number that the float stands for: 1/3 rather than 0.3333333333333333."""
     simple = Fraction(value).limit_denominator(10**6)
     if len(repr(value)) > 12 and float(simple) == value:
@@ -240,8 +240,8 @@ def _from_above(
         except ValueError as error:
             raise NoCertificateError(str(error)) from None
         if found.order is not None:
-            yield {"order": _text(found.order)}
-            yield {"order": _text(_best_order(kernel, claim, near=found.order))}
+            yield {"order": shortest(found.order)}
+            yield {"order": shortest(_best_order(kernel, claim, near=found.order))}
         return
     try:
         every = kernel.ways(kernel.read_release(release), claim["relation"], below=False)
@@ -287,7 +287,7 @@ def _from_below(kernel: Any, claim: Mapping[str, Any]) -> Iterator[Any]:
             for part, (pair, _) in zip(hints.get("parts", []), way, strict=False):
                 del part["nodes"]
                 first, last = _line(pair)
-                part["cells"] = [_text(first), _text(last), str(_CELLS)]
+                part["cells"] = [shortest(first), shortest(last), str(_CELLS)]
             yield {"way": str(index), **hints}
 
 

@@ -64,6 +64,7 @@ def read(content: bytes) -> tuple[Any, Any]:
     try:
         text = content.decode("utf-8")
         found = json.loads(text, parse_int=_whole, object_pairs_hook=_once, **numbers)
+        require(_depth(found) <= 100, "it is too deep")
         claim = fields(found, "format claim sha256 hints about")["claim"]
         statement(claim)
     except (*MISFITS, RecursionError) as error:
@@ -81,6 +82,11 @@ def digest(claim: Any) -> str:
 
 def _refused(text: str) -> NoReturn:
     raise RefusedError(f"a name that occurs twice, or no string of digits: {text[:40]!r}")
+
+
+def _depth(found: Any) -> int:
+    inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
 
 
 def _whole(text: str) -> int:
@@ -179,6 +185,7 @@ def _masses(pair: Any, part: Any, step: Fraction, digits: int, below: bool) -> M
     require(isinstance(halvings, list) and len(halvings) <= 40, "a grid is halved too often")
     finest = step / 2 ** len(halvings)
     if below:
+        require(isinstance(part["cells"], list), "cells are from, to, number")
         grid = [number(one.lstrip("-")) * (-1) ** one.count("-") for one in part["cells"]]
         require(1 <= grid[2] <= MOST_CELLS, "there are no cells, or too many")
         return from_below(pair, grid, finest, digits)

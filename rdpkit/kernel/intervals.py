@@ -124,6 +124,7 @@ def exp(x: Enclosed) -> Enclosed:
     bits, width, two = x.bits, x.hi - x.lo, log_two(x.bits)
     if x.hi == x.lo == 0:
         return of(ONE, bits)
+    require(two.lo > 0, "too few digits for an exponential")
     k = x.lo // (two.hi if x.lo >= 0 else two.lo)
     spend(8 + (bits + max(k, 0)) ** 2 // 600 * (1 + (bits + max(k, 0) >> 14)))
     require(k < 100000 and not width >> (bits - 1), "an exponential is too large, or too uncertain")

@@ -67,7 +67,7 @@ class Masses:
 
     def halved(self) -> Masses:
         """On a grid of twice the step; 1 / (1 + e^-step) of what is between goes up."""
-        one, found = of(ONE, 4 * self.digits), []
+        one, found = of(ONE, 4 * self.digits + 64), []
         share = (one / (one + exp_of(-self.step, one.bits))).hi if self.ups[0] else 0
         for values in self.lists:
             padded = [0] * (self.low % 2) + values + [0, 0]

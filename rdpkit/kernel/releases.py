@@ -144,6 +144,8 @@ def _pair(release: Released, relation: str, below: bool) -> Any:
         pair = line([(1 - q, NOTHING), (q, given["distance"] / given["noise"])], nothing)
         return pair if below or relation == ADD else ("mirrored", pair)
     if kind == "shuffled-gaussian":
+        equal = relation != ADD or given["of"] % given["batch"]
+        require(bool(equal), "without a record there is a batch less")
         far, of_one = (_moved(given, one) for one in (REPLACE, ADD))
         if not below:
             # As if it were known in which batch the record is.

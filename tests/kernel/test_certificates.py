@@ -327,28 +327,34 @@ def mutate(number: int, seed: int) -> None:
     assert accepted > 0
 
 
+def real(text: object) -> float:
+    """A number of a certificate, which may be larger than any float."""
+    exact = Fraction(text)  # type: ignore[arg-type]
+    return float(exact) if exact < 10**300 else math.inf
+
+
 def is_true(claim: dict[str, object]) -> bool:
     """Whether a claim that was accepted is true, by closed forms."""
-    release, epsilon = claim["release"], float(Fraction(claim["epsilon"]))  # type: ignore[arg-type]
+    release, epsilon = claim["release"], real(claim["epsilon"])  # type: ignore[arg-type]
     if claim["says"] == "divergence at most":
         return (
             True
             if release["kind"] == "zero-concentrated"
-            and float(Fraction(release["rho"])) * float(Fraction(claim["order"])) <= epsilon
+            and real(release["rho"]) * real(claim["order"]) <= epsilon
             else release["kind"] == "gaussian"
         )  # type: ignore[index,arg-type]
-    delta = float(Fraction(claim["delta"]))  # type: ignore[arg-type]
+    delta = real(claim["delta"])  # type: ignore[arg-type]
     exceeded = claim["says"] == "exceeded"
     if delta >= 1.0:
         return not exceeded
     if release["kind"] == "gaussian":  # type: ignore[index]
         far = release["diameter" if claim["relation"] == "replace-one" else "norm"]  # type: ignore[index]
-        mu = float(Fraction(far)) / float(Fraction(release["noise"]))  # type: ignore[index]
+        mu = real(Fraction(far) / Fraction(release["noise"]))  # type: ignore[index]
         exact = 0.0 if mu == 0.0 else exact_delta(mu, epsilon)
         return bool(exact > delta * (1 - 1e-12)) if exceeded else bool(exact <= delta * (1 + 1e-12))
     if release["kind"] == "repeated" and release["release"]["kind"] == "stated":  # type: ignore[index]
         one, n = release["release"], release["count"]  # type: ignore[index]
-        e, d = float(Fraction(one["epsilon"])), float(Fraction(one["delta"]))  # type: ignore[index]
+        e, d = real(one["epsilon"]), real(one["delta"])  # type: ignore[index]
         p = 1.0 / (1.0 + math.exp(-e))
         finite = (1.0 - d) ** n  # type: ignore[operator]
         total = 1.0 - finite
@@ -359,7 +365,7 @@ def is_true(claim: dict[str, object]) -> bool:
                 total += finite * mass * -math.expm1(epsilon - loss)
         return total > delta * (1 - 1e-9) if exceeded else total <= delta * (1 + 1e-9)
     if release["kind"] == "zero-concentrated":  # type: ignore[index]
-        event = rdpkit.ZeroConcentrated(rho=float(Fraction(release["rho"])), adjacency=ADD)  # type: ignore[index]
+        event = rdpkit.ZeroConcentrated(rho=real(release["rho"]), adjacency=ADD)  # type: ignore[index]
         found = rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound="best-rdp").epsilon
         return found <= epsilon * (1 + 1e-6)
     return False
@@ -445,6 +451,46 @@ def test_a_test_whose_cells_overlap_is_refused():
     assert exact_delta(math.sqrt(20.0), 10.0) < 0.6
     with pytest.raises(RefusedError, match="ascend"):
         checking.check(claim, hints)
+
+
+FALSE = {
+    # delta at epsilon is p^3 - e^epsilon (1 - p)^3 with p = 1 / (1 + e^-10), as there are no losses
+    # between 10 and 30.
+    "one digit": ("25", "0.9", 3, "10", [0], [[-1, 2, 1]], "20"),
+    "two halvings": ("6.3", "0.7256", 3, "6.3", [0, 1], [[-10, 12, 1]], "12"),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_grid_of_one_digit_proves_nothing(name):
+    epsilon, delta, count, stated, halvings, nodes, step = FALSE[name]
+    one = {"kind": "stated", "epsilon": stated, "delta": "0"}
+    release = {"kind": "repeated", "count": count, "release": one}
+    claim = {"says": "at most", "relation": "add-or-remove-one", "release": release}
+    claim |= {"epsilon": epsilon, "delta": delta}
+    part = {"halvings": halvings, "nodes": nodes}
+    for digits in (1, 2, 3, 4):
+        way = {"digits": digits, "cut": 1, "step": step, "parts": [part]}
+        with pytest.raises(RefusedError):
+            checking.check(claim, {"ways": [way]})
+
+
+def test_shuffled_batches_of_which_one_disappears_are_refused():
+    one = {"kind": "shuffled-gaussian", "noise": "1", "norm": "1", "diameter": "2"}
+    claim = {"says": "at most", "relation": "add-or-remove-one", "epsilon": "20", "delta": "1e-9"}
+    claim["release"] = {**one, "batch": 2, "of": 5}
+    checking.check(claim, {})
+    claim["release"] = {**one, "batch": 2, "of": 4}
+    with pytest.raises(RefusedError, match="a batch less"):
+        checking.check(claim, {})
+    checking.check({**claim, "relation": "replace-one"}, {})
+
+
+def test_what_is_nested_deeper_than_any_release_is_refused():
+    found = json.loads(certificate(gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5))
+    for depth, readable in ((90, True), (110, False), (950, False)):
+        found["about"] = {"x": json.loads("[" * depth + "]" * depth)}
+        assert checked(sealed(found)) is readable
 
 
 def test_what_a_record_may_do_is_no_text():

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit.formats.files import write_whole
-from rdpkit.interop.certificates import RELATIONS, NoCertificateError, certificate, release_of
+from rdpkit.interop.certificates import (
+    RELATIONS,
+    NoCertificateError,
+    certificate,
+    release_of,
+    shortest,
+)
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.claims.claim import Claim
@@ -97,8 +103,9 @@ def with_certificate(finding: Finding) -> Finding:
         kernel.check(stated, hints)
     except kernel.RefusedError as error:
         raise ValueError(f"its certificate is not accepted: {error}.") from None
-    if "exceeded" in stated["says"] and finding.soundness is Soundness.SOUND:
-        raise ValueError("its certificate refutes what the audit proves: one of the two is wrong.")
+    other = Soundness.SOUND if "exceeded" in stated["says"] else Soundness.REFUTED
+    if finding.soundness is other:
+        raise ValueError("its certificate says the opposite of the audit: one of the two is wrong.")
     note = f"the claim carries a certificate that the small checker accepts: {stated['says']}"
     return replace(finding, notes=(*finding.notes, f"{note} {stated['epsilon']}"))
 
@@ -108,6 +115,8 @@ def _check_about(stated: Mapping[str, Any], claim: Claim) -> None:
     below = "exceeded" in stated["says"]
     if claim.event is None or claim.epsilon is None:
         raise ValueError("its certificate is about a number that the claim does not have.")
+    if claim.quantity != ("rho" if "rho" in stated["says"] else "epsilon"):
+        raise ValueError(f"its certificate is about another number: {stated['says']}.")
     own = {
         "relation": RELATIONS[claim.adjacency],
         "release": release_of(claim.event, claim.adjacency, below=below),
@@ -118,12 +127,13 @@ def _check_about(stated: Mapping[str, Any], claim: Claim) -> None:
     number = Fraction(stated["epsilon"])
     if number < Fraction(claim.epsilon) if below else number > Fraction(claim.epsilon):
         raise ValueError(f"its certificate is about {stated['epsilon']}, and not {claim.epsilon}.")
-    for name in ("delta", "order"):
-        theirs, ours = stated.get(name), getattr(claim, name)
-        if theirs is not None and (ours is None or float(Fraction(theirs)) != ours):
+    of_epsilon = claim.quantity == "epsilon"
+    given = {"delta": claim.delta, "order": claim.order if claim.delta is None else None}
+    for name, ours in given.items():
+        theirs = stated.get(name)
+        wanted = None if ours is None or not of_epsilon else Fraction(shortest(ours))
+        if (None if theirs is None else Fraction(theirs)) != wanted:
             raise ValueError(f"its certificate is about {name} {theirs}, and not {ours}.")
-    if claim.quantity != ("rho" if "rho" in stated["says"] else "epsilon"):
-        raise ValueError(f"its certificate is about another number: {stated['says']}.")
 
 
 def file_name(identifier: str) -> str:

@@ -84,7 +84,7 @@ def _holds_claims(name: str) -> bool:
         return name.endswith((".json", ".jsonl"))
     try:
         return "claim" in tomllib.loads(Path(name).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         # What is wrong with the file is said where an event is read.
         return False
 

@@ -56,7 +56,7 @@ def test_rho_is_noted(tmp_path):
         ({"adjacency": "replace_one", "claimed": "1.9"}, "another relation"),
         ({"claimed": "1.2"}, "about 1.2, and not 1.10"),
         ({"delta": 1e-4}, "about delta 0.0001, and not 1e-05"),
-        ({"delta": None, "order": 2.0}, "about order 2.0, and not None"),
+        ({"delta": None, "order": 2.0}, "about delta None, and not 1e-05"),
         ({"claimed": "0.6", "refuted": True}, "about 0.6, and not 1.10"),
     ],
 )
@@ -65,6 +65,20 @@ def test_a_certificate_of_something_else_is_an_error(tmp_path, other, message):
     event = given.pop("event", GAUSSIAN)
     with pytest.raises(ValueError, match=re.escape(message)):
         audited(tmp_path, certificate(event, **given))
+
+
+def test_a_divergence_says_nothing_of_an_epsilon_that_was_converted(tmp_path):
+    one = certificate(GAUSSIAN, claimed="1.1", adjacency="add_or_remove_one", order=10.0)
+    with pytest.raises(ValueError, match="about delta None, and not 1e-05"):
+        audited(tmp_path, one, order="10.0")
+
+
+def test_a_tiny_delta_is_not_zero(tmp_path):
+    tiny = json.loads(certificate(GAUSSIAN, **{**OWN, "claimed": "100"}))
+    tiny["claim"]["delta"] = "1e-330"
+    tiny["sha256"] = checking.digest(tiny["claim"])
+    with pytest.raises(ValueError, match="about delta 1e-330, and not 0"):
+        audited(tmp_path, json.dumps(tiny), epsilon="100.0", delta="0.0")
 
 
 def test_a_false_certificate_is_an_error(tmp_path):

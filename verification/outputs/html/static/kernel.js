@@ -102,6 +102,7 @@ function exp(x) {
   const { bits } = x, width = x.hi - x.lo;
   if (!x.lo && !x.hi) return of(ONE, bits);
   let two = logTwo(bits);
+  need(two.lo > 0n, "too few digits for an exponential");
   const k = floor(x.lo, x.lo >= 0n ? two.hi : two.lo), above = most(k, 0n);
   spend(8n + ((bits + above) ** 2n / 600n) * (1n + ((bits + above) >> 14n)));
   need(k < 100000n && !(width >> (bits - 1n)), "an exponential is too large, or too uncertain");
@@ -348,8 +349,8 @@ class Masses {
     return new Masses(this.step, this.digits, this.low + o.low, lists, infinite);
   }
   halved() {
-    const bits = 4n * this.digits, one = of(ONE, bits);
-    const share = one.over(one.plus(expOf(ZERO.minus(this.step), bits))).hi;
+    const bits = 4n * this.digits + 64n, one = of(ONE, bits);
+    const share = this.raised[0] ? one.over(one.plus(expOf(ZERO.minus(this.step), bits))).hi : 0n;
     const odd = this.low & 1n, low = (this.low - odd) / 2n;
     const lists = this.lists.map((values) => {
       const found = Array(Math.trunc((values.length + Number(odd)) / 2) + 1).fill(0n);
@@ -559,6 +560,7 @@ function simplePair(release, relation, below) {
   }
   if (kind === "shuffled-gaussian") {
     const far = moved(release, REPLACE), own = moved(release, ADD), zeroed = relation === "zero-out";
+    need(relation !== ADD || release.of % release.batch, "without a record there is a batch less");
     if (!below) return line([[ONE, zeroed ? own : far]], nothing);
     const batches = (release.of - (relation === ADD ? 1n : 0n)) / release.batch;
     need(batches > 0n, "there is no full batch");
@@ -760,7 +762,7 @@ function atMost(release, relation, hints, epsilon, delta) {
     const shown = of(b.times(r.minus(epsilon)), 400n).plus(shrunk).minus(log(of(a, 400n)));
     return shown.hi <= log(of(delta, 400n)).lo;
   }
-  const every = ways(release, relation, false), given = hints.get("ways") ?? every;
+  const every = ways(release, relation, false), given = hints.has("ways") ? hints.get("ways") : every;
   need(Array.isArray(given) && given.length === every.length, "another number of ways");
   return every.every((way, i) => {
     const limits = way.map(([pair]) => largest(pair) ?? [epsilon.plus(ONE), ONE]);
@@ -780,7 +782,7 @@ function parse(text) {
     return found[1];
   };
   function value(first, depth) {
-    need(depth < 900, "too deep");
+    need(depth < 100, "too deep");
     if (first === "{" || first === "[") {
       const items = [], map = new Map(), end = first === "{" ? "}" : "]";
       for (let one = next(); one !== end || items.length; one = next()) {
