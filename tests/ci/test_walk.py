@@ -46,8 +46,8 @@ def test_the_walk_ends_red(tmp_path):
     for line in (
         "epsilon 0.5 at delta 1e-05 (add_or_remove_one) is refuted: two neighbouring data sets ",
         "  upper      0.725522 by pld-upper",
-        "  change     raise the claim: epsilon = 0.7256",
-        "  change     or raise the noise: noise_std = 7.032",
+        "  change     raise the noise: noise_std = 7.032",
+        "  change     or raise the claim: epsilon = 0.7256",
     ):
         assert line in red
         assert line in PAGE.read_text()

@@ -77,8 +77,8 @@ def test_a_failure_says_what_is_claimed_what_is_true_and_what_to_change(run):
             "  upper      0.7255* by pld-upper",
             "  lower      0.7255* by pair-lower",
             "  refuted by D : 1 record*",
-            '  change     raise the claim: epsilon = 0.7256, bound = "pld-upper"',
-            "  change     or raise the noise: noise_std = 7.032, and take out bound",
+            "  change     raise the noise: noise_std = 7.032, and take out bound",
+            '  change     or raise the claim: epsilon = 0.7256, bound = "pld-upper"',
         ]
     )
     # No traceback through the plugin.

@@ -86,7 +86,7 @@ def kept_certificates(findings: Iterable[Finding], folder: Path | None) -> dict[
 
 
 def with_certificate(finding: Finding) -> Finding:
-    """The finding, with a note that the certificate which its claim carries was accepted.
+    """The finding about a claim that carries a certificate, with a note that it was accepted.
 
     Raises
     ------
@@ -94,8 +94,7 @@ def with_certificate(finding: Finding) -> Finding:
         If the certificate is about something else, or the small checker does not accept it.
     """
     claim = finding.claim
-    if claim.certificate is None:
-        return finding
+    assert claim.certificate is not None
     kernel = import_module("rdpkit.kernel.checking")
     try:
         stated, hints = kernel.read(claim.certificate.encode())

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.auditing.audit import audit
-from rdpkit.verification.auditing.certified import with_certificate
 from rdpkit.verification.auditing.findings import (
     Bounds,
     Finding,
@@ -94,7 +93,7 @@ def findings_about(
         computed = _with_regions(computed, claims, compute=regions, cache=cache, jobs=jobs)
     for finding in computed:
         with named(finding.claim):
-            found = with_certificate(with_release(finding))
+            found = _with_certificate(with_release(finding))
         if finding.claim.code is not None:
             found = _with_code(
                 found, allow_code=allow_code, jobs=jobs, evidence=evidence, on_step=on_step
@@ -102,6 +101,15 @@ def findings_about(
         if finding.claim.training is not None:
             found = _with_training(found, allow_code=allow_code, evidence=evidence)
         yield found
+
+
+def _with_certificate(finding: Finding) -> Finding:
+    if finding.claim.certificate is None:
+        return finding
+    # Imported here because most claims carry no certificate.
+    from rdpkit.verification.auditing.certified import with_certificate  # noqa: PLC0415
+
+    return with_certificate(finding)
 
 
 def _with_regions(
