@@ -327,34 +327,39 @@ def mutate(number: int, seed: int) -> None:
     assert accepted > 0
 
 
-def real(text: object) -> float:
-    """A number of a certificate, which may be larger than any float."""
-    exact = Fraction(text)  # type: ignore[arg-type]
+def exactly(text: str) -> Fraction:
+    """A number of a certificate: digits, perhaps an exponent, perhaps a denominator."""
+    head, _, below = text.partition("/")
+    return Fraction(head) / int(below or 1)
+
+
+def real(exact: Fraction) -> float:
+    """The nearest float; a number of a certificate may be larger than any."""
     return float(exact) if exact < 10**300 else math.inf
 
 
 def is_true(claim: dict[str, object]) -> bool:
     """Whether a claim that was accepted is true, by closed forms."""
-    release, epsilon = claim["release"], real(claim["epsilon"])  # type: ignore[arg-type]
+    release, epsilon = claim["release"], real(exactly(claim["epsilon"]))  # type: ignore[arg-type]
     if claim["says"] == "divergence at most":
         return (
             True
             if release["kind"] == "zero-concentrated"
-            and real(release["rho"]) * real(claim["order"]) <= epsilon
+            and real(exactly(release["rho"])) * real(exactly(claim["order"])) <= epsilon
             else release["kind"] == "gaussian"
         )  # type: ignore[index,arg-type]
-    delta = real(claim["delta"])  # type: ignore[arg-type]
+    delta = real(exactly(claim["delta"]))  # type: ignore[arg-type]
     exceeded = claim["says"] == "exceeded"
     if delta >= 1.0:
         return not exceeded
     if release["kind"] == "gaussian":  # type: ignore[index]
         far = release["diameter" if claim["relation"] == "replace-one" else "norm"]  # type: ignore[index]
-        mu = real(Fraction(far) / Fraction(release["noise"]))  # type: ignore[index]
+        mu = real(exactly(far) / exactly(release["noise"]))  # type: ignore[index]
         exact = 0.0 if mu == 0.0 else exact_delta(mu, epsilon)
         return bool(exact > delta * (1 - 1e-12)) if exceeded else bool(exact <= delta * (1 + 1e-12))
     if release["kind"] == "repeated" and release["release"]["kind"] == "stated":  # type: ignore[index]
         one, n = release["release"], release["count"]  # type: ignore[index]
-        e, d = real(one["epsilon"]), real(one["delta"])  # type: ignore[index]
+        e, d = real(exactly(one["epsilon"])), real(exactly(one["delta"]))  # type: ignore[index]
         p = 1.0 / (1.0 + math.exp(-e))
         finite = (1.0 - d) ** n  # type: ignore[operator]
         total = 1.0 - finite
@@ -365,7 +370,7 @@ def is_true(claim: dict[str, object]) -> bool:
                 total += finite * mass * -math.expm1(epsilon - loss)
         return total > delta * (1 - 1e-9) if exceeded else total <= delta * (1 + 1e-9)
     if release["kind"] == "zero-concentrated":  # type: ignore[index]
-        event = rdpkit.ZeroConcentrated(rho=real(release["rho"]), adjacency=ADD)  # type: ignore[index]
+        event = rdpkit.ZeroConcentrated(rho=real(exactly(release["rho"])), adjacency=ADD)  # type: ignore[index]
         found = rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound="best-rdp").epsilon
         return found <= epsilon * (1 + 1e-6)
     return False
