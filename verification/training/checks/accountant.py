@@ -47,9 +47,6 @@ _TOLERANCE = 1e-6
 _NEAR, _ERRORS = 1.02, 5.0
 # Relative, for sampling rates: one over the length of a loader is rounded to whole batches.
 _RATE_TOLERANCE = 1e-6
-# How far the estimated noise may be below what pays for several updates: a little, and so many
-# standard errors.
-_NEAR, _ERRORS = 1.02, 5.0
 
 
 def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
@@ -136,7 +133,9 @@ def _share_of_updates(
     moment = look_at(maker.fresh(), rhythm, options, [], until=until)
     each = moment.noise.typical / (account.noise_multiplier * math.sqrt(rhythm.private))
     error = math.sqrt(0.5 / max(1, moment.noise.freedom))
-    if not moment.found or moment.farthest > (_NEAR + _ERRORS * error) * each:
+    # Where no record was seen to matter, nothing shows that the noise pays for more than one.
+    seen = moment.found and moment.farthest > 0.0
+    if not seen or moment.farthest > (_NEAR + _ERRORS * error) * each:
         return rhythm.private / rhythm.rounds
     notes.append(
         f"{rhythm.private} updates are made from one batch with the noise of one and more, and "
