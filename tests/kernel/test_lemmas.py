@@ -65,7 +65,7 @@ def example(rng: random.Random, below: bool, monkeypatch: pytest.MonkeyPatch) ->
     for level, (first, kept) in enumerate(cuts):
         halving = "None"
         if level in halvings:
-            one = of(ONE, 4 * digits)
+            one = of(ONE, 4 * digits + 64)
             share = one / (one + exp_of(-h, one.bits))
             halving, h = f"Some ({share.hi}, {one.lo})", 2 * h
         digit = "true" if bin(count)[3:][level] == "1" else "false"
