@@ -32,53 +32,41 @@ Progress = Callable[[int, int], None]
 class Training:
     """How a classifier is trained.
 
-    Parameters
-    ----------
-    epochs, batch_size : int
-        Passes over the records; records in one step.
-    optimizer : {"adam", "sgd"}
-        Adam with its usual moments, or stochastic gradient descent with ``momentum``.
-    learning_rate : float
-        Learning rate at the start.
-    momentum, weight_decay : float
-        Momentum of "sgd"; weight decay of either optimizer.
-    schedule : {"constant", "step", "cosine"}
-        "step" multiplies the learning rate by ``step_factor`` after every ``step_epochs`` epochs;
-        "cosine" lets it fall to zero.
-    step_epochs, step_factor : int, float
-        Parameters of the schedule "step".
-    loss : {"cross-entropy", "kl"}
-        "kl" takes soft labels: negative ones count as 0, and rows are divided by their sum.
-    validation_fraction : float
-        Share of the *released* records that is held back to choose the best epoch; 0 for none.
-    patience : int, optional
-        Training stops after this many epochs without a better validation accuracy.
-    keep : {"best", "last"}
-        Whether the model has the weights of the epoch with the best validation accuracy, where
-        records are held back, or of the last one.
-    augmentation : {"none", "dsa"}
-        "dsa": differentiable siamese augmentation.
-
     Raises
     ------
     ValueError
         If a value is out of range, or ``patience`` is given without validation records.
     """
 
+    # Passes over the records; records in one step.
     epochs: int
     batch_size: int
     optimizer: Literal["adam", "sgd"] = "adam"
+    """Adam with its usual moments, or stochastic gradient descent with ``momentum``."""
     learning_rate: float = 1e-3
+    # Momentum of "sgd"; weight decay of either optimizer.
+    """Learning rate at the start."""
     momentum: float = 0.9
     weight_decay: float = 0.0
     schedule: Literal["constant", "step", "cosine"] = "constant"
+    # Parameters of the schedule "step".
+    """"step" multiplies the learning rate by ``step_factor`` after every ``step_epochs`` epochs;
+    "cosine" lets it fall to zero.
+    """
     step_epochs: int = 10
     step_factor: float = 0.5
     loss: Literal["cross-entropy", "kl"] = "cross-entropy"
+    """"kl" takes soft labels: negative ones count as 0, and rows are divided by their sum."""
     validation_fraction: float = 0.0
+    """Share of the *released* records that is held back to choose the best epoch; 0 for none."""
     patience: int | None = None
+    """Training stops after this many epochs without a better validation accuracy."""
     keep: Literal["best", "last"] = "best"
+    """Whether the model has the weights of the epoch with the best validation accuracy, where
+    records are held back, or of the last one.
+    """
     augmentation: Literal["none", "dsa"] = "none"
+    """"dsa": differentiable siamese augmentation."""
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "step_epochs"):
@@ -105,21 +93,11 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trained:
-    """The outcome of training.
+    """The outcome of training."""
 
-    Parameters
-    ----------
-    epochs : int
-        Epochs run; fewer than asked for if training stopped early.
-    best_epoch : int
-        The epoch, counted from 1, whose weights the model has.
-    losses : tuple of float
-        Mean training loss of each epoch.
-    """
-
-    epochs: int
-    best_epoch: int
-    losses: tuple[float, ...]
+    epochs: int  # Epochs run; fewer than asked for if training stopped early
+    best_epoch: int  # The epoch, counted from 1, whose weights the model has
+    losses: tuple[float, ...]  # Mean training loss of each epoch
 
 
 @contextmanager

@@ -47,42 +47,34 @@ READER = "reader"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyTarget:
-    """The guarantee that an experiment asks for, and where its noise comes from.
-
-    Parameters
-    ----------
-    adjacency : Adjacency
-        The neighbouring relation.
-    delta : float
-        In (0, 1).
-    target_epsilon : float or None
-        The epsilon for which the noise is calibrated; None where the mechanism's options state the
-        noise.
-    bound : {"best-rdp", "best"}
-        The bound by which the noise is calibrated: the best certified one, or the best of all,
-        which needs less noise and is not certified. The manifest states the best of all in both
-        cases.
-    noise : {"seeded", "system"}
-        "seeded": reproducible from the run's seed, so that the release is *not* private; "system":
-        from the operating system, private, and another result every time.
-    counts : "noisy", "public" or tuple of int
-        How the numbers of records become known that a mechanism needs: as for
-        :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
-    counts_epsilon : float or None
-        The most that noisy counts may cost. By default it is a twentieth of the target, or 0.05
-        where there is no target.
-    accept_epsilon : float or None
-        As for :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
-    """
+    """The guarantee that an experiment asks for, and where its noise comes from."""
 
     adjacency: Adjacency
+    """The neighbouring relation."""
     delta: float
+    """In (0, 1)."""
     target_epsilon: float | None
+    """The epsilon for which the noise is calibrated; None where the mechanism's options state the
+    noise.
+    """
     bound: Literal["best-rdp", "best"]
+    """The bound by which the noise is calibrated: the best certified one, or the best of all, which
+    needs less noise and is not certified. The manifest states the best of all in both cases.
+    """
     noise: Literal["seeded", "system"]
+    """"seeded": reproducible from the run's seed, so that the release is *not* private; "system":
+    from the operating system, private, and another result every time.
+    """
     accept_epsilon: float | None = None
+    """As for :class:`rdpkit.mechanisms.parts.privacy.Privacy`."""
     counts: str | tuple[int, ...] = "noisy"
+    """How the numbers of records become known that a mechanism needs: as for
+    :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
+    """
     counts_epsilon: float | None = None
+    """The most that noisy counts may cost. By default it is a twentieth of the target, or 0.05
+    where there is no target.
+    """
 
     def counts_policy(self) -> NoisyCounts | PublicCounts:
         """How counts become known."""
@@ -97,40 +89,30 @@ class PrivacyTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One setting of an experiment. Each of its seeds is a run and gives a row of results.
-
-    Parameters
-    ----------
-    dataset : mapping
-        ``name``, and for a CSV table its own keys.
-    mechanism : str
-        A name of :func:`rdpkit.mechanisms.algorithms.mechanism_names`.
-    options : mapping
-        Options of the mechanism.
-    privacy : PrivacyTarget
-        The guarantee that is asked for.
-    model : str
-        One of :data:`rdpkit.mechanisms.models.MODELS`, or :data:`READER`.
-    inputs : {"as-released", "standardised"}
-        "standardised": every record, released or of the test, is centred and divided by its own
-        standard deviation before the model sees it.
-    postprocessing : {"none", "zero-negatives", "spread"}
-        What happens to released records before training; it costs no privacy.
-    training : mapping
-        Arguments of :class:`rdpkit.mechanisms.evaluation.training.Training`; none for a reader.
-    varied : mapping
-        The keys that tell this cell from others of its experiment.
-    """
+    """One setting of an experiment. Each of its seeds is a run and gives a row of results."""
 
     dataset: Mapping[str, Any]
+    """``name``, and for a CSV table its own keys."""
     mechanism: str
+    """A name of :func:`rdpkit.mechanisms.algorithms.mechanism_names`."""
     options: Mapping[str, Any]
+    """Options of the mechanism."""
     privacy: PrivacyTarget
+    """The guarantee that is asked for."""
     model: str
+    """One of :data:`rdpkit.mechanisms.models.MODELS`, or :data:`READER`."""
     inputs: str
+    """"standardised": every record, released or of the test, is centred and divided by its own
+    standard deviation before the model sees it; one of {"as-released", "standardised"}.
+    """
     postprocessing: str
+    """What happens to released records before training; it costs no privacy; one of {"none",
+    "zero-negatives", "spread"}.
+    """
     training: Mapping[str, Any]
+    """Arguments of :class:`rdpkit.mechanisms.evaluation.training.Training`; none for a reader."""
     varied: Mapping[str, Any]
+    """The keys that tell this cell from others of its experiment."""
 
     def settings(self) -> Training:
         """The training settings, checked."""
@@ -171,28 +153,19 @@ def _hashed(values: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """All runs that a file describes.
-
-    Parameters
-    ----------
-    name : str
-        The file's name without its ending.
-    title, source : str
-        A title; the table or figure of a paper that the experiment redraws, where there is one.
-    seeds : tuple of int
-        Each cell is run with each of them.
-    cells : tuple of Cell
-        All combinations of the keys under ``[vary]``.
-    published : mapping of str to float
-        Accuracies that the source printed, by the varied values joined by commas.
-    """
+    """All runs that a file describes."""
 
     name: str
+    # A title; the table or figure of a paper that the experiment redraws, where there is one.
+    """The file's name without its ending."""
     title: str
     source: str
     seeds: tuple[int, ...]
+    """Each cell is run with each of them."""
     cells: tuple[Cell, ...]
+    """All combinations of the keys under ``[vary]``."""
     published: Mapping[str, float]
+    """Accuracies that the source printed, by the varied values joined by commas."""
 
     def runs(self) -> Iterator[tuple[Cell, int]]:
         """Every cell with every seed: all cells with the first seed, then with the next one."""

@@ -63,17 +63,10 @@ def load(choice: Mapping[str, Any], directory: str | Path | None) -> Dataset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaled:
-    """A data set scaled by public constants for a mechanism.
+    """A data set scaled by public constants for a mechanism."""
 
-    Parameters
-    ----------
-    data : Dataset
-        As loaded.
-    train, test : array of float32, shape (n, d)
-        In [0, 1] or [-1, 1].
-    """
-
-    data: Dataset
+    data: Dataset  # As loaded
+    # In [0, 1] or [-1, 1]; shape (n, d).
     train: Floats
     test: Floats
 

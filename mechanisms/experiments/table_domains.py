@@ -54,24 +54,18 @@ class DomainSearch:
     before. A name that only the differing record has is shown with probability
     ``delta_of_names / c`` at most, independently of all other counts, and what is shown besides is
     that of the Gaussian noise.
-
-    Parameters
-    ----------
-    schema : Schema
-        What is publicly known; open columns are searched.
-    delta_of_names : float
-        The probability that a name is shown which only one record has; it is needed where
-        categories are to be found.
-    adjacency : Adjacency
-        Of the event.
-    most_per_person : int
-        How many records a person has at most; a name is as secret with all of them as with one.
     """
 
     schema: Schema
+    """What is publicly known; open columns are searched."""
     delta_of_names: float
+    """The probability that a name is shown which only one record has; it is needed where categories
+    are to be found.
+    """
     adjacency: Adjacency
+    """Of the event."""
     most_per_person: int = 1
+    """How many records a person has at most; a name is as secret with all of them as with one."""
 
     @property
     def _open(self) -> tuple[Column, ...]:

@@ -23,27 +23,18 @@ _ROUNDS = 24
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """The lowest place of a function between some places.
+    """The lowest place of a function between some places."""
 
-    Parameters
-    ----------
-    centre, width : float
-        Where to look next, and how far to either side.
-    place, best : float
-        The lowest place that was looked at, and the value there.
-    vertex, bottom : float
-        The lowest place and the value there by interpolation.
-    error : float
-        How wrong ``bottom`` may be.
-    """
-
+    # Where to look next, and how far to either side.
     centre: float
     width: float
+    # The lowest place that was looked at, and the value there.
     place: float
     best: float
+    # The lowest place and the value there by interpolation.
     vertex: float
     bottom: float
-    error: float
+    error: float  # How wrong ``bottom`` may be
 
     @classmethod
     def of(cls, grid: Array, values: Array, pick: int, known: Minimum | None = None) -> Minimum:

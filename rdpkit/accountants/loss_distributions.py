@@ -90,25 +90,18 @@ _OTHER_DELTAS = (1e-2, 1e-1, 1e-4, 1e-6, 1e-9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossBound:
-    """A proven number from a privacy loss distribution.
-
-    Parameters
-    ----------
-    value : float
-        Epsilon or delta: the safe end.
-    other_end : float
-        The other end of an enclosure of the number that was computed: of epsilon or delta of the
-        distributions on the grid, which dominate the releases (or are dominated by them).
-    step : float
-        Grid step of the losses; 0 where there is no grid.
-    exact : bool
-        Whether the value is that of the releases themselves, up to rounding.
-    """
+    """A proven number from a privacy loss distribution."""
 
     value: float
+    """Epsilon or delta: the safe end."""
     other_end: float
+    """The other end of an enclosure of the number that was computed: of epsilon or delta of the
+    distributions on the grid, which dominate the releases (or are dominated by them).
+    """
     step: float = 0.0
+    """Grid step of the losses; 0 where there is no grid."""
     exact: bool = False
+    """Whether the value is that of the releases themselves, up to rounding."""
 
 
 # The infinite masses of so many releases are added up in fractions, where balls do not decide.

@@ -77,18 +77,10 @@ _FEW_POINTS = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Points of delta as a function of epsilon; straight in e^epsilon between them.
+    """Points of delta as a function of epsilon; straight in e^epsilon between them."""
 
-    Parameters
-    ----------
-    epsilons : tuple of float
-        Ascending, from 0 on.
-    deltas : tuple of float
-        In [0, 1], as many.
-    """
-
-    epsilons: tuple[float, ...]
-    deltas: tuple[float, ...]
+    epsilons: tuple[float, ...]  # Ascending, from 0 on
+    deltas: tuple[float, ...]  # In [0, 1], as many
 
     def points(self) -> list[tuple[float, float]]:
         """Pairs of an epsilon and its delta."""
@@ -97,15 +89,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttainedProfile:
-    """What one pair of neighbouring data sets attains at least, in both orders.
+    """What one pair of neighbouring data sets attains at least, in both orders."""
 
-    Parameters
-    ----------
-    forward, backward : Profile
-        From below: for one order of the two data sets, and for the other. Beyond the last point,
-        whose delta is 0, nothing is known to be attained.
-    """
-
+    # From below: for one order of the two data sets, and for the other. Beyond the last point,
+    # whose delta is 0, nothing is known to be attained.
     forward: Profile
     backward: Profile
 

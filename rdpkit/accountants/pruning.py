@@ -21,19 +21,14 @@ from rdpkit.events import Event, Repeated
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """Which theorems decide near some orders, by kind of event and adjacency.
-
-    Parameters
-    ----------
-    theorems : dict
-        Ids by (event type, adjacency), "" for the event's expansion; a kind that is not there is
-        evaluated with all theorems.
-    ends_decide : bool
-        Whether a record that moves from part to part decides wherever parts are parallel.
-    """
+    """Which theorems decide near some orders, by kind of event and adjacency."""
 
     theorems: Mapping[tuple[type[Event], Adjacency], frozenset[str]]
+    """Ids by (event type, adjacency), "" for the event's expansion; a kind that is not there is
+    evaluated with all theorems.
+    """
     ends_decide: bool
+    """Whether a record that moves from part to part decides wherever parts are parallel."""
 
     @classmethod
     def of(cls, traces: Sequence[Trace], nearest: float, farthest: float) -> Focus:
@@ -56,22 +51,16 @@ class Focus:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Which theorem decided where, in one evaluation.
-
-    Parameters
-    ----------
-    orders : ndarray, shape (k,)
-        The orders.
-    theorems : list
-        For every part: its kind and the adjacency, the names of its theorems, and for every order
-        the index of the one that decides.
-    moved : list of ndarray
-        For every parallel part and every order, whether a record that moves decides.
-    """
+    """Which theorem decided where, in one evaluation."""
 
     orders: Array
+    """The orders; shape (k,)."""
     theorems: list[tuple[tuple[type[Event], Adjacency], tuple[str, ...], NDArray[np.int64]]]
+    """For every part: its kind and the adjacency, the names of its theorems, and for every order
+    the index of the one that decides.
+    """
     moved: list[NDArray[np.bool_]]
+    """For every parallel part and every order, whether a record that moves decides."""
 
 
 def deciding_parts(parts: tuple[Event, ...], touched: int) -> tuple[Event, ...]:

@@ -37,22 +37,18 @@ ALL_ORDERS = (SMALLEST_ORDER, LARGEST_ORDER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenyiOptions:
-    """How a number is computed from Renyi divergences.
-
-    Parameters
-    ----------
-    conversion : {"mironov2017", "balle2020", "optimal"}, optional
-        By default "optimal" for upper bounds, and the paper's own for published ones.
-    order_limits : tuple of float
-        The Renyi orders that may be used. A published bound's own grid of orders is used only
-        where these are left as they are.
-    certify : bool
-        Whether to enclose the number in ball arithmetic and return the safe end of the enclosure.
-    """
+    """How a number is computed from Renyi divergences."""
 
     conversion: str | None = None
+    """By default "optimal" for upper bounds, and the paper's own for published ones; one of
+    {"mironov2017", "balle2020", "optimal"}.
+    """
     order_limits: tuple[float, float] = ALL_ORDERS
+    """The Renyi orders that may be used. A published bound's own grid of orders is used only where
+    these are left as they are.
+    """
     certify: bool = True
+    """Whether to enclose the number in ball arithmetic and return the safe end of the enclosure."""
 
     @property
     def use_grid(self) -> bool:

@@ -86,21 +86,14 @@ def _no_assumptions(event: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InnerDivergences:
-    """The divergences of the event inside of another one, as a theorem about the outer one asks.
-
-    Parameters
-    ----------
-    rdp : callable
-        Maps orders of shape (k,) to the best sound divergences of the inner event.
-    ball : callable
-        Maps one order to a ball that contains such a divergence.
-    remembered : dict
-        What a theorem has found out about the inner event, under keys of its own.
-    """
+    """The divergences of the event inside of another one, as a theorem about the outer one asks."""
 
     rdp: Callable[[Array], Array]
+    """Maps orders of shape (k,) to the best sound divergences of the inner event."""
     ball: Callable[[float], arb]
+    """Maps one order to a ball that contains such a divergence."""
     remembered: dict[Any, Any] = field(default_factory=dict)
+    """What a theorem has found out about the inner event, under keys of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,21 +98,11 @@ class AttackCalibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Measure:
-    """A number about an event that is to stay below a target.
+    """A number about an event that is to stay below a target."""
 
-    Parameters
-    ----------
-    name : str
-        What it is, in words.
-    target : float
-        Its largest value.
-    of : callable
-        Maps an event to an upper bound on it, proven.
-    """
-
-    name: str
-    target: float
-    of: Callable[[Event], float]
+    name: str  # What it is, in words
+    target: float  # Its largest value
+    of: Callable[[Event], float]  # Maps an event to an upper bound on it, proven
 
 
 @_validate.by_name(adjacency=needed())

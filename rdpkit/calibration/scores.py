@@ -51,27 +51,13 @@ _ALL_INTEGERS = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """The epsilon that must not be exceeded, and the bound by which it is counted.
+    """The epsilon that must not be exceeded, and the bound by which it is counted."""
 
-    Parameters
-    ----------
-    epsilon : float
-        The largest epsilon that meets the requirement.
-    target : Target
-        At which delta in (0, 1), and for which neighbours.
-    options : RenyiOptions
-        How epsilon is computed from Renyi divergences.
-    published : RdpBound or None
-        A published bound; None for sound ones.
-    theorem : str or None
-        Id of the one sound theorem to use; None for the best.
-    """
-
-    epsilon: float
-    target: Target
-    options: RenyiOptions
-    published: RdpBound | None = None
-    theorem: str | None = None
+    epsilon: float  # The largest epsilon that meets the requirement
+    target: Target  # At which delta in (0, 1), and for which neighbours
+    options: RenyiOptions  # How epsilon is computed from Renyi divergences
+    published: RdpBound | None = None  # A published bound; None for sound ones
+    theorem: str | None = None  # Id of the one sound theorem to use; None for the best
 
     @property
     def conversion(self) -> str:
@@ -97,21 +83,11 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How far an event is from its target.
+    """How far an event is from its target."""
 
-    Parameters
-    ----------
-    value : float
-        log(r / R) at the best order found; the target is met if it is at most 0.
-    order : float or None
-        That order.
-    settled : float
-        What the value would be at the best order of all, by interpolation.
-    """
-
-    value: float
-    order: float | None
-    settled: float
+    value: float  # log(r / R) at the best order found; the target is met if it is at most 0
+    order: float | None  # That order
+    settled: float  # What the value would be at the best order of all, by interpolation
 
     @property
     def meets(self) -> bool:
@@ -129,18 +105,10 @@ _NOTHING_KNOWN = Score(value=math.inf, order=None, settled=math.inf)
 
 @dataclass(slots=True)
 class Scorer:
-    """Scores events, beginning at the orders that were best before once the target is near.
+    """Scores events, beginning at the orders that were best before once the target is near."""
 
-    Parameters
-    ----------
-    requirement : Requirement
-        What is to be met.
-    evaluations : int
-        How many times divergences have been computed, at any number of orders.
-    """
-
-    requirement: Requirement
-    evaluations: int = 0
+    requirement: Requirement  # What is to be met
+    evaluations: int = 0  # How many times divergences have been computed, at any number of orders
     _last: Minimum | None = None
     _anchor: Minimum | None = None
     _focus: Focus | None = None

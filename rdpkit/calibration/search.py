@@ -41,24 +41,16 @@ _SAMPLED = 33
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is searched for.
-
-    Parameters
-    ----------
-    variable : SearchVariable
-        The parameters.
-    requirement : Requirement
-        The epsilon to stay below, and the bound.
-    tolerance : float
-        For numbers, the largest ratio minus 1 of the two ends of the bracket.
-    smallest : bool
-        Where privacy has no fixed direction, whether the smallest value is wanted or the largest.
-    """
+    """What is searched for."""
 
     variable: SearchVariable
+    """The parameters."""
     requirement: Requirement
+    """The epsilon to stay below, and the bound."""
     tolerance: float
+    """For numbers, the largest ratio minus 1 of the two ends of the bracket."""
     smallest: bool
+    """Where privacy has no fixed direction, whether the smallest value is wanted or the largest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

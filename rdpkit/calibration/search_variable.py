@@ -18,27 +18,18 @@ _RATIO = "to map names of parameters to numbers >= 0, at least one of them > 0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedParameter:
-    """One parameter that the search variable moves.
-
-    Parameters
-    ----------
-    path : str
-        Where it is.
-    kind : {"number", "integer", "integers"}
-        What its values are.
-    weights : tuple of Fraction
-        What the variable is multiplied by, for each of its values (one, unless it is a list).
-    lowest : int
-        For integers, the least value that is accepted.
-    up : bool
-        Whether integers are rounded up, which is towards more privacy.
-    """
+    """One parameter that the search variable moves."""
 
     path: str
+    """Where it is."""
     kind: ValueKind
+    """What its values are; one of {"number", "integer", "integers"}."""
     weights: tuple[Fraction, ...]
+    """What the variable is multiplied by, for each of its values (one, unless it is a list)."""
     lowest: int
+    """For integers, the least value that is accepted."""
     up: bool
+    """Whether integers are rounded up, which is towards more privacy."""
 
     def value(self, t: float) -> Value:
         """The value at t."""
@@ -51,35 +42,27 @@ class MovedParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchVariable:
-    """A number t > 0 that is searched for, and the event at each t.
-
-    Parameters
-    ----------
-    event : Event
-        The event whose parameters are moved; their values in it do not matter.
-    moved : tuple of MovedParameter
-        The parameters.
-    private : {1, -1, 0}
-        1 if the event is more private at larger t, -1 at smaller ones, 0 if neither always holds.
-    whole : bool
-        Whether t is an integer.
-    lowest, highest : float
-        The ends of its range.
-    start : float
-        A t to begin with: about the event's own value.
-    scaled : tuple of str
-        Where privacy has no fixed direction, the paths of the noises of a mean; see
-        :class:`rdpkit.events.free_parameters.FreeParameter`.
-    """
+    """A number t > 0 that is searched for, and the event at each t."""
 
     event: Event
+    """The event whose parameters are moved; their values in it do not matter."""
     moved: tuple[MovedParameter, ...]
+    """The parameters."""
     private: Direction
+    """1 if the event is more private at larger t, -1 at smaller ones, 0 if neither always holds;
+    one of {1, -1, 0}.
+    """
     whole: bool
+    # The ends of its range.
+    """Whether t is an integer."""
     lowest: float
     highest: float
     start: float
+    """A t to begin with: about the event's own value."""
     scaled: tuple[str, ...] = ()
+    """Where privacy has no fixed direction, the paths of the noises of a mean; see
+    :class:`rdpkit.events.free_parameters.FreeParameter`.
+    """
 
     def values(self, t: float) -> dict[str, Value]:
         """The parameters at t, by path."""

@@ -19,18 +19,10 @@ IntervalScore = Callable[[int, int], float]
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a scan found.
+    """What a scan found."""
 
-    Parameters
-    ----------
-    meets : int or None
-        The first t, from the preferred end, that meets the target.
-    misses : int or None
-        Its neighbour on the preferred side; None if there is none in the range.
-    """
-
-    meets: int | None
-    misses: int | None
+    meets: int | None  # The first t, from the preferred end, that meets the target
+    misses: int | None  # Its neighbour on the preferred side; None if there is none in the range
 
 
 def first(score: IntervalScore, *, lowest: int, highest: int, smallest: bool) -> Scan:

@@ -13,18 +13,12 @@ _ROLE = re.compile(r":[\w:]+:`~?([^`]*)`")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What a docstring says.
-
-    Parameters
-    ----------
-    paragraphs : tuple of str
-        The text before the first section; the first paragraph is the summary.
-    examples : str
-        The section of that name, as it stands.
-    """
+    """What a docstring says."""
 
     paragraphs: tuple[str, ...]
+    """The text before the first section; the first paragraph is the summary."""
     examples: str
+    """The section of that name, as it stands."""
 
     @property
     def summary(self) -> str:

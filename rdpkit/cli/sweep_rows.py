@@ -42,21 +42,11 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MechanismSource:
-    """A mechanism whose parameters vary.
+    """A mechanism whose parameters vary."""
 
-    Parameters
-    ----------
-    name : str
-        As the library spells it.
-    adjacency : str
-        The neighbouring relation, which is a parameter of a few mechanisms.
-    parameters : dict
-        The mechanism's parameters by their names.
-    """
-
-    name: str
-    adjacency: str
-    parameters: Mapping[str, Parameter]
+    name: str  # As the library spells it
+    adjacency: str  # The neighbouring relation, which is a parameter of a few mechanisms
+    parameters: Mapping[str, Parameter]  # The mechanism's parameters by their names
 
     @classmethod
     def of(cls, name: str, adjacency: str) -> MechanismSource:
@@ -98,21 +88,14 @@ class MechanismSource:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """A TOML file that describes an event, of which some numbers vary.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    content : dict
-        What it holds.
-    counted : bool
-        Whether ``--count`` says how often the event is released; otherwise the file does.
-    """
+    """A TOML file that describes an event, of which some numbers vary."""
 
     path: str
+    """The file."""
     content: dict[str, Any]
+    """What it holds."""
     counted: bool = False
+    """Whether ``--count`` says how often the event is released; otherwise the file does."""
 
     @classmethod
     def of(cls, path: str, *, counted: bool = False) -> FileSource:

@@ -55,25 +55,14 @@ _FARTHER = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Touching:
-    """Where the line p = delta + e^eps q first meets the region of the optimal conversion.
+    """Where the line p = delta + e^eps q first meets the region of the optimal conversion."""
 
-    Parameters
-    ----------
-    p, q : float
-        The point at which the line meets the region.
-    rdp : float
-        The divergence at which the region reaches it.
-    slope : float
-        The derivative of that divergence with respect to epsilon.
-    corner : bool
-        Whether p + q = 1, where both constraints hold with equality.
-    """
-
+    # The point at which the line meets the region.
     p: float
     q: float
-    rdp: float
-    slope: float
-    corner: bool
+    rdp: float  # The divergence at which the region reaches it
+    slope: float  # The derivative of that divergence with respect to epsilon
+    corner: bool  # Whether p + q = 1, where both constraints hold with equality
 
 
 def largest_rdp(orders: Array, *, epsilon: float, delta: float, conversion: str) -> Array:

@@ -22,24 +22,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordGroup:
-    """Several equal records.
-
-    Parameters
-    ----------
-    count : int
-        Number of records.
-    position : float
-        Signed L2 distance from the origin along the line.
-    label : int
-        Class, from 0; -1 for the special record of zero-out, which is in no class.
-    across : float
-        Distance from the line, along a second unit vector that is orthogonal to it.
-    """
+    """Several equal records."""
 
     count: int
+    """Number of records."""
     position: float
+    """Signed L2 distance from the origin along the line."""
     label: int = 0
+    """Class, from 0; -1 for the special record of zero-out, which is in no class."""
     across: float = 0.0
+    """Distance from the line, along a second unit vector that is orthogonal to it."""
 
     def describe(self) -> str:
         """The group in words."""
@@ -89,21 +81,14 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbouringDataSets:
-    """Two neighbouring data sets, on one line unless a group of records is said to be off it.
-
-    Parameters
-    ----------
-    first : DataSet
-        The data set with the changed record; under add-or-remove-one the larger one.
-    second : DataSet
-        The data set without that record, or with another in its place.
-    direction : {"axis", "diagonal"}
-        The direction of the line: the first coordinate axis, or (1, ..., 1)/sqrt(d).
-    """
+    """Two neighbouring data sets, on one line unless a group of records is said to be off it."""
 
     first: DataSet
+    """The data set with the changed record; under add-or-remove-one the larger one."""
     second: DataSet
+    """The data set without that record, or with another in its place."""
     direction: Literal["axis", "diagonal"] = "axis"
+    """The direction of the line: the first coordinate axis, or (1, ..., 1)/sqrt(d)."""
 
 
 def orthogonal(direction: Array) -> Array:

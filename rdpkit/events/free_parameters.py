@@ -19,32 +19,27 @@ SMALLEST, LARGEST = 1e-45, 1e45
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeParameter:
-    """One parameter of an event that calibration may choose.
-
-    Parameters
-    ----------
-    private : {1, -1, 0}
-        1 if larger values are more private, -1 if smaller values are, 0 if it depends. Upper
-        bounds rest on it: of two releases on disjoint parts of the data that differ in such
-        parameters alone, the more private one is not evaluated. Where it is not certain, say 0.
-    kind : {"number", "integer", "integers"}
-        The type of its values.
-    lowest, highest : float
-        The ends of its range while all other parameters keep their values.
-    scaled : tuple of str
-        Only if ``private`` is 0: the names of noises. If they are multiplied by high/low, a release
-        at ``low`` leaks no more than a release at any value in [low, high] with the noises as they
-        were.
-    role : {"noise", "batch", "count", "records", ""}
-        What it means to people. No number rests on it; it says which parameters are shown together.
-    """
+    """One parameter of an event that calibration may choose."""
 
     private: Direction
+    """1 if larger values are more private, -1 if smaller values are, 0 if it depends. Upper bounds
+    rest on it: of two releases on disjoint parts of the data that differ in such parameters alone,
+    the more private one is not evaluated. Where it is not certain, say 0; one of {1, -1, 0}.
+    """
     kind: ValueKind
+    # The ends of its range while all other parameters keep their values.
+    """The type of its values; one of {"number", "integer", "integers"}."""
     lowest: float
     highest: float
     scaled: tuple[str, ...] = ()
+    """Only if ``private`` is 0: the names of noises. If they are multiplied by high/low, a release
+    at ``low`` leaks no more than a release at any value in [low, high] with the noises as they
+    were.
+    """
     role: Role = ""
+    """What it means to people. No number rests on it; it says which parameters are shown together;
+    one of {"noise", "batch", "count", "records", ""}.
+    """
 
 
 def number(

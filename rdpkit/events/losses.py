@@ -60,18 +60,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfilePoints:
-    """One release that is (epsilons[i], deltas[i])-DP for every i, in both directions.
+    """One release that is (epsilons[i], deltas[i])-DP for every i, in both directions."""
 
-    Parameters
-    ----------
-    epsilons : tuple of float
-        In nats, >= 0, strictly increasing.
-    deltas : tuple of float
-        In [0, 1], nowhere increasing; upper bounds.
-    """
-
-    epsilons: tuple[float, ...]
-    deltas: tuple[float, ...]
+    epsilons: tuple[float, ...]  # In nats, >= 0, strictly increasing
+    deltas: tuple[float, ...]  # In [0, 1], nowhere increasing; upper bounds
 
 
 Losses = tuple[Step | ProfilePoints | Pair, ...]

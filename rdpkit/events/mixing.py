@@ -12,37 +12,29 @@ class Mixing:
     """The names of the parameters by which one kind of event mixes records.
 
     Planning asks the methods, which read the parameters from an event of that kind.
-
-    Parameters
-    ----------
-    mixed : str
-        The number of records that a release is made of.
-    releases : str
-        The number of releases (of each class, if there are classes).
-    noise : str
-        The standard deviation of the noise on the features.
-    label_noise : str or None
-        The standard deviation of the noise on the labels; None if they are released without noise.
-    soft_labels : bool
-        Whether labels are means over records of several classes. Only then does the noise on the
-        labels protect anything.
-    is_sum : bool
-        Whether the noise is added to a sum of records rather than to their mean.
-    scale : str or None
-        The size of a record's features, with which the noise is compared: the clip norm, or the
-        range of a coordinate. None stands for 1.
-    population : str
-        The number of records that a release is drawn from: one number, or one for each class.
     """
 
     mixed: str
+    """The number of records that a release is made of."""
     releases: str
+    """The number of releases (of each class, if there are classes)."""
     noise: str
+    """The standard deviation of the noise on the features."""
     label_noise: str | None = None
+    """The standard deviation of the noise on the labels; None if they are released without noise.
+    """
     soft_labels: bool = False
+    """Whether labels are means over records of several classes. Only then does the noise on the
+    labels protect anything.
+    """
     is_sum: bool = False
+    """Whether the noise is added to a sum of records rather than to their mean."""
     scale: str | None = None
+    """The size of a record's features, with which the noise is compared: the clip norm, or the
+    range of a coordinate. None stands for 1.
+    """
     population: str = "class_sizes"
+    """The number of records that a release is drawn from: one number, or one for each class."""
 
     def scale_of(self, event: Any) -> float:
         """The size of a record's features."""

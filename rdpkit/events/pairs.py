@@ -27,15 +27,12 @@ class SymmetricPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidedPair:
-    """A mixture against another distribution, or the reverse.
-
-    Parameters
-    ----------
-    kind : {"removed", "added"}
-        "removed": the mixture is the first member. "added": it is the second.
-    """
+    """A mixture against another distribution, or the reverse."""
 
     kind: Side
+    """"removed": the mixture is the first member. "added": it is the second; one of {"removed",
+    "added"}.
+    """
 
     def reversed(self) -> Self:
         """The two members exchanged."""
@@ -44,17 +41,11 @@ class SidedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchedCurve:
-    """A curve made of several.
-
-    Parameters
-    ----------
-    branches : tuple
-        Steps of :mod:`rdpkit.events.losses`, or pairs of this module.
-    """
+    """A curve made of several."""
 
     is_a_pair: ClassVar[bool] = False
 
-    branches: tuple[Any, ...]
+    branches: tuple[Any, ...]  # Steps of :mod:`rdpkit.events.losses`, or pairs of this module
 
     def reversed(self) -> Self:
         """Every one of them with its members exchanged."""
@@ -63,78 +54,47 @@ class BranchedCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplacePair(SymmetricPair):
-    """Two Laplace distributions of scale 1.
-
-    Parameters
-    ----------
-    distance : float
-        Between their centres: the sensitivity over the scale of the noise, perhaps with a few
-        roundings; above 0.
-    """
+    """Two Laplace distributions of scale 1."""
 
     distance: float
+    """Between their centres: the sensitivity over the scale of the noise, perhaps with a few
+    roundings; above 0.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteLaplacePair(SymmetricPair):
-    """Two discrete Laplace distributions: integers k with probabilities in e^(-rate abs(k)).
+    """Two discrete Laplace distributions: integers k with probabilities in e^(-rate abs(k))."""
 
-    Parameters
-    ----------
-    rate : float
-        One over the scale of the noise, perhaps with a few roundings; above 0.
-    distance : int
-        Between their centres; at least 1.
-    """
-
-    rate: float
-    distance: int
+    rate: float  # One over the scale of the noise, perhaps with a few roundings; above 0
+    distance: int  # Between their centres; at least 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteGaussianPair(SymmetricPair):
-    """Two discrete Gaussians: integers k with probabilities in e^(-k^2 / (2 sigma^2)).
+    """Two discrete Gaussians: integers k with probabilities in e^(-k^2 / (2 sigma^2))."""
 
-    Parameters
-    ----------
-    sigma : float
-        The parameter of the noise, taken as exact; above 0.
-    distance : int
-        Between their centres; at least 1.
-    """
-
-    sigma: float
-    distance: int
+    sigma: float  # The parameter of the noise, taken as exact; above 0
+    distance: int  # Between their centres; at least 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponsePair(SymmetricPair):
-    """Randomised response: losses of epsilon, 0 and -epsilon.
-
-    Parameters
-    ----------
-    noise_parameter : float
-        Probability that a bucket is drawn at random, in (0, 1); taken as exact.
-    num_buckets : int
-        At least 2.
-    """
+    """Randomised response: losses of epsilon, 0 and -epsilon."""
 
     noise_parameter: float
+    """Probability that a bucket is drawn at random, in (0, 1); taken as exact."""
     num_buckets: int
+    """At least 2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoOutcomes:
-    """Two outcomes whose probabilities are known up to roundings.
-
-    Parameters
-    ----------
-    first, second : float
-        Probability of the first outcome on either data set, in (0, 1); off by 2^-44 of it at most.
-    """
+    """Two outcomes whose probabilities are known up to roundings."""
 
     is_a_pair: ClassVar[bool] = True
 
+    # Probability of the first outcome on either data set, in (0, 1); off by 2^-44 of it at most.
     first: float
     second: float
 
@@ -145,54 +105,33 @@ class TwoOutcomes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedRange(SymmetricPair):
-    """The curve above all mechanisms whose losses lie in [t - epsilon, t] for some t.
-
-    Parameters
-    ----------
-    epsilon : float
-        The length of the range, perhaps with a few roundings; above 0.
-    """
+    """The curve above all mechanisms whose losses lie in [t - epsilon, t] for some t."""
 
     is_a_pair: ClassVar[bool] = False
 
-    epsilon: float
+    epsilon: float  # The length of the range, perhaps with a few roundings; above 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianMixturePair(SidedPair):
-    """A mixture of Gaussians against the one at 0, or the reverse.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of all of them; exact.
-    positions : tuple of float
-        Centres, >= 0, not all of them 0; exact.
-    weights : tuple of float
-        Numbers above 0 that the probabilities of the centres are in proportion to; exact.
-    """
+    """A mixture of Gaussians against the one at 0, or the reverse."""
 
     is_a_pair: ClassVar[bool] = True
 
     noise_std: float
+    """Standard deviation of all of them; exact."""
     positions: tuple[float, ...]
+    """Centres, >= 0, not all of them 0; exact."""
     weights: tuple[float, ...]
+    """Numbers above 0 that the probabilities of the centres are in proportion to; exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledPair(SidedPair):
-    """A record that takes part with a probability: (1-q) Q + q P against Q, or the reverse.
+    """A record that takes part with a probability: (1-q) Q + q P against Q, or the reverse."""
 
-    Parameters
-    ----------
-    pair : Pair
-        P and Q: the release with and without the record, if it is certain to take part.
-    sampling_probability : float
-        q, in (0, 1); perhaps with a few roundings.
-    """
-
-    pair: Pair
-    sampling_probability: float
+    pair: Pair  # P and Q: the release with and without the record, if it is certain to take part
+    sampling_probability: float  # q, in (0, 1); perhaps with a few roundings
 
     @property
     def is_a_pair(self) -> bool:
@@ -202,55 +141,29 @@ class SampledPair(SidedPair):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledReplacement(SymmetricPair):
-    """The curve above (1-q) R + q P against (1-q) R + q Q: a record of a sample is replaced.
-
-    Parameters
-    ----------
-    replaced : Pair
-        A symmetric pair above P against Q, and Q against P.
-    removed : Pair
-        A pair above P against R, and Q against R.
-    sampling_probability : float
-        q, in (0, 1); perhaps with a few roundings.
-    """
+    """The curve above (1-q) R + q P against (1-q) R + q Q: a record of a sample is replaced."""
 
     is_a_pair: ClassVar[bool] = False
 
-    replaced: Pair
-    removed: Pair
-    sampling_probability: float
+    replaced: Pair  # A symmetric pair above P against Q, and Q against P
+    removed: Pair  # A pair above P against R, and Q against R
+    sampling_probability: float  # q, in (0, 1); perhaps with a few roundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpposedLaplacePair(SymmetricPair):
-    """(1-q) L(0) + q L(distance) against (1-q) L(0) + q L(-distance), Laplace of scale 1.
+    """(1-q) L(0) + q L(distance) against (1-q) L(0) + q L(-distance), Laplace of scale 1."""
 
-    Parameters
-    ----------
-    distance : float
-        Perhaps with a few roundings; above 0.
-    sampling_probability : float
-        q, in (0, 1); perhaps with a few roundings.
-    """
-
-    distance: float
-    sampling_probability: float
+    distance: float  # Perhaps with a few roundings; above 0
+    sampling_probability: float  # q, in (0, 1); perhaps with a few roundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedPair(SymmetricPair):
-    """The worst mechanism that is (epsilon, delta)-DP: four outcomes.
+    """The worst mechanism that is (epsilon, delta)-DP: four outcomes."""
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats, > 0; exact.
-    delta : float
-        In [0, 1); exact.
-    """
-
-    epsilon: float
-    delta: float
+    epsilon: float  # In nats, > 0; exact
+    delta: float  # In [0, 1); exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,39 +194,27 @@ class ShuffledMaximum(SidedPair):
 
     With probability ``presence`` one of k independent Gaussians is centred at 2, or, for the second
     member, at ``second``; all others are at 0. Otherwise all are at 0. What is seen is the largest.
-
-    Parameters
-    ----------
-    noise_multiplier : float
-        Standard deviation of the Gaussians, perhaps with a few roundings; above 0.
-    batches : int
-        k, at least 1.
-    presence : float
-        In (0, 1], perhaps with a few roundings.
-    second : {1, 0}
-        1 if the record has a gradient of 0 in the second data set, 0 if it is not there, or looks
-        like all others.
     """
 
     is_a_pair: ClassVar[bool] = True
 
     noise_multiplier: float
+    """Standard deviation of the Gaussians, perhaps with a few roundings; above 0."""
     batches: int
+    """k, at least 1."""
     presence: float
+    """In (0, 1], perhaps with a few roundings."""
     second: int = 1
+    """1 if the record has a gradient of 0 in the second data set, 0 if it is not there, or looks
+    like all others; one of {1, 0}.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchedPair(BranchedCurve):
-    """One of several pairs, chosen at random, and it is seen which.
+    """One of several pairs, chosen at random, and it is seen which."""
 
-    Parameters
-    ----------
-    weights : tuple of float
-        Upper bounds on the probabilities of the branches.
-    """
-
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # Upper bounds on the probabilities of the branches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,41 +23,24 @@ _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ValueKind:
-    """What a value may be.
-
-    Parameters
-    ----------
-    read : callable
-        Of the key's name and the value; it returns the value in the form in which it is used, or
-        raises a ValueError made by :func:`refused`.
-    schema : mapping
-        The same as a JSON Schema.
-    """
+    """What a value may be."""
 
     read: Callable[[str, Any], Any]
+    """Of the key's name and the value; it returns the value in the form in which it is used, or
+    raises a ValueError made by :func:`refused`.
+    """
     schema: Mapping[str, Any]
+    """The same as a JSON Schema."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a table.
+    """One key of a table."""
 
-    Parameters
-    ----------
-    kind : ValueKind
-        What its value may be.
-    meaning : str
-        For the reader, in an editor.
-    needed : bool
-        Whether the table must have it.
-    default : object
-        What is read where the key is left out.
-    """
-
-    kind: ValueKind
-    meaning: str = ""
-    needed: bool = False
-    default: Any = None
+    kind: ValueKind  # What its value may be
+    meaning: str = ""  # For the reader, in an editor
+    needed: bool = False  # Whether the table must have it
+    default: Any = None  # What is read where the key is left out
 
 
 def refused(name: str, condition: str, value: Any) -> ValueError:

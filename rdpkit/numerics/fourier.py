@@ -63,19 +63,12 @@ _ENOUGH = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of floats.
+    """A format of floats."""
 
-    Parameters
-    ----------
-    real, complex : numpy types
-        The numpy types of its numbers.
-    u : float
-        Half of the distance between 1 and the next number.
-    """
-
+    # The numpy types of its numbers.
     real: Any
     complex: Any
-    u: float
+    u: float  # Half of the distance between 1 and the next number
 
     def transform_error(self, size: int) -> float:
         """Bound on the error of :func:`transform` in the 2-norm, relative to the exact one."""
@@ -121,18 +114,14 @@ def rounds_to_nearest(format_: Format) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One distribution and how many independent copies of it are summed.
-
-    Parameters
-    ----------
-    masses : ndarray, shape (N,)
-        Finite doubles >= 0, taken as exact; index k stands for all losses equal to k modulo N.
-    count : int
-        How many copies, at least 1.
-    """
+    """One distribution and how many independent copies of it are summed."""
 
     masses: Array
+    """Finite doubles >= 0, taken as exact; index k stands for all losses equal to k modulo N; shape
+    (N,).
+    """
     count: int
+    """How many copies, at least 1."""
 
 
 @dataclass(frozen=True, slots=True)

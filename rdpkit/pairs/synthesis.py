@@ -27,18 +27,10 @@ from rdpkit.numerics.balls import float_below, rational, to_relative_accuracy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedRows:
-    """A data set as its distinct records and how often each occurs.
+    """A data set as its distinct records and how often each occurs."""
 
-    Parameters
-    ----------
-    rows : tuple of tuple of float
-        Records in [-1, 1]^d.
-    counts : tuple of int
-        How many of each, all positive.
-    """
-
-    rows: tuple[tuple[float, ...], ...]
-    counts: tuple[int, ...]
+    rows: tuple[tuple[float, ...], ...]  # Records in [-1, 1]^d
+    counts: tuple[int, ...]  # How many of each, all positive
 
     def __len__(self) -> int:
         return sum(self.counts)
@@ -58,29 +50,20 @@ class WeightedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisPair:
-    """Two neighbouring data sets and the divergence between one synthetic record of each.
-
-    Parameters
-    ----------
-    event : GaussianSynthesis
-        What is released. The larger of the two data sets has ``event.records`` records.
-    order : float
-        Renyi order.
-    adjacency : Adjacency
-        The neighbouring relation.
-    first, second : WeightedRows
-        The two data sets; P and Q are the distributions of the output on them. No eigenvalue of
-        their covariances is below ``event.min_eigenvalue``, which has been checked exactly.
-    divergence : float
-        D_order(P||Q) of one output in nats, rounded down; k outputs have k times it.
-    """
+    """Two neighbouring data sets and the divergence between one synthetic record of each."""
 
     event: GaussianSynthesis
+    """What is released. The larger of the two data sets has ``event.records`` records."""
     order: float
+    """Renyi order."""
     adjacency: Adjacency
+    # The two data sets; P and Q are the distributions of the output on them. No eigenvalue of
+    # their covariances is below ``event.min_eigenvalue``, which has been checked exactly.
+    """The neighbouring relation."""
     first: WeightedRows
     second: WeightedRows
     divergence: float
+    """D_order(P||Q) of one output in nats, rounded down; k outputs have k times it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,22 +56,13 @@ _ENTRY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """One thing that moved.
+    """One thing that moved."""
 
-    Parameters
-    ----------
-    what : str
-        "claimed", "published", "upper", "lower", "reproduction", "soundness" or "claim".
-    before, now : str
-        In words.
-    worse : bool
-        Whether this makes the check fail.
-    """
-
-    what: str
+    what: str  # "claimed", "published", "upper", "lower", "reproduction", "soundness" or "claim"
+    # In words.
     before: str
     now: str
-    worse: bool
+    worse: bool  # Whether this makes the check fail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

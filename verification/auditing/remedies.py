@@ -36,21 +36,11 @@ _STATED = ("epsilon", "rho")
 
 
 class Edit(NamedTuple):
-    """One changed key of a claim.
+    """One changed key of a claim."""
 
-    Parameters
-    ----------
-    key : str
-        Its path in the claim's table: "epsilon", "parameters.events[0].noise_std".
-    old : str
-        Its value now, as TOML; empty if the claim does not have it.
-    new : str
-        Its value then, as TOML; empty if the line is to be removed.
-    """
-
-    key: str
-    old: str
-    new: str
+    key: str  # Its path in the claim's table: "epsilon", "parameters.events[0].noise_std"
+    old: str  # Its value now, as TOML; empty if the claim does not have it
+    new: str  # Its value then, as TOML; empty if the line is to be removed
 
     @property
     def line(self) -> str:
@@ -65,23 +55,18 @@ class Edit(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """Changes of a claims file after which the claim is proven.
-
-    Parameters
-    ----------
-    kind : {"sampling", "noise", "claim", "tighter"}
-        "sampling": number and noise stay, and batches are drawn by Poisson sampling. "noise": the
-        number stays, and the release has more noise. "claim": another number is claimed.
-        "tighter": the claim is true, and a smaller number is true as well.
-    sentence : str
-        What to do, in words, with the exact lines.
-    edits : tuple of Edit
-        The changes.
-    """
+    """Changes of a claims file after which the claim is proven."""
 
     kind: RemedyKind
+    """"sampling": number and noise stay, and batches are drawn by Poisson sampling. "noise": the
+    number stays, and the release has more noise. "claim": another number is claimed. "tighter": the
+    claim is true, and a smaller number is true as well; one of {"sampling", "noise", "claim",
+    "tighter"}.
+    """
     sentence: str
+    """What to do, in words, with the exact lines."""
     edits: tuple[Edit, ...]
+    """The changes."""
 
     @property
     def lines(self) -> tuple[str, ...]:

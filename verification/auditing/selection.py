@@ -46,21 +46,11 @@ class Years:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which claims are audited, and which findings are shown.
+    """Which claims are audited, and which findings are shown."""
 
-    Parameters
-    ----------
-    kinds : tuple of str
-        Claims of one of these kinds; all if it is empty.
-    years : tuple of Years
-        Claims of works of one of these spans; all if it is empty.
-    verdicts : tuple of str
-        Findings with one of these verdicts; all if it is empty.
-    """
-
-    kinds: tuple[str, ...] = ()
-    years: tuple[Years, ...] = ()
-    verdicts: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # Claims of one of these kinds; all if it is empty
+    years: tuple[Years, ...] = ()  # Claims of works of one of these spans; all if it is empty
+    verdicts: tuple[str, ...] = ()  # Findings with one of these verdicts; all if it is empty
 
     def claims(self, claims: Iterable[Claim]) -> list[Claim]:
         """The claims of these kinds and years; one whose kind or year is not said is of none.

@@ -20,24 +20,16 @@ from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequ
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CodeOutcome:
-    """What came out of a test of code.
-
-    Parameters
-    ----------
-    problems : tuple of str
-        What refutes the claim; empty if the claim was not rejected and no mistake was found.
-    summary : str
-        What was tested, and how, with the seed that repeats it.
-    replay : str
-        The command line that gives the identical result again; empty if the code was not run.
-    inconclusive : str
-        Why a wrong claim would not have been noticed; empty if one would have been.
-    """
+    """What came out of a test of code."""
 
     problems: tuple[str, ...]
+    """What refutes the claim; empty if the claim was not rejected and no mistake was found."""
     summary: str
+    """What was tested, and how, with the seed that repeats it."""
     replay: str
+    """The command line that gives the identical result again; empty if the code was not run."""
     inconclusive: str = ""
+    """Why a wrong claim would not have been noticed; empty if one would have been."""
 
     @property
     def repeat(self) -> tuple[str, ...]:

@@ -34,24 +34,16 @@ _ADVICE = "Correct the claim, or the training."
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOutcome:
-    """What came out of the checks of a training.
-
-    Parameters
-    ----------
-    result : TrainingVerification
-        The checks; the first compares the claim with what the training says of itself.
-    problems : tuple of str
-        What refutes the claim, the mistakes by their names; empty if nothing was found.
-    summary : str
-        What was checked, and how, with the seed that repeats it.
-    replay : str
-        The command line that makes the same checks again.
-    """
+    """What came out of the checks of a training."""
 
     result: TrainingVerification
+    """The checks; the first compares the claim with what the training says of itself."""
     problems: tuple[str, ...]
+    """What refutes the claim, the mistakes by their names; empty if nothing was found."""
     summary: str
+    """What was checked, and how, with the seed that repeats it."""
     replay: str
+    """The command line that makes the same checks again."""
 
     @property
     def repeat(self) -> tuple[str, ...]:

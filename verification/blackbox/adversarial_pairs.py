@@ -35,21 +35,11 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelLayout:
-    """The labels that an event fixes, because it states how many records each class has.
+    """The labels that an event fixes, because it states how many records each class has."""
 
-    Parameters
-    ----------
-    rest : tuple of int
-        Labels of the records that both data sets have.
-    changed : int
-        Label of the changed record in D.
-    replacement : int
-        Its label in D', under replace-one.
-    """
-
-    rest: tuple[int, ...]
-    changed: int
-    replacement: int
+    rest: tuple[int, ...]  # Labels of the records that both data sets have
+    changed: int  # Label of the changed record in D
+    replacement: int  # Its label in D', under replace-one
 
     @classmethod
     def of_pair(cls, pair: Neighbours) -> LabelLayout:
@@ -116,31 +106,22 @@ class DataDomain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Recipe:
-    """How to make a pair, in terms of the dimension and the norm.
-
-    Parameters
-    ----------
-    changed : str
-        The direction of the changed record, or what its values are.
-    scale : float
-        Its length, in units of the norm.
-    rest : str
-        Where the other records are.
-    replacement : str
-        What takes its place under replace-one.
-    labels : str
-        The labels.
-    records : int or None
-        Records of the larger data set; None for the usual number, and 0 for as many as a covariance
-        needs.
-    """
+    """How to make a pair, in terms of the dimension and the norm."""
 
     changed: str = "dense"
+    """The direction of the changed record, or what its values are."""
     scale: float = 1.0
+    """Its length, in units of the norm."""
     rest: str = "origin"
+    """Where the other records are."""
     replacement: str = "mirror"
+    """What takes its place under replace-one."""
     labels: str = "equal"
+    """The labels."""
     records: int | None = None
+    """Records of the larger data set; None for the usual number, and 0 for as many as a covariance
+    needs.
+    """
 
 
 _RECIPES = (

@@ -49,24 +49,12 @@ _TRIAL_SEED = 20_240_607
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedData:
-    """What is said of the data that a mechanism is given; None stands for what nobody says.
+    """What is said of the data that a mechanism is given; None stands for what nobody says."""
 
-    Parameters
-    ----------
-    dimension : int, optional
-        Number of features.
-    records : int, optional
-        Number of records of the larger data set.
-    record_norm : float, optional
-        The largest L2 norm of a record that the code is ever given.
-    classes : int, optional
-        Labels are 0, ..., classes - 1.
-    """
-
-    dimension: int | None = None
-    records: int | None = None
-    record_norm: float | None = None
-    classes: int | None = None
+    dimension: int | None = None  # Number of features
+    records: int | None = None  # Number of records of the larger data set
+    record_norm: float | None = None  # The largest L2 norm of a record that the code is ever given
+    classes: int | None = None  # Labels are 0, ..., classes - 1
 
 
 def pairs_to_test(

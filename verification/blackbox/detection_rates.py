@@ -27,38 +27,23 @@ POWER = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectionRate:
-    """How often verifications of one mechanism found something.
+    """How often verifications of one mechanism found something."""
 
-    Parameters
-    ----------
-    name : str
-        The mechanism.
-    repeats : int
-        How often it was verified.
-    rejected, named, caught : int
-        How often the claim was rejected, how often a mistake was named, and how often one of both
-        happened.
-    nameable : bool
-        Whether a check can name the mistake.
-    median_runs, most_runs : int
-        The median and the largest number of runs in one verification.
-    seconds, most_seconds : float
-        The median and the longest time of one verification, in one process.
-    false_alarm_rate : float
-        The stated rate of each test.
-    """
-
-    name: str
-    repeats: int
+    name: str  # The mechanism
+    repeats: int  # How often it was verified
+    # How often the claim was rejected, how often a mistake was named, and how often one of both
+    # happened.
     rejected: int
     named: int
     caught: int
-    nameable: bool
+    nameable: bool  # Whether a check can name the mistake
+    # The median and the largest number of runs in one verification.
     median_runs: int
     most_runs: int
+    # The median and the longest time of one verification, in one process.
     seconds: float
     most_seconds: float
-    false_alarm_rate: float
+    false_alarm_rate: float  # The stated rate of each test
 
     @property
     def interval(self) -> ConfidenceInterval:

@@ -56,27 +56,13 @@ _VARYING_COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayoutField:
-    """The columns of one part of a release.
+    """The columns of one part of a release."""
 
-    Parameters
-    ----------
-    path : str
-        Where the part is in the release.
-    is_number : bool
-        Whether it holds numbers; otherwise categories.
-    shape : tuple of int
-        The shape of its array, or the largest length seen along each axis.
-    optional : bool
-        Whether releases without this part were seen.
-    varying_axes : tuple of int
-        The axes whose lengths varied.
-    """
-
-    path: str
-    is_number: bool
-    shape: tuple[int, ...]
-    optional: bool = False
-    varying_axes: tuple[int, ...] = ()
+    path: str  # Where the part is in the release
+    is_number: bool  # Whether it holds numbers; otherwise categories
+    shape: tuple[int, ...]  # The shape of its array, or the largest length seen along each axis
+    optional: bool = False  # Whether releases without this part were seen
+    varying_axes: tuple[int, ...] = ()  # The axes whose lengths varied
 
     @property
     def extra(self) -> int:

@@ -71,30 +71,22 @@ class FreshEvidence:
     ---------
     If the claim is true, exp(``log_e_value``) is at most 1 in expectation: it is the capital of a
     bettor who began with 1, and who stopped by a rule that did not look ahead.
-
-    Parameters
-    ----------
-    log_e_value : float
-        The logarithm of the evidence against the claim.
-    processes : int
-        New processes on each data set.
-    message : str
-        What was seen.
-    note : str
-        A suspicion that is no evidence against the claim, if there is one.
-    seeded : float
-        A p-value: how likely what repeats between processes would repeat so much less within one
-        process if new processes began as old ones go on.
-    constant : bool
-        Whether what repeats between processes repeats always, within a process as well.
     """
 
     log_e_value: float
+    """The logarithm of the evidence against the claim."""
     processes: int
+    """New processes on each data set."""
     message: str
+    """What was seen."""
     note: str = ""
+    """A suspicion that is no evidence against the claim, if there is one."""
     seeded: float = 1.0
+    """A p-value: how likely what repeats between processes would repeat so much less within one
+    process if new processes began as old ones go on.
+    """
     constant: bool = False
+    """Whether what repeats between processes repeats always, within a process as well."""
 
 
 Releases = Callable[[int, int, int], list[Digests] | None]

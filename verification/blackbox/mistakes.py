@@ -71,25 +71,18 @@ class NamingLevels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
-    """A mistake that was found in outputs.
-
-    Parameters
-    ----------
-    kind : MistakeKind
-        What it is.
-    message : str
-        What was seen, with numbers.
-    advice : str
-        What to do about it.
-    log_e_value : float
-        The evidence against the claim that scores of this kind found by themselves: the natural
-        logarithm of what a unit of capital has become that was bet on them.
-    """
+    """A mistake that was found in outputs."""
 
     kind: MistakeKind
+    """What it is."""
     message: str
+    """What was seen, with numbers."""
     advice: str
+    """What to do about it."""
     log_e_value: float
+    """The evidence against the claim that scores of this kind found by themselves: the natural
+    logarithm of what a unit of capital has become that was bet on them.
+    """
 
     def describe(self) -> str:
         """In words, with its e-value."""

@@ -170,36 +170,24 @@ class VerificationOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option of a black-box test.
-
-    Parameters
-    ----------
-    name : str
-        The field of :class:`VerificationOptions`, and the key in claims files.
-    kind : ValueKind
-        What its values may be.
-    default : object
-        None, or an empty tuple, where the default depends on other things: see ``usual``.
-    meaning : str
-        What it does, for help texts and editors.
-    flag : str
-        The option on the command line.
-    metavar : str
-        How help shows a value.
-    command_line : str
-        What only the help of the command says.
-    usual : str
-        The default in words, where it is no single value.
-    """
+    """One option of a black-box test."""
 
     name: str
+    """The field of :class:`VerificationOptions`, and the key in claims files."""
     kind: ValueKind
+    """What its values may be."""
     default: Any
+    """None, or an empty tuple, where the default depends on other things: see ``usual``."""
     meaning: str
+    """What it does, for help texts and editors."""
     flag: str
+    """The option on the command line."""
     metavar: str = ""
+    """How help shows a value."""
     command_line: str = ""
+    """What only the help of the command says."""
     usual: str = ""
+    """The default in words, where it is no single value."""
 
     def checked(self, value: Any, name: str) -> Any:
         """The value if it is accepted; an error gives the option this name.

@@ -41,49 +41,33 @@ class MechanismError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PartShape:
-    """What is known of a part of a release before its values are.
-
-    Parameters
-    ----------
-    path : str
-        Where it is in the release: ``weights``, ``['age']`` or ``[0]``; empty for the whole.
-    is_number : bool
-        Whether it holds numbers; otherwise it holds categories.
-    shape : tuple of int
-        The shape of its array; () for a single value.
-    loose : bool
-        Whether another run may well return more or fewer of its kind, like the bins of a histogram.
-    """
+    """What is known of a part of a release before its values are."""
 
     path: str
+    """Where it is in the release: ``weights``, ``['age']`` or ``[0]``; empty for the whole."""
     is_number: bool
+    """Whether it holds numbers; otherwise it holds categories."""
     shape: tuple[int, ...]
+    """The shape of its array; () for a single value."""
     loose: bool = False
+    """Whether another run may well return more or fewer of its kind, like the bins of a histogram.
+    """
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleasePart:
-    """An array in a release.
-
-    Parameters
-    ----------
-    path : str
-        Where it is in the release.
-    is_number : bool
-        Whether it holds numbers; otherwise it holds categories.
-    values : ndarray
-        The numbers, or the codes of the categories, in the shape that they have in the release.
-    loose : bool
-        Whether another run may well return more or fewer of its kind.
-    exceptional : bool
-        Whether it only says which numbers are none; it is left out where all are.
-    """
+    """An array in a release."""
 
     path: str
+    """Where it is in the release."""
     is_number: bool
+    """Whether it holds numbers; otherwise it holds categories."""
     values: Array
+    """The numbers, or the codes of the categories, in the shape that they have in the release."""
     loose: bool = False
+    """Whether another run may well return more or fewer of its kind."""
     exceptional: bool = False
+    """Whether it only says which numbers are none; it is left out where all are."""
 
     @property
     def is_order(self) -> bool:

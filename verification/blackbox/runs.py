@@ -68,40 +68,27 @@ probability."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Some runs on one data set.
-
-    Parameters
-    ----------
-    target : TargetReference
-        The mechanism to run.
-    dataset : LabelledData
-        The data set.
-    side : {0, 1}
-        0 if it is D, 1 if it is D'.
-    seed : int
-        The seed of the whole verification.
-    key : tuple of int
-        The purpose of these runs, as numbers.
-    start, count : int
-        Their numbers in the sequence of all runs with that key.
-    layout : ReleaseLayout
-        How a release becomes a row of numbers.
-    at_once : bool
-        Whether the mechanism is asked for many releases at once.
-    scores : tuple of NamedScore or None
-        Scores to return of each release; None to return the release itself.
-    """
+    """Some runs on one data set."""
 
     target: TargetReference
+    """The mechanism to run."""
     dataset: LabelledData
+    """The data set."""
     side: int
+    """0 if it is D, 1 if it is D'; one of {0, 1}."""
     seed: int
+    """The seed of the whole verification."""
     key: tuple[int, ...]
+    # Their numbers in the sequence of all runs with that key.
+    """The purpose of these runs, as numbers."""
     start: int
     count: int
     layout: ReleaseLayout
+    """How a release becomes a row of numbers."""
     at_once: bool
+    """Whether the mechanism is asked for many releases at once."""
     scores: tuple[NamedScore, ...] | None
+    """Scores to return of each release; None to return the release itself."""
 
     def generator(self, place: int) -> np.random.Generator:
         """The random generator of the run, or block of runs, with this number."""

@@ -68,22 +68,16 @@ class TargetDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetReference:
-    """A mechanism by its name, so that another process can find it, or the mechanism itself.
-
-    Parameters
-    ----------
-    name : str
-        A name of the zoo or of a mechanism, ``module:callable``, or the name of a callable that was
-        handed in.
-    directory : str or None
-        A folder in which modules are looked for before Python's path, if there is one.
-    handed_in : callable or None
-        The mechanism itself, if it was handed in and has no name that could be looked up.
-    """
+    """A mechanism by its name, so that another process can find it, or the mechanism itself."""
 
     name: str
+    """A name of the zoo or of a mechanism, ``module:callable``, or the name of a callable that was
+    handed in.
+    """
     directory: str | None = None
+    """A folder in which modules are looked for before Python's path, if there is one."""
     handed_in: Mechanism | None = None
+    """The mechanism itself, if it was handed in and has no name that could be looked up."""
 
     @property
     def entry(self) -> ZooEntry | None:

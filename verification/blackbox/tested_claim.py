@@ -29,24 +29,12 @@ _LARGEST_EPSILON = 500.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimUnderTest:
-    """A claim under a neighbouring relation.
+    """A claim under a neighbouring relation."""
 
-    Parameters
-    ----------
-    statement : str
-        The claim in words.
-    adjacency : Adjacency
-        The neighbouring relation.
-    part : PrivacyClaim
-        The claim in the form that tests need.
-    event : Event or None
-        What is claimed to be released.
-    """
-
-    statement: str
-    adjacency: Adjacency
-    part: PrivacyClaim
-    event: rdpkit.Event | None = None
+    statement: str  # The claim in words
+    adjacency: Adjacency  # The neighbouring relation
+    part: PrivacyClaim  # The claim in the form that tests need
+    event: rdpkit.Event | None = None  # What is claimed to be released
 
     def describe(self) -> str:
         """The claim in words, with its adjacency."""

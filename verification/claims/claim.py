@@ -24,65 +24,45 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeTest:
-    """The code that a claim is about, and how to test it. Nothing is imported or run.
-
-    Parameters
-    ----------
-    callable : str
-        ``module:callable``, called as ``callable(dataset, rng)``.
-    options : VerificationOptions
-        How to test it. The data sets are "worst", "random" or "own": the worst-case pair of the
-        event, the clearest of random pairs, or what the code says of itself
-        (:class:`rdpkit.verification.blackbox.targets.TargetDescription`).
-    """
+    """The code that a claim is about, and how to test it. Nothing is imported or run."""
 
     callable: str
+    """``module:callable``, called as ``callable(dataset, rng)``."""
     options: VerificationOptions
+    """How to test it. The data sets are "worst", "random" or "own": the worst-case pair of the
+    event, the clearest of random pairs, or what the code says of itself
+    (:class:`rdpkit.verification.blackbox.targets.TargetDescription`).
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingTest:
-    """The training that a claim is about, and how to check it. Nothing is imported or run.
-
-    Parameters
-    ----------
-    target : str
-        ``module:make_trainer``, called without arguments; it returns what
-        :func:`rdpkit.verification.training.trainer.as_training` reads.
-    options : TrainingOptions
-        How to check it.
-    """
+    """The training that a claim is about, and how to check it. Nothing is imported or run."""
 
     target: str
+    """``module:make_trainer``, called without arguments; it returns what
+    :func:`rdpkit.verification.training.trainer.as_training` reads.
+    """
     options: TrainingOptions
+    """How to check it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What the claims of a file were printed in: a paper, a README, a model card, a deployment.
-
-    Parameters
-    ----------
-    title : str
-        Its title.
-    authors : str or None
-        Its authors, or the organisation.
-    year : int or None
-        The year in which it appeared; of a repository, the year of what was read.
-    kind : str or None
-        One of :data:`rdpkit.verification.claims.format.KINDS`.
-    url : str or None
-        Where it is found.
-    read : str or None
-        What of it was really read, and where.
-    """
+    """What the claims of a file were printed in: a paper, a README, a model card, a deployment."""
 
     title: str
+    """Its title."""
     authors: str | None = None
+    """Its authors, or the organisation."""
     year: int | None = None
+    """The year in which it appeared; of a repository, the year of what was read."""
     kind: str | None = None
+    """One of :data:`rdpkit.verification.claims.format.KINDS`."""
     url: str | None = None
+    """Where it is found."""
     read: str | None = None
+    """What of it was really read, and where."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,23 +28,15 @@ _STEP = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """A piece of a text, and what is to be there instead.
+    """A piece of a text, and what is to be there instead."""
 
-    Parameters
-    ----------
-    line, column : int
-        Where the piece begins, from 1.
-    end_line, end_column : int
-        Where it ends: the column is that of the first character after it.
-    text : str
-        The new text.
-    """
-
+    # Where the piece begins, from 1.
     line: int
     column: int
+    # Where it ends: the column is that of the first character after it.
     end_line: int
     end_column: int
-    text: str
+    text: str  # The new text
 
 
 class ClaimsText:

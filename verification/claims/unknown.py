@@ -30,52 +30,37 @@ _LARGEST = 1e45
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One combination of the listed values.
-
-    Parameters
-    ----------
-    values : tuple of pair
-        The parameters that were listed, each with its value here, in the file's order.
-    event : Event
-        The mechanism with these values; what is searched has a value that only fits.
-    delta : float or None
-        The delta; None where it is what is searched.
-    """
+    """One combination of the listed values."""
 
     values: tuple[tuple[str, Any], ...]
+    """The parameters that were listed, each with its value here, in the file's order."""
     event: Event
+    """The mechanism with these values; what is searched has a value that only fits."""
     delta: float | None
+    """The delta; None where it is what is searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """Which values of what a source leaves out are looked at.
-
-    Parameters
-    ----------
-    search : tuple of str
-        The parameters whose boundary is searched: one, or several that are equal. "epsilon" and
-        "delta" stand for the claim's own. Empty where no region can be given.
-    cases : tuple of Case
-        Every combination of the listed values.
-    low, high : float or None
-        The range in which is searched; None for the range of the parameter.
-    meets : str or None
-        The formula by which the source sets the parameters ``calibrated``.
-    calibrated : tuple of str
-        Parameters that are set, all to the same value, so that the formula ``meets`` gives the
-        claimed number.
-    because : str
-        Why this mechanism and these values are looked at, or why no region can be given.
-    """
+    """Which values of what a source leaves out are looked at."""
 
     search: tuple[str, ...]
+    """The parameters whose boundary is searched: one, or several that are equal. "epsilon" and
+    "delta" stand for the claim's own. Empty where no region can be given.
+    """
     cases: tuple[Case, ...] = ()
+    # The range in which is searched; None for the range of the parameter.
+    """Every combination of the listed values."""
     low: float | None = None
     high: float | None = None
     meets: str | None = None
+    """The formula by which the source sets the parameters ``calibrated``."""
     calibrated: tuple[str, ...] = ()
+    """Parameters that are set, all to the same value, so that the formula ``meets`` gives the
+    claimed number.
+    """
     because: str = ""
+    """Why this mechanism and these values are looked at, or why no region can be given."""
 
 
 def _names(name: str, value: Any) -> tuple[str, ...]:

@@ -43,21 +43,11 @@ _CHANGE_THE_CODE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRepair:
-    """What is to be done about one claim.
+    """What is to be done about one claim."""
 
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found before.
-    remedy : Remedy or None
-        What is written; None if nothing is.
-    reason : str
-        Why nothing is; empty if something is, or nothing needs to be.
-    """
-
-    finding: Finding
-    remedy: Remedy | None = None
-    reason: str = ""
+    finding: Finding  # What the audit found before
+    remedy: Remedy | None = None  # What is written; None if nothing is
+    reason: str = ""  # Why nothing is; empty if something is, or nothing needs to be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

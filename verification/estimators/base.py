@@ -46,33 +46,16 @@ class DiagnosticKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """Something a reader should know about an estimate or a test.
+    """Something a reader should know about an estimate or a test."""
 
-    Parameters
-    ----------
-    kind : DiagnosticKind
-        What it is.
-    message : str
-        What was seen, with numbers.
-    advice : str
-        What to do about it.
-    """
-
-    kind: DiagnosticKind
-    message: str
-    advice: str
+    kind: DiagnosticKind  # What it is
+    message: str  # What was seen, with numbers
+    advice: str  # What to do about it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceInterval:
     """A confidence interval.
-
-    Parameters
-    ----------
-    lower, upper : float
-        Its ends, lower <= upper; an end is infinite where nothing is known on that side.
-    confidence : float
-        In (0, 1): the interval contains the truth with at least this probability.
 
     Raises
     ------
@@ -80,9 +63,10 @@ class ConfidenceInterval:
         If an end is NaN, or the ends are in the wrong order.
     """
 
+    # Its ends, lower <= upper; an end is infinite where nothing is known on that side.
     lower: float
     upper: float
-    confidence: float
+    confidence: float  # In (0, 1): the interval contains the truth with at least this probability
 
     def __post_init__(self) -> None:
         if not self.lower <= self.upper:
@@ -101,27 +85,18 @@ class ConfidenceInterval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A number estimated from samples, with an interval for it.
-
-    Parameters
-    ----------
-    value : float
-        The estimate.
-    interval : ConfidenceInterval
-        Contains the true value with its stated confidence.
-    samples : int
-        How many were drawn.
-    effective_samples : float
-        (sum w)^2 / sum w^2 over the importance weights w; ``samples`` if all are equal.
-    diagnostics : tuple of Diagnostic
-        What a reader should know.
-    """
+    """A number estimated from samples, with an interval for it."""
 
     value: float
+    """The estimate."""
     interval: ConfidenceInterval
+    """Contains the true value with its stated confidence."""
     samples: int
+    """How many were drawn."""
     effective_samples: float
+    """(sum w)^2 / sum w^2 over the importance weights w; ``samples`` if all are equal."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """What a reader should know."""
 
     def __post_init__(self) -> None:
         if math.isnan(self.value) or math.isnan(self.effective_samples):
@@ -141,21 +116,11 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdEvent:
-    """The event that a score is above, or below, a threshold.
+    """The event that a score is above, or below, a threshold."""
 
-    Parameters
-    ----------
-    threshold : float
-        A score that is equal to it is outside of the event.
-    above : bool
-        True: {score > threshold}. False: {score < threshold}.
-    direction : Direction
-        Which distribution is expected to give the event the larger probability.
-    """
-
-    threshold: float
-    above: bool
-    direction: Direction
+    threshold: float  # A score that is equal to it is outside of the event
+    above: bool  # True: {score > threshold}. False: {score < threshold}.
+    direction: Direction  # Which distribution is expected to give the event the larger probability
 
     def contains(self, scores: Array) -> NDArray[np.bool_]:
         """For each score, whether it is in the event."""
@@ -170,31 +135,22 @@ class ThresholdEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpsilonLowerBound:
-    """A lower bound on epsilon at a delta, from samples.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, >= 0. Unless the bound failed, the mechanism is not (epsilon', delta)-DP for any
-        smaller epsilon'.
-    delta : float
-        In [0, 1).
-    confidence : float
-        ``epsilon`` is a lower bound with at least this probability.
-    samples : tuple of int
-        How many from P and how many from Q, including those that were used to choose the event.
-    event : ThresholdEvent or None
-        The event; None if no event was found, or if the bound does not come from an event.
-    diagnostics : tuple of Diagnostic
-        What a reader should know.
-    """
+    """A lower bound on epsilon at a delta, from samples."""
 
     epsilon: float
+    """In nats, >= 0. Unless the bound failed, the mechanism is not (epsilon', delta)-DP for any
+    smaller epsilon'.
+    """
     delta: float
+    """In [0, 1)."""
     confidence: float
+    """``epsilon`` is a lower bound with at least this probability."""
     samples: tuple[int, int]
+    """How many from P and how many from Q, including those that were used to choose the event."""
     event: ThresholdEvent | None = None
+    """The event; None if no event was found, or if the bound does not come from an event."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """What a reader should know."""
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0.0:
@@ -226,46 +182,34 @@ class Verdict:
     ---------
     If the claim is true, ``rejected`` is True with probability at most ``false_alarm_rate``,
     over the randomness of the samples.
-
-    Parameters
-    ----------
-    rejected : bool
-        Whether the claim was refuted. False is no proof of privacy.
-    false_alarm_rate : float
-        The stated rate.
-    claim : str
-        The claim in words.
-    method : str
-        The test's name.
-    samples : tuple of int
-        How many from P and how many from Q were looked at.
-    stop : Stop
-        Why the test ended.
-    p_value : float or None
-        Of a test of fixed size: the claim is rejected if and only if it is at most
-        ``false_alarm_rate``.
-    log_e_value : float or None
-        Of a sequential test: the natural logarithm of the bettor's largest capital. The claim is
-        rejected if and only if it is at least log(1/false_alarm_rate).
-    witness : str
-        The event or divergence that the test looked at, in words.
-    bound : EpsilonLowerBound or None
-        A lower bound on epsilon, if the test computed one.
-    diagnostics : tuple of Diagnostic
-        Why the claim may have survived although it is wrong.
     """
 
     rejected: bool
+    """Whether the claim was refuted. False is no proof of privacy."""
     false_alarm_rate: float
+    """The stated rate."""
     claim: str
+    """The claim in words."""
     method: str
+    """The test's name."""
     samples: tuple[int, int]
+    """How many from P and how many from Q were looked at."""
     stop: Stop
+    """Why the test ended."""
     p_value: float | None = None
+    """Of a test of fixed size: the claim is rejected if and only if it is at most
+    ``false_alarm_rate``.
+    """
     log_e_value: float | None = None
+    """Of a sequential test: the natural logarithm of the bettor's largest capital. The claim is
+    rejected if and only if it is at least log(1/false_alarm_rate).
+    """
     witness: str = ""
+    """The event or divergence that the test looked at, in words."""
     bound: EpsilonLowerBound | None = None
+    """A lower bound on epsilon, if the test computed one."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """Why the claim may have survived although it is wrong."""
 
     def __post_init__(self) -> None:
         for name in ("p_value", "log_e_value"):

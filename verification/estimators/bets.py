@@ -48,20 +48,11 @@ class Bet:
 
     A payoff g for an output from P multiplies the capital by 1 + share g - centre, and a payoff h
     for an output from Q multiplies it by 1 + ratio (share (h - limit) + centre).
-
-    Parameters
-    ----------
-    share : float
-        l_p >= 0.
-    centre : float
-        l_p c.
-    ratio : float
-        n / m, the number of outputs from P over that from Q.
     """
 
-    share: float
-    centre: float
-    ratio: float
+    share: float  # l_p >= 0
+    centre: float  # l_p c
+    ratio: float  # n / m, the number of outputs from P over that from Q
 
     def log_factor(self, witness: Witness, p_counts: Cells, q_counts: Cells) -> float:
         """The logarithm of the factor on the capital, given the number of scores in each cell.

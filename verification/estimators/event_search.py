@@ -20,25 +20,17 @@ _FEWEST = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An event, and how clearly it speaks against one pair (epsilon, delta) of a claim.
-
-    Parameters
-    ----------
-    event : ThresholdEvent
-        The event.
-    epsilon, delta : float
-        A pair that the claim implies.
-    excess : float
-        The estimate of P(E) - e^epsilon Q(E) - delta, in the event's direction.
-    clarity : float
-        The excess over its standard deviation, for samples of the sizes that will test it.
-    """
+    """An event, and how clearly it speaks against one pair (epsilon, delta) of a claim."""
 
     event: ThresholdEvent
+    # A pair that the claim implies.
+    """The event."""
     epsilon: float
     delta: float
     excess: float
+    """The estimate of P(E) - e^epsilon Q(E) - delta, in the event's direction."""
     clarity: float
+    """The excess over its standard deviation, for samples of the sizes that will test it."""
 
 
 def best_events(

@@ -36,19 +36,14 @@ def density_values(name: str, density: Density, points: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A distribution to draw from, with a bound on its importance weights.
-
-    Parameters
-    ----------
-    density : Density
-        t, normalised. It should cover p^a q^(1-a), the tilted density.
-    log_bound : float
-        At least log(p(x)^a q(x)^(1-a) / t(x)) at every x; inf if no bound is known. If it is too
-        small the interval is wrong; an error is raised if a drawn point shows that.
-    """
+    """A distribution to draw from, with a bound on its importance weights."""
 
     density: Density
+    """t, normalised. It should cover p^a q^(1-a), the tilted density."""
     log_bound: float = math.inf
+    """At least log(p(x)^a q(x)^(1-a) / t(x)) at every x; inf if no bound is known. If it is too
+    small the interval is wrong; an error is raised if a drawn point shows that.
+    """
 
     def __post_init__(self) -> None:
         if math.isnan(self.log_bound):
@@ -100,18 +95,10 @@ class GaussianDensity:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MixtureDensity:
-    """A mixture of distributions.
+    """A mixture of distributions."""
 
-    Parameters
-    ----------
-    parts : tuple of Density
-        At least one.
-    weights : array_like, shape (k,)
-        Each > 0; they are divided by their sum.
-    """
-
-    parts: tuple[Density, ...]
-    weights: Array
+    parts: tuple[Density, ...]  # At least one
+    weights: Array  # Each > 0; they are divided by their sum; shape (k,)
 
     def __init__(self, *, parts: tuple[Density, ...], weights: ArrayLike) -> None:
         checked = _validate.real_array("weights", weights, "to be positive, of shape (k,)")

@@ -28,24 +28,14 @@ class LearnedScore:
 
     Once it has been learnt it is a fixed function, so scores of other outputs are independent if
     these outputs are. Scores of the training outputs must not be tested.
-
-    Parameters
-    ----------
-    model : str
-        "logistic" or "boosting".
-    trained_on : int
-        Outputs that it was learnt from, both sides together.
-    centre, scale : ndarray, shape (d,)
-        Columns are standardised with these.
-    classifier : object
-        A classifier with a method ``decision_function``.
     """
 
-    model: str
-    trained_on: int
+    model: str  # "logistic" or "boosting"
+    trained_on: int  # Outputs that it was learnt from, both sides together
+    # Columns are standardised with these; shape (d,).
     centre: Array
     scale: Array
-    classifier: Any
+    classifier: Any  # A classifier with a method ``decision_function``
 
     def __call__(self, outputs: ArrayLike, /) -> Array:
         """Scores of outputs of shape (n, d), shape (n,).

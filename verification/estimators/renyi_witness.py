@@ -51,22 +51,13 @@ _MOST_SAMPLES = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RatioModel:
-    """An estimate of log P/Q that is constant on cells.
+    """An estimate of log P/Q that is constant on cells."""
 
-    Parameters
-    ----------
-    kind, name : str
-        How it was learnt, in a word and in words.
-    cell : callable
-        Maps scores, shape (n,), to cells, from 0 to k - 1.
-    log_ratio : ndarray, shape (k,)
-        Log P/Q in each cell.
-    """
-
+    # How it was learnt, in a word and in words.
     kind: str
     name: str
-    cell: Callable[[Array], Cells]
-    log_ratio: Array
+    cell: Callable[[Array], Cells]  # Maps scores, shape (n,), to cells, from 0 to k - 1
+    log_ratio: Array  # Log P/Q in each cell; shape (k,)
 
 
 def ratio_models(p_scores: Array, q_scores: Array) -> list[RatioModel]:
@@ -151,22 +142,13 @@ def _binned(p_scores: Array, q_scores: Array) -> RatioModel | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tangent:
-    """The limit at one order and in one direction, with a positive weight.
+    """The limit at one order and in one direction, with a positive weight."""
 
-    Parameters
-    ----------
-    order, divergence : float
-        a and the claimed r(a).
-    direction : Direction
-        P_OVER_Q for D_a(P||Q).
-    weight : float
-        > 0.
-    """
-
+    # a and the claimed r(a).
     order: float
     divergence: float
-    direction: Direction
-    weight: float
+    direction: Direction  # P_OVER_Q for D_a(P||Q)
+    weight: float  # > 0
 
     @property
     def limit(self) -> float:

@@ -58,18 +58,12 @@ _ULP = 2.3e-16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoCounts:
-    """How often an event happened on each side.
+    """How often an event happened on each side."""
 
-    Parameters
-    ----------
-    hits_p, trials_p : int
-        X and n, on the side whose probability p is bounded by the hypothesis.
-    hits_q, trials_q : int
-        Y and m.
-    """
-
+    # X and n, on the side whose probability p is bounded by the hypothesis.
     hits_p: int
     trials_p: int
+    # Y and m.
     hits_q: int
     trials_q: int
 

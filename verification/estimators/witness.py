@@ -26,25 +26,17 @@ Cells = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Witness:
-    """Cells, the payoffs in each of them, and the limit under the claim.
-
-    Parameters
-    ----------
-    description : str
-        In words.
-    cell : callable
-        Maps scores, shape (n,), to the numbers of their cells, from 0 to k - 1.
-    payoffs_p, payoffs_q : ndarray, shape (k,)
-        The payoff in each cell, for an output from P and for an output from Q.
-    limit : float
-        The expected sum of both payoffs is at most this if the claim is true.
-    """
+    """Cells, the payoffs in each of them, and the limit under the claim."""
 
     description: str
+    """In words."""
     cell: Callable[[Array], Cells]
+    # The payoff in each cell, for an output from P and for an output from Q; shape (k,).
+    """Maps scores, shape (n,), to the numbers of their cells, from 0 to k - 1."""
     payoffs_p: Array
     payoffs_q: Array
     limit: float
+    """The expected sum of both payoffs is at most this if the claim is true."""
 
     def counts(self, scores: Array) -> Cells:
         """How many scores are in each cell, shape (k,)."""

@@ -53,24 +53,16 @@ class EvidenceOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class AccumulatedTest:
-    """A test of code together with the evidence of those before.
-
-    Parameters
-    ----------
-    request : VerificationRequest
-        The test as it was made, at the rate that the evidence before left to it.
-    result : VerificationResult or None
-        Its result; None if it was left out.
-    position : Position
-        Where the claim stands now.
-    skipped : str
-        Why it was left out; empty if it was made.
-    """
+    """A test of code together with the evidence of those before."""
 
     request: VerificationRequest
+    """The test as it was made, at the rate that the evidence before left to it."""
     result: VerificationResult | None
+    """Its result; None if it was left out."""
     position: Position
+    """Where the claim stands now."""
     skipped: str
+    """Why it was left out; empty if it was made."""
 
 
 def accumulated_test(

@@ -26,18 +26,10 @@ _UNBOUND = (types.BuiltinFunctionType, types.MethodDescriptorType, types.Wrapper
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CallableContents:
-    """What a callable is made of.
+    """What a callable is made of."""
 
-    Parameters
-    ----------
-    modules : frozenset of str
-        The modules whose functions and classes it uses.
-    digest : str
-        Of the names and values that it holds, in hexadecimal digits.
-    """
-
-    modules: frozenset[str]
-    digest: str
+    modules: frozenset[str]  # The modules whose functions and classes it uses
+    digest: str  # Of the names and values that it holds, in hexadecimal digits
 
 
 def contents_of(function: Callable[..., Any]) -> CallableContents:

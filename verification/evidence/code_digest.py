@@ -30,21 +30,11 @@ _IMPORTS_BY_NAME = frozenset({"import_module", "__import__", "exec", "eval", "ru
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeDigest:
-    """What a test of code depends on.
+    """What a test of code depends on."""
 
-    Parameters
-    ----------
-    digest : str
-        Of all of it, in hexadecimal digits.
-    modules : tuple of str
-        The modules of the project that the target is made of.
-    versions : tuple of str
-        The packages that these import, each with its version.
-    """
-
-    digest: str
-    modules: tuple[str, ...]
-    versions: tuple[str, ...]
+    digest: str  # Of all of it, in hexadecimal digits
+    modules: tuple[str, ...]  # The modules of the project that the target is made of
+    versions: tuple[str, ...]  # The packages that these import, each with its version
 
 
 def code_digest(subject: TargetReference) -> CodeDigest:

@@ -54,46 +54,22 @@ class ErrorControl(StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The evidence of one test against one hypothesis.
+    """The evidence of one test against one hypothesis."""
 
-    Parameters
-    ----------
-    hypothesis : int
-        The place of the hypothesis in the list of all of them.
-    log_e_value : float
-        The logarithm of the final capital.
-    highest : float
-        The logarithm of the largest capital while the test ran.
-    rejections : int
-        How many other hypotheses were rejected when the test began.
-    """
-
-    hypothesis: int
-    log_e_value: float
-    highest: float
-    rejections: int
+    hypothesis: int  # The place of the hypothesis in the list of all of them
+    log_e_value: float  # The logarithm of the final capital
+    highest: float  # The logarithm of the largest capital while the test ran
+    rejections: int  # How many other hypotheses were rejected when the test began
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Standing:
-    """How it stands with one hypothesis.
+    """How it stands with one hypothesis."""
 
-    Parameters
-    ----------
-    log_weight : float
-        The logarithm of its weight.
-    log_product : float
-        The logarithm of the product of its e-values.
-    tests : int
-        How many tests there were.
-    rejected : bool
-        Whether it is rejected, which it stays.
-    """
-
-    log_weight: float
-    log_product: float = 0.0
-    tests: int = 0
-    rejected: bool = False
+    log_weight: float  # The logarithm of its weight
+    log_product: float = 0.0  # The logarithm of the product of its e-values
+    tests: int = 0  # How many tests there were
+    rejected: bool = False  # Whether it is rejected, which it stays
 
 
 def log_weight(claim: int, version: int) -> float:

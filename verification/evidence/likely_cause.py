@@ -30,21 +30,11 @@ _CLEARLY = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredOutputs:
-    """What the outputs do on a pair of data sets. The numbers are estimates.
+    """What the outputs do on a pair of data sets. The numbers are estimates."""
 
-    Parameters
-    ----------
-    shift : float
-        How far the mean of the outputs moves from D to D', in L2 norm.
-    std : float
-        The standard deviation of the outputs in the direction of that move.
-    runs : int
-        Runs on each data set that they come from.
-    """
-
-    shift: float
-    std: float
-    runs: int
+    shift: float  # How far the mean of the outputs moves from D to D', in L2 norm
+    std: float  # The standard deviation of the outputs in the direction of that move
+    runs: int  # Runs on each data set that they come from
 
     @property
     def error_of_shift(self) -> float:
@@ -61,24 +51,16 @@ class MeasuredOutputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LikelyCause:
-    """What is probably wrong with code whose claim was rejected.
-
-    Parameters
-    ----------
-    kind : str
-        A short name; the kind of a mistake if one was found.
-    message : str
-        What was seen.
-    advice : str
-        What to do.
-    measured : MeasuredOutputs or None
-        What the outputs do; None if they are not numbers, or no time was left.
-    """
+    """What is probably wrong with code whose claim was rejected."""
 
     kind: str
+    """A short name; the kind of a mistake if one was found."""
     message: str
+    """What was seen."""
     advice: str
+    """What to do."""
     measured: MeasuredOutputs | None
+    """What the outputs do; None if they are not numbers, or no time was left."""
 
 
 def likely_cause(request: VerificationRequest, result: VerificationResult) -> LikelyCause:

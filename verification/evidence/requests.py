@@ -41,29 +41,21 @@ _NOT_REPEATED = ("time_budget",)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimOptions:
-    """What is claimed, as the options of ``rdpkit verify`` say it.
-
-    Parameters
-    ----------
-    event : Event or None
-        What is released; None for the target's own event, or for a claim without one.
-    event_word : str
-        How the event is written on a command line: the name of its file. By default it is the event
-        itself, as JSON.
-    epsilon, delta : float or None
-        The claim, or a part of it.
-    adjacency : Adjacency or None
-        The neighbouring relation; None for the target's own.
-    view : str or None
-        What of an event is tested, if neither epsilon nor delta is given.
-    """
+    """What is claimed, as the options of ``rdpkit verify`` say it."""
 
     event: Event | None = None
+    """What is released; None for the target's own event, or for a claim without one."""
     event_word: str = ""
+    # The claim, or a part of it.
+    """How the event is written on a command line: the name of its file. By default it is the event
+    itself, as JSON.
+    """
     epsilon: float | None = None
     delta: float | None = None
     adjacency: Adjacency | None = None
+    """The neighbouring relation; None for the target's own."""
     view: str | None = None
+    """What of an event is tested, if neither epsilon nor delta is given."""
 
     def words(self) -> list[str]:
         """The options, as they are typed."""
@@ -134,30 +126,20 @@ class ClaimOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationRequest:
-    """A test of code, as it is asked for.
-
-    Parameters
-    ----------
-    target : str
-        A mechanism's name, or ``module:callable``; with ``mechanism``, whatever it is called.
-    claim : ClaimOptions
-        What is claimed.
-    options : VerificationOptions
-        How to test it.
-    mechanism : callable or None
-        The target itself, if it was handed in.
-    neighbours : tuple of Neighbours
-        The data sets, if they were handed in.
-    asked : int
-        How many runs were asked for; 0 if as many as the time allows.
-    """
+    """A test of code, as it is asked for."""
 
     target: str
+    """A mechanism's name, or ``module:callable``; with ``mechanism``, whatever it is called."""
     claim: ClaimOptions
+    """What is claimed."""
     options: VerificationOptions
+    """How to test it."""
     mechanism: Mechanism | None = None
+    """The target itself, if it was handed in."""
     neighbours: tuple[Neighbours, ...] = ()
+    """The data sets, if they were handed in."""
     asked: int = 0
+    """How many runs were asked for; 0 if as many as the time allows."""
 
     @property
     def subject(self) -> TargetReference:

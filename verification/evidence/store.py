@@ -84,40 +84,27 @@ _Hypothesis = tuple[str, str]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where a hypothesis stands before a test, or after it.
+    """Where a hypothesis stands before a test, or after it."""
 
-    Parameters
-    ----------
-    claim, version : int
-        The number of the claim, and of the version of its code, by when they first appeared.
-    tests : int
-        How many tests of this code are on record.
-    log_e_value : float
-        The evidence of all of them, in nats: the logarithm of the product of their e-values.
-    needed : float
-        The claim is rejected once the evidence reaches this.
-    rejected : bool
-        Whether it has been.
-    false_alarm_rate : float
-        The rate over all claims, all versions and all time.
-    error_control : ErrorControl
-        What it is a rate of.
-    on_record : bool
-        Whether the test with this seed was on record already.
-    rejections : int
-        How many other hypotheses are rejected.
-    """
-
+    # The number of the claim, and of the version of its code, by when they first appeared.
     claim: int
     version: int
     tests: int
+    """How many tests of this code are on record."""
     log_e_value: float
+    """The evidence of all of them, in nats: the logarithm of the product of their e-values."""
     needed: float
+    """The claim is rejected once the evidence reaches this."""
     rejected: bool
+    """Whether it has been."""
     false_alarm_rate: float
+    """The rate over all claims, all versions and all time."""
     error_control: ErrorControl
+    """What it is a rate of."""
     on_record: bool
+    """Whether the test with this seed was on record already."""
     rejections: int
+    """How many other hypotheses are rejected."""
 
     @property
     def rate_of_next_test(self) -> float:

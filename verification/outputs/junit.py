@@ -19,55 +19,25 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JUnitProblem:
-    """What is wrong with a case.
+    """What is wrong with a case."""
 
-    Parameters
-    ----------
-    kind : str
-        The rule that is broken.
-    message : str
-        One sentence.
-    text : str
-        The whole story, line by line.
-    is_error : bool
-        Whether the case could not be judged at all.
-    """
-
-    kind: str
-    message: str
-    text: str
-    is_error: bool = False
+    kind: str  # The rule that is broken
+    message: str  # One sentence
+    text: str  # The whole story, line by line
+    is_error: bool = False  # Whether the case could not be judged at all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JUnitCase:
-    """One test case.
+    """One test case."""
 
-    Parameters
-    ----------
-    suite : str
-        The suite that it belongs to.
-    name : str
-        Its name.
-    place : tuple of str and int, or None
-        The file and the line that it is about.
-    problem : JUnitProblem or None
-        What is wrong; None if it passes.
-    output : str
-        What else there is to say.
-    seconds : float or None
-        How long it took.
-    skipped : str
-        Why it was not run; empty if it was.
-    """
-
-    suite: str
+    suite: str  # The suite that it belongs to
     name: str
-    place: tuple[str, int] | None = None
-    problem: JUnitProblem | None = None
-    output: str = ""
-    seconds: float | None = None
-    skipped: str = ""
+    place: tuple[str, int] | None = None  # The file and the line that it is about
+    problem: JUnitProblem | None = None  # What is wrong; None if it passes
+    output: str = ""  # What else there is to say
+    seconds: float | None = None  # How long it took
+    skipped: str = ""  # Why it was not run; empty if it was
 
 
 def junit_xml(result: AuditResult) -> str:

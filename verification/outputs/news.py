@@ -20,32 +20,17 @@ from rdpkit.verification.outputs.verdict import HALVED, false_by_rounding
 
 @dataclass(frozen=True, slots=True)
 class VerdictCounts:
-    """How many of some claims have each verdict.
+    """How many of some claims have each verdict."""
 
-    Parameters
-    ----------
-    claims, refuted, sound : int
-        All claims, the false ones, and those that are proven.
-    missing : int
-        Claims that cannot be recomputed, because something is not given.
-    open : int
-        Claims that can be computed, and are neither proven nor refuted.
-    differs : int
-        Claims whose own formula gives another number.
-    halved : int
-        Proven claims that could be said with half the number or less.
-    rounded : int
-        Refuted claims that are false by their last printed digit alone.
-    """
-
+    # All claims, the false ones, and those that are proven.
     claims: int
     refuted: int
     sound: int
-    missing: int
-    open: int
-    differs: int
-    halved: int
-    rounded: int
+    missing: int  # Claims that cannot be recomputed, because something is not given
+    open: int  # Claims that can be computed, and are neither proven nor refuted
+    differs: int  # Claims whose own formula gives another number
+    halved: int  # Proven claims that could be said with half the number or less
+    rounded: int  # Refuted claims that are false by their last printed digit alone
 
     @classmethod
     def of(cls, findings: Iterable[Finding]) -> VerdictCounts:

@@ -32,15 +32,10 @@ _BELOW = ("published", "upper")
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """The characters of a drawing.
+    """The characters of a drawing."""
 
-    Parameters
-    ----------
-    line, claimed, published, truth, start, end : str
-        The axis, the mark of the claim, that of the published number, the place between what is
-        attained and what is proven, and both ends.
-    """
-
+    # The axis, the mark of the claim, that of the published number, the place between what is
+    # attained and what is proven, and both ends.
     line: str
     claimed: str
     published: str

@@ -71,72 +71,37 @@ def sarif(result: AuditResult, *, root: Path | None = None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SarifRule:
-    """A rule that a result may break.
+    """A rule that a result may break."""
 
-    Parameters
-    ----------
-    id : str
-        Its name, which never changes, because other programs store it.
-    meaning : str
-        What it says, in a sentence.
-    level : str
-        "error", "warning" or "note".
-    page : str
-        Where the documentation explains it.
-    """
-
-    id: str
-    meaning: str
-    level: str
-    page: str = "docs/reference/claims.md, Verdicts"
+    id: str  # Its name, which never changes, because other programs store it
+    meaning: str  # What it says, in a sentence
+    level: str  # "error", "warning" or "note"
+    page: str = "docs/reference/claims.md, Verdicts"  # Where the documentation explains it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SarifResult:
-    """A broken rule.
+    """A broken rule."""
 
-    Parameters
-    ----------
-    rule : str
-        The rule's id.
-    level : str
-        "error", "warning" or "note".
-    message : str
-        What is wrong, and what to do about it.
-    name, kind : str
-        What it is about, and what kind of thing that is. Fingerprints are made of the name.
-    place : tuple of str and int, or None
-        The file and the line; None if they are not known.
-    properties : dict
-        Plain values for programs.
-    repairs : tuple of SarifRepair
-        Changes of the file that mend it.
-    """
-
-    rule: str
-    level: str
-    message: str
+    rule: str  # The rule's id
+    level: str  # "error", "warning" or "note"
+    message: str  # What is wrong, and what to do about it
+    # What it is about, and what kind of thing that is. Fingerprints are made of the name.
     name: str
     kind: str
-    place: tuple[str, int] | None
-    properties: dict[str, Any]
-    repairs: tuple[SarifRepair, ...] = ()
+    place: tuple[str, int] | None  # The file and the line; None if they are not known
+    properties: dict[str, Any]  # Plain values for programs
+    repairs: tuple[SarifRepair, ...] = ()  # Changes of the file that mend it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SarifRepair:
-    """One way to mend what a result is about, which SARIF calls a fix.
-
-    Parameters
-    ----------
-    description : str
-        What it does, in words.
-    replacements : tuple of Replacement
-        Pieces of the file of the result, with what is to be there instead.
-    """
+    """One way to mend what a result is about, which SARIF calls a fix."""
 
     description: str
+    """What it does, in words."""
     replacements: tuple[Replacement, ...]
+    """Pieces of the file of the result, with what is to be there instead."""
 
 
 def sarif_log(

@@ -60,39 +60,17 @@ _RULES = [
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CodeView:
-    """A test of code in words.
+    """A test of code in words."""
 
-    Parameters
-    ----------
-    name : str
-        What was tested.
-    verdict : str
-        What came out, in a few words.
-    rule : str
-        The rule that is broken; empty if the check passes.
-    headline : str
-        What is wrong, or what was found, in a sentence.
-    details : tuple of str
-        More of it, line by line.
-    place : tuple of str and int, or None
-        The file and the line of the code.
-    seconds : float or None
-        How long it took.
-    data : dict
-        Plain values for programs.
-    skipped : str
-        Why it was not tested now; empty if it was, or if that is no reason to pass.
-    """
-
-    name: str
-    verdict: str
-    rule: str
-    headline: str
-    details: tuple[str, ...]
-    place: tuple[str, int] | None
-    seconds: float | None
-    data: dict[str, Any]
-    skipped: str = ""
+    name: str  # What was tested
+    verdict: str  # What came out, in a few words
+    rule: str  # The rule that is broken; empty if the check passes
+    headline: str  # What is wrong, or what was found, in a sentence
+    details: tuple[str, ...]  # More of it, line by line
+    place: tuple[str, int] | None  # The file and the line of the code
+    seconds: float | None  # How long it took
+    data: dict[str, Any]  # Plain values for programs
+    skipped: str = ""  # Why it was not tested now; empty if it was, or if that is no reason to pass
 
 
 def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView:

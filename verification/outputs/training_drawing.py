@@ -20,24 +20,12 @@ _BLOCKS = " .:-=+*#"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandwichLine:
-    """One number of a claim.
+    """One number of a claim."""
 
-    Parameters
-    ----------
-    kind : str
-        "upper", "claimed", "lower", or "empirical" for a lower bound of a check.
-    value : float
-        The number.
-    digits : str
-        The number in words, rounded so that it stays true.
-    words : str
-        What it is, with its confidence.
-    """
-
-    kind: str
-    value: float
-    digits: str
-    words: str
+    kind: str  # "upper", "claimed", "lower", or "empirical" for a lower bound of a check
+    value: float  # The number
+    digits: str  # The number in words, rounded so that it stays true
+    words: str  # What it is, with its confidence
 
 
 def sandwich_lines(finding: Finding) -> list[SandwichLine]:
@@ -86,18 +74,12 @@ def _line(kind: str, value: float, words: str) -> SandwichLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreHistogram:
-    """How many canaries have scores in each of some equal intervals.
+    """How many canaries have scores in each of some equal intervals."""
 
-    Parameters
-    ----------
-    low, high : float
-        The ends of all intervals.
-    inside, outside : tuple of int
-        Counts of canaries that were in the training, and of those that were not.
-    """
-
+    # The ends of all intervals.
     low: float
     high: float
+    # Counts of canaries that were in the training, and of those that were not.
     inside: tuple[int, ...]
     outside: tuple[int, ...]
 

@@ -23,33 +23,15 @@ THEOREMS = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SO
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SideView:
-    """One side of a claim in words.
+    """One side of a claim in words."""
 
-    Parameters
-    ----------
-    kind : str
-        "published", "upper" or "lower".
-    text : str
-        The number, rounded so that it stays true.
-    bound : str
-        The theorem's id, or several with " + " between them.
-    order : str
-        The Renyi order; empty if the number does not belong to one.
-    theorems : tuple of str
-        Title and source of each theorem.
-    enclosure : str
-        The interval that the number was taken from; empty where there is none.
-    assumptions : tuple of str
-        What must hold besides.
-    """
-
-    kind: str
-    text: str
-    bound: str
-    order: str
-    theorems: tuple[str, ...]
-    enclosure: str
-    assumptions: tuple[str, ...]
+    kind: str  # "published", "upper" or "lower"
+    text: str  # The number, rounded so that it stays true
+    bound: str  # The theorem's id, or several with " + " between them
+    order: str  # The Renyi order; empty if the number does not belong to one
+    theorems: tuple[str, ...]  # Title and source of each theorem
+    enclosure: str  # The interval that the number was taken from; empty where there is none
+    assumptions: tuple[str, ...]  # What must hold besides
 
     def __str__(self) -> str:
         order = f" at order {self.order}" if self.order else ""

@@ -23,27 +23,16 @@ _KINDS = {
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """What a test has to be told so that it is the same again.
+    """What a test has to be told so that it is the same again."""
 
-    Parameters
-    ----------
-    seed : int
-        All randomness comes from it.
-    runs, training, pairs, processes : int
-        As in the result of the test.
-    rate : float
-        Its false-alarm rate, which depends on how many other tests there were.
-    call : int
-        Which call of the fixture it is.
-    """
-
-    seed: int
+    seed: int  # All randomness comes from it
+    # As in the result of the test.
     runs: int
     training: int
     pairs: int
     processes: int
-    rate: float
-    call: int = 1
+    rate: float  # Its false-alarm rate, which depends on how many other tests there were
+    call: int = 1  # Which call of the fixture it is
 
     @classmethod
     def of(cls, result: VerificationResult, *, call: int) -> Repeat:

@@ -18,32 +18,24 @@ _ENOUGH, _EPOCHS, _TAKEN = 3, 8, 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rhythm:
-    """When updates are made.
-
-    Parameters
-    ----------
-    calls : int
-        How many calls of the step one update is made from: more than 1 where gradients are
-        accumulated.
-    before : int
-        How many calls come before those of the first update that is seen, as in a warm-up whose
-        first learning rate is 0.
-    regular : bool
-        Whether it is always the same number.
-    rounds : int
-        How many updates a call makes, where each makes several.
-    public : frozenset of int
-        Which of these do not use the batch, as where a public data set is trained on in between.
-    sums : bool
-        Whether the noisy sums of the training's own function are looked at in place of updates.
-    """
+    """When updates are made."""
 
     calls: int = 1
+    """How many calls of the step one update is made from: more than 1 where gradients are
+    accumulated.
+    """
     before: int = 0
+    """How many calls come before those of the first update that is seen, as in a warm-up whose
+    first learning rate is 0.
+    """
     regular: bool = True
+    """Whether it is always the same number."""
     rounds: int = 1
+    """How many updates a call makes, where each makes several."""
     public: frozenset[int] = frozenset()
+    """Which of these do not use the batch, as where a public data set is trained on in between."""
     sums: bool = False
+    """Whether the noisy sums of the training's own function are looked at in place of updates."""
 
     @property
     def private(self) -> int:

@@ -295,18 +295,10 @@ def _kept(value: Any) -> Callable[[], Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A value that a training holds.
+    """A value that a training holds."""
 
-    Parameters
-    ----------
-    value : array or number
-        A copy of it.
-    setter : callable
-        Puts another one in its place.
-    """
-
-    value: Any
-    setter: Callable[[Any], Any]
+    value: Any  # A copy of it
+    setter: Callable[[Any], Any]  # Puts another one in its place
 
     def differs(self, other: Held) -> bool:
         """Whether another value is different."""

@@ -25,39 +25,28 @@ TRUNCATED, ALLOCATED, UNKNOWN = "truncated-poisson", "random-allocation", "unkno
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What an accountant was told about DP-SGD.
-
-    Parameters
-    ----------
-    sampling : str
-        "poisson", "full", "fixed-size", "shuffle", "truncated-poisson", "random-allocation", or
-        "unknown" for an event of another kind.
-    noise_multiplier : float or None
-        Standard deviation of the noise over how far a record that comes or goes
-        moves the sum.
-    rate : float or None
-        The probability with which a record is in a batch.
-    updates : int or None
-        Number of noisy updates.
-    largest_batch : int or None
-        Where batches are cut.
-    epochs : int or None
-        Passes, where batches are made in epochs.
-    records : int or None
-        How many records there are, where the event says so.
-    parts : int
-        How many parts the event has, where it is a composition: steps with other noise, or
-        further releases from the same batches.
-    """
+    """What an accountant was told about DP-SGD."""
 
     sampling: str
+    """"poisson", "full", "fixed-size", "shuffle", "truncated-poisson", "random-allocation", or
+    "unknown" for an event of another kind.
+    """
     noise_multiplier: float | None
+    """Standard deviation of the noise over how far a record that comes or goes moves the sum."""
     rate: float | None
+    """The probability with which a record is in a batch."""
     updates: int | None
+    """Number of noisy updates."""
     largest_batch: int | None = None
+    """Where batches are cut."""
     epochs: int | None = None
+    """Passes, where batches are made in epochs."""
     records: int | None = None
+    """How many records there are, where the event says so."""
     parts: int = 1
+    """How many parts the event has, where it is a composition: steps with other noise, or further
+    releases from the same batches.
+    """
 
 
 def told(event: Event) -> Told:

@@ -29,30 +29,20 @@ _SEED = 12_345
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """The noisy updates that calls of ``step`` made.
-
-    Parameters
-    ----------
-    vector : numpy.ndarray, shape (d,)
-        All parameters' noisy gradients, one after the other, of the first update.
-    places : dict
-        Where each parameter's part is: name to slice.
-    count : int
-        How many updates were made.
-    buffers : numpy.ndarray
-        The model's floating-point buffers after the step.
-    rounding : float
-        About how long the rounding errors of ``vector`` are.
-    seen : bool
-        Whether it is what an optimiser was handed; otherwise it is the change of the parameters.
-    """
+    """The noisy updates that calls of ``step`` made."""
 
     vector: Vector
+    """All parameters' noisy gradients, one after the other, of the first update; shape (d,)."""
     places: dict[str, slice]
+    """Where each parameter's part is: name to slice."""
     count: int
+    """How many updates were made."""
     buffers: Vector
+    """The model's floating-point buffers after the step."""
     rounding: float
+    """About how long the rounding errors of ``vector`` are."""
     seen: bool = True
+    """Whether it is what an optimiser was handed; otherwise it is the change of the parameters."""
 
     @property
     def moved(self) -> bool:

@@ -57,18 +57,10 @@ class Tilted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """What all distributions that are added up share.
+    """What all distributions that are added up share."""
 
-    Parameters
-    ----------
-    step : float
-        w.
-    tilt : float
-        t.
-    """
-
-    step: float
-    tilt: float
+    step: float  # w
+    tilt: float  # t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,27 +82,13 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """A sum of independent losses on a window.
+    """A sum of independent losses on a window."""
 
-    Parameters
-    ----------
-    composition : Composition
-        Tilted masses, from the window's first grid point on.
-    window : Window
-        The window.
-    scale : arb
-        The sum of all scales.
-    lost : float
-        Tilted mass that lies outside of the window, or of one before, at most.
-    infinite : arb
-        Probability of a loss above the window, at most.
-    """
-
-    composition: Composition
+    composition: Composition  # Tilted masses, from the window's first grid point on
     window: Window
-    scale: arb
-    lost: float
-    infinite: arb
+    scale: arb  # The sum of all scales
+    lost: float  # Tilted mass that lies outside of the window, or of one before, at most
+    infinite: arb  # Probability of a loss above the window, at most
 
 
 def add_up(

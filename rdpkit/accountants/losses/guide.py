@@ -37,21 +37,14 @@ _STEEPEST = 3000.0
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """Points of the loss of one release, under the first member of its pair.
-
-    Parameters
-    ----------
-    losses : ndarray, shape (k,)
-        Ascending.
-    log_masses : ndarray, shape (k,)
-        Logarithms of the probabilities of these points.
-    places : ndarray of shape (k,), or None
-        For a pair, where the tails of its kind have about these losses; monotone.
-    """
+    """Points of the loss of one release, under the first member of its pair."""
 
     losses: Array
+    """Ascending; shape (k,)."""
     log_masses: Array
+    """Logarithms of the probabilities of these points; shape (k,)."""
     places: Array | None = None
+    """For a pair, where the tails of its kind have about these losses; monotone; shape (k,)."""
 
     def cumulant(self, tilt: float) -> float:
         """Logarithm of the mean of e^(tilt loss)."""
@@ -158,27 +151,13 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Saddle:
-    """The tilt at which a composition is looked at.
+    """The tilt at which a composition is looked at."""
 
-    Parameters
-    ----------
-    tilt : float
-        The tilt, >= 0.
-    epsilon : float
-        About the epsilon in question.
-    log_delta : float
-        About the logarithm of the delta in question.
-    deviation : float
-        Standard deviation of the tilted sum.
-    log_share : float
-        About the logarithm of the part of the tilted mass that makes delta.
-    """
-
-    tilt: float
-    epsilon: float
-    log_delta: float
-    deviation: float
-    log_share: float
+    tilt: float  # The tilt, >= 0
+    epsilon: float  # About the epsilon in question
+    log_delta: float  # About the logarithm of the delta in question
+    deviation: float  # Standard deviation of the tilted sum
+    log_share: float  # About the logarithm of the part of the tilted mass that makes delta
 
 
 def saddle(

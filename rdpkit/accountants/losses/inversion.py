@@ -51,24 +51,12 @@ _APART = np.geomspace(0.1, 64.0, 12)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """The points t + i j h at which a transform is inverted.
+    """The points t + i j h at which a transform is inverted."""
 
-    Parameters
-    ----------
-    deviation : float
-        Standard deviation of the noise that smooths the sum.
-    frequency : float
-        h.
-    count : int
-        The largest j.
-    in_balls : bool
-        Whether all is computed in balls, where doubles have too few digits.
-    """
-
-    deviation: float
-    frequency: float
-    count: int
-    in_balls: bool = False
+    deviation: float  # Standard deviation of the noise that smooths the sum
+    frequency: float  # h
+    count: int  # The largest j
+    in_balls: bool = False  # Whether all is computed in balls, where doubles have too few digits
 
     @classmethod
     def fitted(cls, cumulant: Callable[[float], float], at: Saddle, deviation: float) -> Line:
@@ -111,22 +99,16 @@ def cumulant(parts: Sequence[tuple[Tilted, int]], grid: Grid, apart: float) -> f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """What is asked of a sum.
-
-    Parameters
-    ----------
-    smoothed : callable
-        At s and the square of the noise's deviation: the logarithm of the transform of the noise.
-    kernel : callable
-        At s: the transform of k.
-    rest : callable
-        At the deviation and the last frequency u: a bound on the integral of the product of both
-        beyond u, over its value's factor at frequency 0, which is that of the noise.
-    """
+    """What is asked of a sum."""
 
     smoothed: Callable[[acb, arb], acb]
+    """At s and the square of the noise's deviation: the logarithm of the transform of the noise."""
     kernel: Callable[[acb], acb]
+    """At s: the transform of k."""
     rest: Callable[[arb, arb], arb]
+    """At the deviation and the last frequency u: a bound on the integral of the product of both
+    beyond u, over its value's factor at frequency 0, which is that of the noise.
+    """
 
 
 def _rest_of_delta(deviation: arb, last: arb) -> arb:
@@ -154,27 +136,13 @@ TAIL = Kernel(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transformed:
-    """The transform of one tilted distribution along a line.
+    """The transform of one tilted distribution along a line."""
 
-    Parameters
-    ----------
-    tilted : Tilted
-        The distribution.
-    total : arb
-        The sum of its masses, exact.
-    moved : ndarray of complex, shape (count + 1,)
-        The transform less ``total``, at all frequencies from 0 on.
-    off : ndarray, shape (count + 1,)
-        Bounds on the errors of ``moved``.
-    balls : sequence of acb
-        The transform over ``total`` in balls, if it was computed in balls.
-    """
-
-    tilted: Tilted
-    total: arb
-    moved: Numbers
-    off: Array
-    balls: Sequence[acb] = ()
+    tilted: Tilted  # The distribution
+    total: arb  # The sum of its masses, exact
+    moved: Numbers  # The transform less ``total``, at all frequencies from 0 on; shape (count + 1,)
+    off: Array  # Bounds on the errors of ``moved``; shape (count + 1,)
+    balls: Sequence[acb] = ()  # The transform over ``total`` in balls, if it was computed in balls
 
     def ratio(self, j: int) -> acb:
         """The transform at a frequency, over ``total``."""
@@ -321,24 +289,16 @@ def _folded(values: Numbers) -> Numbers:
 
 @dataclass(slots=True)
 class Inversion:
-    """The function f of a sum of independent losses.
-
-    Parameters
-    ----------
-    parts : sequence of (Transformed, int)
-        The distributions, and how many copies of each are summed.
-    grid : Grid
-        Their grid.
-    line : Line
-        The line.
-    kernel : Kernel
-        What is asked.
-    """
+    """The function f of a sum of independent losses."""
 
     parts: Sequence[tuple[Transformed, int]]
+    """The distributions, and how many copies of each are summed."""
     grid: Grid
+    """Their grid."""
     line: Line
+    """The line."""
     kernel: Kernel
+    """What is asked."""
     _values: Numbers = field(init=False)
     _off: float = field(init=False)
     _growth: arb = field(init=False)

@@ -63,64 +63,38 @@ _SLOWER = 8.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """How the copies of one step are summed.
-
-    Parameters
-    ----------
-    step : AnyStep
-        The step.
-    guide : Guide
-        Where its losses are.
-    count : int
-        How many copies.
-    edges : ndarray of int
-        Grid points that separate its losses into cells.
-    factor : int
-        The step of the layout's grid, over the step of this block's finer grid.
-    block : int
-        How many copies are summed on the fine grid; 1 if there is no fine grid.
-    window, rest_window : Window or None
-        The windows on the fine grid: for the sum of ``block`` copies, and for the copies that are
-        left over.
-    """
+    """How the copies of one step are summed."""
 
     step: AnyStep
-    guide: Guide
-    count: int
-    edges: Indices
-    factor: int = 1
-    block: int = 1
+    guide: Guide  # Where its losses are
+    count: int  # How many copies
+    edges: Indices  # Grid points that separate its losses into cells
+    factor: int = 1  # The step of the layout's grid, over the step of this block's finer grid
+    block: int = 1  # How many copies are summed on the fine grid; 1 if there is no fine grid
+    # The windows on the fine grid: for the sum of ``block`` copies, and for the copies that are
+    # left over.
     window: Window | None = None
     rest_window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """All choices for one composition.
-
-    Parameters
-    ----------
-    saddle : Saddle
-        The tilt, and about the epsilon and delta in question.
-    grid : Grid
-        The grid of the whole sum.
-    window : Window
-        The window of the whole sum, on that grid.
-    blocks : tuple of Block
-        How each step is summed.
-    format_ : Format
-        The format of floats of the transforms.
-    line : Line or None
-        Where the transform of the sum is inverted, if it is not put onto a grid. The grid is then
-        one of floats, and the window is not used.
-    """
+    """All choices for one composition."""
 
     saddle: Saddle
+    """The tilt, and about the epsilon and delta in question."""
     grid: Grid
+    """The grid of the whole sum."""
     window: Window
+    """The window of the whole sum, on that grid."""
     blocks: tuple[Block, ...]
+    """How each step is summed."""
     format_: Format = DOUBLE
+    """The format of floats of the transforms."""
     line: Line | None = None
+    """Where the transform of the sum is inverted, if it is not put onto a grid. The grid is then
+    one of floats, and the window is not used.
+    """
 
     def in_more_digits(self) -> Layout | None:
         """The same with more digits than doubles have, if that is possible within the limits."""
@@ -535,18 +509,10 @@ def _edges(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits on work, which is estimated before it begins.
+    """Limits on work, which is estimated before it begins."""
 
-    Parameters
-    ----------
-    seconds : float
-        Processor time of one distribution.
-    bytes : float
-        Memory of one distribution.
-    """
-
-    seconds: float = 30.0
-    bytes: float = 1e9
+    seconds: float = 30.0  # Processor time of one distribution
+    bytes: float = 1e9  # Memory of one distribution
 
 
 # Environment variables, for the command line and for processes that it starts.

@@ -88,19 +88,14 @@ def of_a_pair(releases: AttainedReleases) -> DominatingReleases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative(Generic[R]):
-    """One way in which a changed record may matter.
-
-    Parameters
-    ----------
-    releases : DominatingReleases or AttainedReleases
-        What the adversary sees, step by step.
-    touched : tuple of int
-        Which parts of a :class:`rdpkit.Parallel` the record touches: the one that it leaves (or is
-        in), then the one that it joins, if another.
-    """
+    """One way in which a changed record may matter."""
 
     releases: R
+    """What the adversary sees, step by step."""
     touched: tuple[int, ...] = ()
+    """Which parts of a :class:`rdpkit.Parallel` the record touches: the one that it leaves (or is
+    in), then the one that it joins, if another.
+    """
 
     def reversed(self) -> Alternative[R]:
         """The two data sets exchanged."""

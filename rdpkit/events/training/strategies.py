@@ -30,18 +30,10 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """In which steps a record may take part.
+    """In which steps a record may take part."""
 
-    Parameters
-    ----------
-    separation : int
-        Two participations of one record are at least that many steps apart.
-    participations : int
-        The largest number of participations.
-    """
-
-    separation: int
-    participations: int
+    separation: int  # Two participations of one record are at least that many steps apart
+    participations: int  # The largest number of participations
 
 
 def _integers(values: Sequence[float]) -> tuple[list[int], int]:

@@ -79,24 +79,12 @@ class BudgetLeft:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One release that was charged.
+    """One release that was charged."""
 
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    count : int
-        How many times.
-    delta : float
-        The delta that each release was given.
-    label : str
-        What the user calls it.
-    """
-
-    event: Event
-    count: int
-    delta: float
-    label: str
+    event: Event  # What was released
+    count: int  # How many times
+    delta: float  # The delta that each release was given
+    label: str  # What the user calls it
 
 
 class PrivacyFilter:

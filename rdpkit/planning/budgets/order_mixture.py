@@ -45,18 +45,10 @@ _LARGEST = 1e6
 
 @dataclass(frozen=True, slots=True)
 class OrderMixture:
-    """Orders and weights that are fixed before anything is released.
+    """Orders and weights that are fixed before anything is released."""
 
-    Parameters
-    ----------
-    orders : tuple of float
-        Renyi orders, each above 1.
-    weights : tuple of float
-        One for each order, positive; their exact sum is at most 1.
-    """
-
-    orders: tuple[float, ...]
-    weights: tuple[float, ...]
+    orders: tuple[float, ...]  # Renyi orders, each above 1
+    weights: tuple[float, ...]  # One for each order, positive; their exact sum is at most 1
 
     def __post_init__(self) -> None:
         if not self.orders or len(self.orders) != len(self.weights):

@@ -71,24 +71,12 @@ class RenyiRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitRule:
-    """One number that adds up and may not exceed a limit: rho of zCDP, or mu^2 of Gaussians.
+    """One number that adds up and may not exceed a limit: rho of zCDP, or mu^2 of Gaussians."""
 
-    Parameters
-    ----------
-    kind : {"zcdp", "gaussian"}
-        Which number it is.
-    adjacency : Adjacency
-        The neighbouring relation.
-    delta : float
-        The delta to which the number is converted.
-    limit : float
-        The largest sum.
-    """
-
-    kind: str
-    adjacency: Adjacency
-    delta: float
-    limit: float
+    kind: str  # Which number it is; one of {"zcdp", "gaussian"}
+    adjacency: Adjacency  # The neighbouring relation
+    delta: float  # The delta to which the number is converted
+    limit: float  # The largest sum
 
     def charge(self, event: Event, delta: float) -> tuple[float, ...]:
         """Rho, or the square of mu."""

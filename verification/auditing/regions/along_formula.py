@@ -45,18 +45,12 @@ _MOST_CELLS = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formula:
-    """How the source sets some parameters.
-
-    Parameters
-    ----------
-    bound : str
-        Id of the published formula.
-    calibrated : tuple of str
-        The parameters, all of which get the value at which the formula gives the claimed epsilon.
-    """
+    """How the source sets some parameters."""
 
     bound: str
+    """Id of the published formula."""
     calibrated: tuple[str, ...]
+    """The parameters, all of which get the value at which the formula gives the claimed epsilon."""
 
 
 @dataclass(slots=True)

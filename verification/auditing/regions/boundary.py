@@ -44,21 +44,11 @@ Score = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionQuestion:
-    """A claim whose event is to be chosen.
+    """A claim whose event is to be chosen."""
 
-    Parameters
-    ----------
-    claimed : float
-        The claimed epsilon.
-    delta : float
-        At which it is claimed.
-    adjacency : Adjacency
-        The neighbouring relation.
-    """
-
-    claimed: float
-    delta: float
-    adjacency: Adjacency
+    claimed: float  # The claimed epsilon
+    delta: float  # At which it is claimed
+    adjacency: Adjacency  # The neighbouring relation
 
     def excess(self, event: Event) -> float:
         """At most 0 exactly if the claim is proven of an event; a smooth function near 0."""

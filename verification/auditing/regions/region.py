@@ -32,16 +32,10 @@ class Band:
 
     Both ends belong to a band that is true or refuted. An open band lies between its neighbours;
     of whole numbers it holds its ends as well.
-
-    Parameters
-    ----------
-    verdict : RegionVerdict
-        What the claim would be.
-    low, high : float
-        The ends; equal for a single value.
     """
 
-    verdict: RegionVerdict
+    verdict: RegionVerdict  # What the claim would be
+    # The ends; equal for a single value.
     low: float
     high: float
 
@@ -66,21 +60,14 @@ class Band:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionRow:
-    """The bands of what is searched, for one combination of the other values.
-
-    Parameters
-    ----------
-    values : tuple of pair
-        The other values that the source does not give, by name, in the order of the claims file.
-    bands : tuple of Band
-        From small values to large ones, without gaps from end to end of what was looked at.
-    notes : tuple of str
-        What a reader should know: assumptions of the bound, or why nothing could be shown.
-    """
+    """The bands of what is searched, for one combination of the other values."""
 
     values: tuple[tuple[str, Any], ...]
+    """The other values that the source does not give, by name, in the order of the claims file."""
     bands: tuple[Band, ...]
+    """From small values to large ones, without gaps from end to end of what was looked at."""
     notes: tuple[str, ...] = ()
+    """What a reader should know: assumptions of the bound, or why nothing could be shown."""
 
     def _first(self, verdict: RegionVerdict) -> Band | None:
         return next((band for band in self.bands if band.verdict is verdict), None)
@@ -115,42 +102,28 @@ class RegionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """For which values of what its source leaves out a claim is true, refuted, or open.
-
-    Parameters
-    ----------
-    mechanism : str
-        What is taken to be released.
-    search : tuple of str
-        What the bands are about: a parameter, or several that are equal; epsilon or delta.
-    whole : bool
-        Whether it is a whole number.
-    rows : tuple of RegionRow
-        One for each combination of the other values; empty where no region can be given.
-    because : str
-        Why this is looked at, or why no region can be given.
-    monotone : str
-        Why the verdict at one value decides others.
-    meets : str or None
-        The formula by which the other parameters ``calibrated`` are set at each value.
-    calibrated : tuple of str
-        Those parameters.
-    limits : pair of float or None
-        The range that was looked at, where the claims file gives one.
-    sentences : tuple of str
-        The region in words: one for each row.
-    """
+    """For which values of what its source leaves out a claim is true, refuted, or open."""
 
     mechanism: str
+    """What is taken to be released."""
     search: tuple[str, ...]
+    """What the bands are about: a parameter, or several that are equal; epsilon or delta."""
     whole: bool
+    """Whether it is a whole number."""
     rows: tuple[RegionRow, ...]
+    """One for each combination of the other values; empty where no region can be given."""
     because: str = ""
+    """Why this is looked at, or why no region can be given."""
     monotone: str = ""
+    """Why the verdict at one value decides others."""
     meets: str | None = None
+    """The formula by which the other parameters ``calibrated`` are set at each value."""
     calibrated: tuple[str, ...] = ()
+    """Those parameters."""
     limits: tuple[float | None, float | None] = (None, None)
+    """The range that was looked at, where the claims file gives one."""
     sentences: tuple[str, ...] = ()
+    """The region in words: one for each row."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -58,27 +58,13 @@ class MuLowerBound:
 
 @dataclass(slots=True)
 class CountedEvent:
-    """An event of one score, and its hits since it was chosen.
+    """An event of one score, and its hits since it was chosen."""
 
-    Parameters
-    ----------
-    column : int
-        The score's place.
-    event : ThresholdEvent
-        The event.
-    choice : int
-        Which choice of events on its pair it belongs to, from 1.
-    hits : list of int
-        On D and on D'.
-    trials : int
-        Outputs on each data set.
-    """
-
-    column: int
+    column: int  # The score's place
     event: ThresholdEvent
-    choice: int
-    hits: list[int] = field(default_factory=lambda: [0, 0])
-    trials: int = 0
+    choice: int  # Which choice of events on its pair it belongs to, from 1
+    hits: list[int] = field(default_factory=lambda: [0, 0])  # On D and on D'
+    trials: int = 0  # Outputs on each data set
 
     def count(self, p_scores: Array, q_scores: Array) -> None:
         """Count the hits among new scores, of shape (n, k), with a column for each score."""

@@ -65,30 +65,20 @@ def main_line(claim: PrivacyClaim) -> tuple[float, float]:
 
 @dataclass(slots=True)
 class ScoreBets:
-    """A score, the test that bets on it, and the part of the capital that the test has.
-
-    Parameters
-    ----------
-    score : NamedScore
-        The score.
-    test : SequentialTest
-        Its bets.
-    log_weight : float
-        The logarithm of its part of the capital.
-    log_prior : float
-        The logarithm of its part before anything was bet.
-    log_gain : float
-        The logarithm of what a unit of capital that was bet on it has become.
-    log_to_name : float
-        Its mistake is named once ``log_gain`` reaches this; -inf if it explains none.
-    """
+    """A score, the test that bets on it, and the part of the capital that the test has."""
 
     score: NamedScore
+    """The score."""
     test: SequentialTest
+    """Its bets."""
     log_weight: float
+    """The logarithm of its part of the capital."""
     log_prior: float
+    """The logarithm of its part before anything was bet."""
     log_gain: float = 0.0
+    """The logarithm of what a unit of capital that was bet on it has become."""
     log_to_name: float = -math.inf
+    """Its mistake is named once ``log_gain`` reaches this; -inf if it explains none."""
 
 
 class PairTest:

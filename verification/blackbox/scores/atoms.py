@@ -42,21 +42,11 @@ LIKELY_VALUE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AtomTable:
-    """Values of one column that repeat, and the logarithm of their probabilities' ratio.
-
-    Parameters
-    ----------
-    column : int
-        The column.
-    values : ndarray, shape (k,)
-        The values, in ascending order.
-    log_ratios : ndarray, shape (k,)
-        Of each value.
-    """
+    """Values of one column that repeat, and the logarithm of their probabilities' ratio."""
 
     column: int
-    values: Array
-    log_ratios: Array
+    values: Array  # The values, in ascending order; shape (k,)
+    log_ratios: Array  # Of each value; shape (k,)
 
     def __call__(self, outputs: Array, /) -> Array:
         """The logarithm of the ratio for each output, 0 for values that are not known."""
@@ -65,13 +55,7 @@ class AtomTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AtomSum:
-    """The sum of the tables of several columns.
-
-    Parameters
-    ----------
-    tables : tuple of AtomTable
-        The tables.
-    """
+    """The sum of the tables of several columns."""
 
     tables: tuple[AtomTable, ...]
 
@@ -85,21 +69,11 @@ class AtomSum:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowAtoms:
-    """Whole rows that repeat, and the logarithm of their probabilities' ratio.
+    """Whole rows that repeat, and the logarithm of their probabilities' ratio."""
 
-    Parameters
-    ----------
-    columns : ndarray of int, shape (c,)
-        The columns that are compared.
-    hashes : ndarray of uint64, shape (k,)
-        Hashes of the rows, in ascending order.
-    log_ratios : ndarray, shape (k,)
-        Of each row.
-    """
-
-    columns: NDArray[np.intp]
-    hashes: Hashes
-    log_ratios: Array
+    columns: NDArray[np.intp]  # The columns that are compared; shape (c,)
+    hashes: Hashes  # Hashes of the rows, in ascending order; shape (k,)
+    log_ratios: Array  # Of each row; shape (k,)
 
     def __call__(self, outputs: Array, /) -> Array:
         """The logarithm of the ratio for each output, 0 for rows that are not known."""

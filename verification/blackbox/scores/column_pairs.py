@@ -35,24 +35,16 @@ _LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairProducts:
-    """A weighted sum of products of columns.
-
-    Parameters
-    ----------
-    standard : Standard
-        The columns, and what brings them to standard units.
-    centre : ndarray, shape (k,)
-        What is subtracted from a column, or from its sign, before it is multiplied.
-    weights : ndarray, shape (k, k)
-        A weight for each pair of columns.
-    signs : bool
-        Whether to multiply the signs of the columns.
-    """
+    """A weighted sum of products of columns."""
 
     standard: Standard
+    """The columns, and what brings them to standard units."""
     centre: Array
+    """What is subtracted from a column, or from its sign, before it is multiplied; shape (k,)."""
     weights: Array
+    """A weight for each pair of columns; shape (k, k)."""
     signs: bool
+    """Whether to multiply the signs of the columns."""
 
     def __call__(self, outputs: Array, /) -> Array:
         """The score of each output."""

@@ -26,24 +26,12 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutputSummary:
-    """A number that summarises an output.
+    """A number that summarises an output."""
 
-    Parameters
-    ----------
-    kind : str
-        What it is, one of the keys of ``KINDS``.
-    columns : ndarray of int, shape (k,)
-        The columns that it is computed from.
-    level : float
-        A threshold, or a place in the order; unused by most kinds.
-    rows : int
-        Rows that the columns form, for kinds that look at rows.
-    """
-
-    kind: str
-    columns: NDArray[np.intp]
-    level: float = 0.0
-    rows: int = 0
+    kind: str  # What it is, one of the keys of ``KINDS``
+    columns: NDArray[np.intp]  # The columns that it is computed from; shape (k,)
+    level: float = 0.0  # A threshold, or a place in the order; unused by most kinds
+    rows: int = 0  # Rows that the columns form, for kinds that look at rows
 
     def __call__(self, outputs: Array, /) -> Array:
         """The summary of each output."""

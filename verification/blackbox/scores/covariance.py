@@ -40,20 +40,11 @@ _SMALL = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quadratic:
-    """A weighted sum of the squares of projections.
+    """A weighted sum of the squares of projections."""
 
-    Parameters
-    ----------
-    standard : Standard
-        Brings outputs to standard units.
-    directions : ndarray, shape (columns, k)
-        The directions, in standard units.
-    centre, weights : ndarray, shape (k,)
-        What is subtracted from each projection, and the weight of its square.
-    """
-
-    standard: Standard
-    directions: Array
+    standard: Standard  # Brings outputs to standard units
+    directions: Array  # The directions, in standard units; shape (columns, k)
+    # What is subtracted from each projection, and the weight of its square; shape (k,).
     centre: Array
     weights: Array
 
@@ -65,17 +56,9 @@ class Quadratic:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DistanceFromMiddle:
-    """The distance of another score from its middle.
+    """The distance of another score from its middle."""
 
-    Parameters
-    ----------
-    score : callable
-        The other score.
-    middle : float
-        Its middle.
-    """
-
-    score: OutputScore
+    score: OutputScore  # The other score
     middle: float
 
     def __call__(self, outputs: Array, /) -> Array:
@@ -85,15 +68,10 @@ class DistanceFromMiddle:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LogSquares:
-    """A score of the logarithms of squares, in standard units.
-
-    Parameters
-    ----------
-    score : callable or None
-        A score of the logarithms, shape (n, k); None for the logarithm of the sum of squares.
-    """
+    """A score of the logarithms of squares, in standard units."""
 
     score: OutputScore | None = None
+    """A score of the logarithms, shape (n, k); None for the logarithm of the sum of squares."""
 
     def __call__(self, unit: Array, /) -> Array:
         """The score of each output in standard units."""

@@ -40,21 +40,11 @@ _SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitPattern:
-    """A feature of the last bits of a number.
+    """A feature of the last bits of a number."""
 
-    Parameters
-    ----------
-    name : str
-        What it is.
-    bits : int
-        How many of the last bits; 0 for the number of zeros at the end.
-    shift : int
-        How many bits are left out at the end.
-    """
-
-    name: str
-    bits: int
-    shift: int
+    name: str  # What it is
+    bits: int  # How many of the last bits; 0 for the number of zeros at the end
+    shift: int  # How many bits are left out at the end
 
     @property
     def size(self) -> int:
@@ -85,21 +75,11 @@ _PATTERNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BitTables:
-    """The sum over columns of the logarithms of a bit pattern's ratio of probabilities.
-
-    Parameters
-    ----------
-    pattern : BitPattern
-        The pattern.
-    columns : ndarray of int, shape (k,)
-        The columns.
-    log_ratios : ndarray, shape (k, pattern.size)
-        Of each column and pattern.
-    """
+    """The sum over columns of the logarithms of a bit pattern's ratio of probabilities."""
 
     pattern: BitPattern
-    columns: NDArray[np.intp]
-    log_ratios: Array
+    columns: NDArray[np.intp]  # The columns; shape (k,)
+    log_ratios: Array  # Of each column and pattern; shape (k, pattern.size)
 
     def __call__(self, outputs: Array, /) -> Array:
         """The sum for each output."""

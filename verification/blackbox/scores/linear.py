@@ -34,18 +34,12 @@ _CLIPPED = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Linear:
-    """A weighted sum of the outputs.
-
-    Parameters
-    ----------
-    weights : array_like, shape (d,)
-        The weights.
-    units : array_like of shape (d,), optional
-        The outputs are divided by these before they are weighted.
-    """
+    """A weighted sum of the outputs."""
 
     weights: ArrayLike
+    """The weights; shape (d,)."""
     units: ArrayLike | None = None
+    """The outputs are divided by these before they are weighted; shape (d,)."""
 
     def __call__(self, outputs: Array, /) -> Array:
         """The weighted sum of each row."""
@@ -280,18 +274,10 @@ def _of_size_one(weights: Array) -> Linear:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OfStandard:
-    """A score of outputs in standard units.
+    """A score of outputs in standard units."""
 
-    Parameters
-    ----------
-    standard : Standard
-        Brings outputs to standard units.
-    score : callable
-        A score of them.
-    """
-
-    standard: Standard
-    score: OutputScore
+    standard: Standard  # Brings outputs to standard units
+    score: OutputScore  # A score of them
 
     def __call__(self, outputs: Array, /) -> Array:
         """The score of each output."""

@@ -91,18 +91,10 @@ class NamedScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreOfPart:
-    """A score of some columns of an output.
+    """A score of some columns of an output."""
 
-    Parameters
-    ----------
-    columns : ndarray of int, shape (k,)
-        The columns.
-    score : callable
-        Turns outputs of shape (n, k) into scores.
-    """
-
-    columns: np.ndarray[tuple[int], np.dtype[np.intp]]
-    score: OutputScore
+    columns: np.ndarray[tuple[int], np.dtype[np.intp]]  # The columns; shape (k,)
+    score: OutputScore  # Turns outputs of shape (n, k) into scores
 
     def __call__(self, outputs: Array, /) -> Array:
         """The score of each output."""

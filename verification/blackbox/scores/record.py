@@ -37,22 +37,16 @@ _SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecordDistance:
-    """How much nearer a release comes to D's record than to that of D'.
-
-    Parameters
-    ----------
-    places : ndarray of int, shape (rows, features)
-        The places in the flattened output that are compared with a record.
-    first, second : ndarray of shape (features,) or None
-        The records.
-    angle : bool
-        Whether to compare directions, which clipping does not change.
-    """
+    """How much nearer a release comes to D's record than to that of D'."""
 
     places: NDArray[np.intp]
+    # The records; shape (features,).
+    """The places in the flattened output that are compared with a record; shape (rows, features).
+    """
     first: Array | None
     second: Array | None
     angle: bool
+    """Whether to compare directions, which clipping does not change."""
 
     def __call__(self, outputs: Array, /) -> Array:
         """Logarithms of distances: that to D' less that to D."""
@@ -83,23 +77,14 @@ class RecordDistance:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coincidences:
-    """How many numbers of a release are coordinates of D's record, less those of D' alone.
+    """How many numbers of a release are coordinates of D's record, less those of D' alone."""
 
-    Parameters
-    ----------
-    places : ndarray of int, shape (k,)
-        The places in the flattened output.
-    first, second : tuple of ndarray
-        For each place the coordinates to compare with, shape (k,), NaN where there is none; or one
-        list of coordinates in ascending order for all places.
-    everywhere : bool
-        Whether any place may hold any coordinate.
-    """
-
-    places: NDArray[np.intp]
+    places: NDArray[np.intp]  # The places in the flattened output; shape (k,)
+    # For each place the coordinates to compare with, shape (k,), NaN where there is none; or one
+    # list of coordinates in ascending order for all places.
     first: Array
     second: Array
-    everywhere: bool
+    everywhere: bool  # Whether any place may hold any coordinate
 
     def __call__(self, outputs: Array, /) -> Array:
         """The number for each output."""

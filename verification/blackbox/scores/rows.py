@@ -16,21 +16,16 @@ from rdpkit.verification.estimators.base import Array, OutputScore
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSums:
-    """A score of the sums of groups of rows of a release.
-
-    Parameters
-    ----------
-    places : ndarray of int, shape (rows, columns)
-        The places of each row's varying numbers in the flattened output, group by group.
-    starts : ndarray of int, shape (groups,)
-        The first row of each group.
-    score : callable
-        Turns sums of shape (n, groups * columns) into scores.
-    """
+    """A score of the sums of groups of rows of a release."""
 
     places: NDArray[np.intp]
+    """The places of each row's varying numbers in the flattened output, group by group; shape
+    (rows, columns).
+    """
     starts: NDArray[np.intp]
+    """The first row of each group; shape (groups,)."""
     score: OutputScore
+    """Turns sums of shape (n, groups * columns) into scores."""
 
     def __call__(self, outputs: Array, /) -> Array:
         """The score of each output."""

@@ -20,22 +20,13 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Standard:
-    """Some columns of an output, centred and divided by their spread.
+    """Some columns of an output, centred and divided by their spread."""
 
-    Parameters
-    ----------
-    columns : ndarray of int, shape (k,)
-        The columns.
-    centre, scale : ndarray, shape (k,)
-        What is subtracted, and what the difference is divided by.
-    furthest : float
-        The result is clipped at this distance from 0.
-    """
-
-    columns: NDArray[np.intp]
+    columns: NDArray[np.intp]  # The columns; shape (k,)
+    # What is subtracted, and what the difference is divided by; shape (k,).
     centre: Array
     scale: Array
-    furthest: float = 1e6
+    furthest: float = 1e6  # The result is clipped at this distance from 0
 
     def __call__(self, outputs: Array, /) -> Array:
         """Columns in standard units, shape (n, k)."""

@@ -38,24 +38,12 @@ _FEWEST = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noiseless:
-    """A weighted sum of outputs that is constant on at least one of the data sets.
+    """A weighted sum of outputs that is constant on at least one of the data sets."""
 
-    Parameters
-    ----------
-    columns : tuple of int
-        The outputs in the sum.
-    weights : tuple of float
-        Their weights.
-    spread : float
-        The standard deviation of the sum over that of its parts.
-    gap : float
-        The difference of the sum between the two data sets, in the units of the output.
-    """
-
-    columns: tuple[int, ...]
-    weights: tuple[float, ...]
-    spread: float
-    gap: float
+    columns: tuple[int, ...]  # The outputs in the sum
+    weights: tuple[float, ...]  # Their weights
+    spread: float  # The standard deviation of the sum over that of its parts
+    gap: float  # The difference of the sum between the two data sets, in the units of the output
 
     def __call__(self, outputs: Array, /) -> Array:
         """The sum for each row."""
@@ -64,24 +52,16 @@ class Noiseless:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseGrid:
-    """A grid that contains one output on one of the data sets, but not on the other.
-
-    Parameters
-    ----------
-    column : int
-        The output.
-    origin : float
-        A point of the grid.
-    step : float
-        A power of two.
-    shift : float
-        The distance of the other data set's outputs from the grid, in steps, in (0, 0.5].
-    """
+    """A grid that contains one output on one of the data sets, but not on the other."""
 
     column: int
+    """The output."""
     origin: float
+    """A point of the grid."""
     step: float
+    """A power of two."""
     shift: float
+    """The distance of the other data set's outputs from the grid, in steps, in (0, 0.5]."""
 
     def __call__(self, outputs: Array, /) -> Array:
         """The distance to the grid in steps, in [0, 0.5], for each row."""
@@ -90,18 +70,12 @@ class NoiseGrid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:
-    """The exact structure that was found in outputs.
-
-    Parameters
-    ----------
-    noiseless : Noiseless or None
-        A sum of outputs that does not vary, but differs between the data sets.
-    grid : NoiseGrid or None
-        A grid that contains an output, but differs between the data sets.
-    """
+    """The exact structure that was found in outputs."""
 
     noiseless: Noiseless | None = None
+    """A sum of outputs that does not vary, but differs between the data sets."""
     grid: NoiseGrid | None = None
+    """A grid that contains an output, but differs between the data sets."""
 
 
 def structure_of(p_outputs: Array, q_outputs: Array) -> Structure:

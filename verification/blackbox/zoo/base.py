@@ -80,18 +80,12 @@ class ZooEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisySum(ZooMechanism):
-    """The sum of the clipped records plus noise.
-
-    Parameters
-    ----------
-    clip_norm : float
-        The largest L2 norm of a clipped record.
-    noise : callable
-        Draws noise of a shape (count, d) from a random generator.
-    """
+    """The sum of the clipped records plus noise."""
 
     clip_norm: float
+    """The largest L2 norm of a clipped record."""
     noise: Callable[[np.random.Generator, tuple[int, int]], Array]
+    """Draws noise of a shape (count, d) from a random generator."""
 
     def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
         """Releases, shape (count, d)."""
@@ -113,22 +107,16 @@ def poisson_samples(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledSums(ZooMechanism):
-    """Noisy sums over samples of the clipped records.
-
-    Parameters
-    ----------
-    step : PoissonSampledGaussian
-        What each sum is claimed to be.
-    steps : int
-        The number of sums.
-    samples : callable
-        Draws which records join which sum: booleans of a shape (count, steps, records), given that
-        shape, the sampling probability and a random generator.
-    """
+    """Noisy sums over samples of the clipped records."""
 
     step: PoissonSampledGaussian
+    """What each sum is claimed to be."""
     steps: int
+    """The number of sums."""
     samples: Callable[[tuple[int, int, int], float, np.random.Generator], NDArray[np.bool_]]
+    """Draws which records join which sum: booleans of a shape (count, steps, records), given that
+    shape, the sampling probability and a random generator.
+    """
 
     def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
         """Releases, shape (count, steps, d)."""
@@ -151,32 +139,22 @@ class SummedLogRatio:
     would be without that record, in units of ``distance``. It then has the distribution
     (1-q) N(0, z^2) + q N(1, z^2) on one data set and N(0, z^2) on the other. Releases are
     independent, so their log-likelihood ratios are added.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        (releases, d) of the flattened output.
-    direction : tuple of float
-        Unit vector of d coordinates.
-    centre : float
-        The projection of a release without the changed record.
-    distance : float
-        How far the changed record moves the projection.
-    noise_multiplier : float
-        z.
-    sampling_probability : float
-        q.
-    touched : tuple of int, optional
-        (start, stop): the releases that the changed record can affect; by default all.
     """
 
     shape: tuple[int, int]
+    """(releases, d) of the flattened output."""
     direction: tuple[float, ...]
+    """Unit vector of d coordinates."""
     centre: float
+    """The projection of a release without the changed record."""
     distance: float
+    """How far the changed record moves the projection."""
     noise_multiplier: float
+    """z."""
     sampling_probability: float
+    """q."""
     touched: tuple[int, int] | None = None
+    """(start, stop): the releases that the changed record can affect; by default all."""
 
     def __call__(self, outputs: Array, /) -> Array:
         """The summed log-likelihood ratio of each row."""

@@ -20,21 +20,11 @@ _LARGE = 1000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClippedMean(ZooMechanism):
-    """The clipped mean of all records, with noise; the number n of records is public.
+    """The clipped mean of all records, with noise; the number n of records is public."""
 
-    Parameters
-    ----------
-    clip_norm : float
-        C.
-    noise_std : float
-        Standard deviation of the noise.
-    after_averaging : bool
-        Whether the mean is clipped, and not the records.
-    """
-
-    clip_norm: float
-    noise_std: float
-    after_averaging: bool
+    clip_norm: float  # C
+    noise_std: float  # Standard deviation of the noise
+    after_averaging: bool  # Whether the mean is clipped, and not the records
 
     def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
         """Releases, shape (count, d)."""

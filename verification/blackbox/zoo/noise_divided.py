@@ -28,18 +28,12 @@ _DIMENSION = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyMean(ZooMechanism):
-    """The mean of the clipped records of a subset of fixed size, with noise.
-
-    Parameters
-    ----------
-    event : FixedSizeSampledGaussian
-        The parameters; the noise is for the mean.
-    before_dividing : bool
-        Whether the noise is added to the sum before it is divided by the size of the subset.
-    """
+    """The mean of the clipped records of a subset of fixed size, with noise."""
 
     event: FixedSizeSampledGaussian
+    """The parameters; the noise is for the mean."""
     before_dividing: bool
+    """Whether the noise is added to the sum before it is divided by the size of the subset."""
 
     def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
         """Releases, shape (count, d)."""

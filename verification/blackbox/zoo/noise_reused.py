@@ -25,21 +25,11 @@ _LAYERS, _WIDTH = 2, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayeredSum(ZooMechanism):
-    """A noisy sum of clipped records, released layer by layer.
+    """A noisy sum of clipped records, released layer by layer."""
 
-    Parameters
-    ----------
-    event : Gaussian
-        The parameters.
-    layers : int
-        Parts of equal width that a record is cut into.
-    reuse : bool
-        Whether all layers get the same noise.
-    """
-
-    event: Gaussian
-    layers: int
-    reuse: bool
+    event: Gaussian  # The parameters
+    layers: int  # Parts of equal width that a record is cut into
+    reuse: bool  # Whether all layers get the same noise
 
     def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
         """Releases, shape (count, layers, width)."""

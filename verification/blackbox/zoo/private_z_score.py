@@ -31,17 +31,10 @@ _FAR = 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassCentricMixing(ZooMechanism):
-    """Algorithm 1 of DP-CDA without its label noise.
+    """Algorithm 1 of DP-CDA without its label noise."""
 
-    Parameters
-    ----------
-    event : DPCDA
-        The parameters.
-    public_mean, public_std : float or None
-        Constants to standardise features with; None for the data's own, as in the algorithm.
-    """
-
-    event: DPCDA
+    event: DPCDA  # The parameters
+    # Constants to standardise features with; None for the data's own, as in the algorithm.
     public_mean: float | None
     public_std: float | None
 

@@ -33,18 +33,12 @@ _ADJACENCY = Adjacency.REPLACE_ONE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassWiseMixing(ZooMechanism):
-    """Class-wise DPMix: means of subsets of a class, plus noise.
-
-    Parameters
-    ----------
-    event : ClassWiseDPMix
-        The parameters.
-    fresh : bool
-        Whether every release draws its own subset; otherwise all releases of a class share one.
-    """
+    """Class-wise DPMix: means of subsets of a class, plus noise."""
 
     event: ClassWiseDPMix
+    """The parameters."""
     fresh: bool
+    """Whether every release draws its own subset; otherwise all releases of a class share one."""
 
     def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
         """Releases, shape (count, classes, releases of a class, d)."""

@@ -22,52 +22,24 @@ LIBRARIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """One argument of a call.
+    """One argument of a call."""
 
-    Parameters
-    ----------
-    text : str
-        The expression as it stands in the code.
-    literal : Literal or None
-        What it stands for; None if the file does not say.
-    node : ast.expr or None
-        The expression.
-    """
-
-    text: str
-    literal: Literal | None
-    node: ast.expr | None = field(default=None, compare=False, repr=False)
+    text: str  # The expression as it stands in the code
+    literal: Literal | None  # What it stands for; None if the file does not say
+    node: ast.expr | None = field(default=None, compare=False, repr=False)  # The expression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCall:
-    """A call of a privacy library.
+    """A call of a privacy library."""
 
-    Parameters
-    ----------
-    library : str
-        The name that code imports, a key of :data:`LIBRARIES`.
-    function : str
-        What is called, without the module: "make_private", "models.GaussianNB".
-    path : str
-        The file, relative to the repository.
-    line : int
-        The line of the code at which the call begins.
-    place : str
-        File, cell and line in words.
-    arguments : dict of str to Argument
-        By name; those without one by their place, "0", "1".
-    file : CodeFile
-        The file, for what stands beside the call.
-    """
-
-    library: str
-    function: str
-    path: str
-    line: int
-    place: str
-    arguments: dict[str, Argument]
-    file: CodeFile = field(compare=False, repr=False)
+    library: str  # The name that code imports, a key of :data:`LIBRARIES`
+    function: str  # What is called, without the module: "make_private", "models.GaussianNB"
+    path: str  # The file, relative to the repository
+    line: int  # The line of the code at which the call begins
+    place: str  # File, cell and line in words
+    arguments: dict[str, Argument]  # By name; those without one by their place, "0", "1"
+    file: CodeFile = field(compare=False, repr=False)  # The file, for what stands beside the call
 
     def get(self, *names: str) -> Argument | None:
         """The argument of the first of some names that is given."""
@@ -76,24 +48,12 @@ class FoundCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeFile:
-    """A file that was read as code.
+    """A file that was read as code."""
 
-    Parameters
-    ----------
-    source : SourceCode
-        Its text.
-    tree : ast.Module
-        What it says.
-    values : Values
-        What its names stand for.
-    names : dict of str to str
-        The names that it imports, with what they are in full.
-    """
-
-    source: SourceCode
-    tree: ast.Module
-    values: Values
-    names: dict[str, str]
+    source: SourceCode  # Its text
+    tree: ast.Module  # What it says
+    values: Values  # What its names stand for
+    names: dict[str, str]  # The names that it imports, with what they are in full
 
     def argument(self, node: ast.expr) -> Argument:
         """An expression as an argument."""

@@ -26,22 +26,16 @@ _MAGIC = re.compile(r"^\s*[%!?]|^\s*\w+\s*\?\??\s*$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCode:
-    """The code of one file.
-
-    Parameters
-    ----------
-    path : str
-        Relative to the repository, with slashes.
-    text : bytes or str
-        The code; of a notebook the code of all cells.
-    cells : tuple of int
-        Of a notebook, the cell (from 1) and of which line of the text it is the first one, in
-        turn; else empty.
-    """
+    """The code of one file."""
 
     path: str
+    """Relative to the repository, with slashes."""
     text: bytes | str
+    """The code; of a notebook the code of all cells."""
     cells: tuple[tuple[int, int], ...] = ()
+    """Of a notebook, the cell (from 1) and of which line of the text it is the first one, in turn;
+    else empty.
+    """
 
     def place(self, line: int) -> str:
         """A line of the text in words: "train.py, line 4", "a.ipynb, cell 2, line 1"."""
@@ -53,18 +47,10 @@ class SourceCode:
 
 @dataclass(slots=True)
 class Repository:
-    """A folder, and what was left out of it.
+    """A folder, and what was left out of it."""
 
-    Parameters
-    ----------
-    root : Path
-        The folder.
-    tests : bool
-        Whether files of tests are read, too.
-    """
-
-    root: Path
-    tests: bool = False
+    root: Path  # The folder
+    tests: bool = False  # Whether files of tests are read, too
     read: int = 0
     left_out: int = 0
     problems: list[str] | None = None

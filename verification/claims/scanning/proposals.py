@@ -21,53 +21,33 @@ _ADD_OR_REMOVE = "add_or_remove_one"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A value that the code states.
-
-    Parameters
-    ----------
-    value : number, str or table
-        The value.
-    comment : str
-        Where it stands, if not in the call itself.
-    """
+    """A value that the code states."""
 
     value: Any
-    comment: str = ""
+    comment: str = ""  # Where it stands, if not in the call itself
 
 
 @dataclass(slots=True, kw_only=True)
 class ClaimProposal:
-    """A claim that a call of a library suggests.
-
-    Parameters
-    ----------
-    call : FoundCall
-        The call.
-    mechanism : str
-        What is released.
-    adjacency : str
-        What the library's accountant means by neighbours.
-    known : dict of str to Known
-        Parameters of the mechanism.
-    epsilon, delta : Known or None
-        What is claimed, if the code says so.
-    missing : dict of str to str
-        Parameters that the code does not say, each with what it is; "epsilon" and "delta", too.
-    notes : list of str
-        What a reader should know.
-    comments : list of str
-        Lines above the claim's parameters.
-    """
+    """A claim that a call of a library suggests."""
 
     call: FoundCall
+    """The call."""
     mechanism: str
+    """What is released."""
     adjacency: str = _ADD_OR_REMOVE
+    """What the library's accountant means by neighbours."""
     known: dict[str, Known] = field(default_factory=dict)
+    # What is claimed, if the code says so.
+    """Parameters of the mechanism."""
     epsilon: Known | None = None
     delta: Known | None = None
     missing: dict[str, str] = field(default_factory=dict)
+    """Parameters that the code does not say, each with what it is; "epsilon" and "delta", too."""
     notes: list[str] = field(default_factory=list)
+    """What a reader should know."""
     comments: list[str] = field(default_factory=list)
+    """Lines above the claim's parameters."""
 
     @property
     def source(self) -> str:

@@ -38,21 +38,14 @@ from rdpkit.verification.estimators.base import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guesses:
-    """How many guesses of an auditor were right.
-
-    Parameters
-    ----------
-    canaries : int
-        m >= 1: how many canaries there are; a fair coin decides for each whether it is put in.
-    guesses : int
-        r in [0, m]: the number of canaries for which the auditor said "in" or "out".
-    correct : int
-        v in [0, r]: how many guesses were right.
-    """
+    """How many guesses of an auditor were right."""
 
     canaries: int
+    """m >= 1: how many canaries there are; a fair coin decides for each whether it is put in."""
     guesses: int
+    """r in [0, m]: the number of canaries for which the auditor said "in" or "out"."""
     correct: int
+    """v in [0, r]: how many guesses were right."""
 
     def __post_init__(self) -> None:
         m = _validate.integer("canaries", self.canaries)

@@ -41,32 +41,15 @@ class Audit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """The parts of a citation.
+    """The parts of a citation."""
 
-    Parameters
-    ----------
-    key : str
-        What BibTeX calls it.
-    title : str
-        Of the audit.
-    found : str
-        What was found, in a few words.
-    command : str
-        It repeats the audit.
-    file : str
-        The name of the claims file.
-    digest : str
-        The file's SHA-256.
-    version, date : str
-        Of the audit.
-    """
-
-    key: str
-    title: str
-    found: str
-    command: str
-    file: str
-    digest: str
+    key: str  # What BibTeX calls it
+    title: str  # Of the audit
+    found: str  # What was found, in a few words
+    command: str  # It repeats the audit
+    file: str  # The name of the claims file
+    digest: str  # The file's SHA-256
+    # Of the audit.
     version: str
     date: str
 

@@ -14,18 +14,12 @@ _BESIDE = 12.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """Powers of ten from left to right.
+    """Powers of ten from left to right."""
 
-    Parameters
-    ----------
-    low, high : int
-        Exponents of ten at the ends; ``high`` is larger.
-    zero, infinite : bool
-        Whether there is a place for 0 at the left, and for infinity at the right.
-    """
-
+    # Exponents of ten at the ends; ``high`` is larger.
     low: int
     high: int
+    # Whether there is a place for 0 at the left, and for infinity at the right.
     zero: bool = False
     infinite: bool = False
 

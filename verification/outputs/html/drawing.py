@@ -30,19 +30,12 @@ class AxisTick:
 
 @dataclass(frozen=True, slots=True)
 class FigureScale:
-    """A stretch of numbers on a line, linear or logarithmic.
+    """A stretch of numbers on a line, linear or logarithmic."""
 
-    Parameters
-    ----------
-    low, high : float
-        The numbers at its ends, low < high.
-    logarithmic : bool
-        Whether equal factors are equally long.
-    """
-
+    # The numbers at its ends, low < high.
     low: float
     high: float
-    logarithmic: bool
+    logarithmic: bool  # Whether equal factors are equally long
 
     @classmethod
     def around(cls, values: Iterable[float], *, logarithmic: bool | None = None) -> FigureScale:

@@ -10,40 +10,20 @@ from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundne
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinedWord:
-    """A word and its meaning.
+    """A word and its meaning."""
 
-    Parameters
-    ----------
-    id : str
-        Its anchor.
-    term : str
-        The word.
-    meaning : str
-        What it means, in a sentence or two.
-    """
-
-    id: str
-    term: str
-    meaning: str
+    id: str  # Its anchor
+    term: str  # The word
+    meaning: str  # What it means, in a sentence or two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimGroup:
-    """Claims that are shown under one heading.
+    """Claims that are shown under one heading."""
 
-    Parameters
-    ----------
-    id : str
-        Its anchor.
-    title : str
-        The heading.
-    about : str
-        What these claims have in common.
-    """
-
-    id: str
-    title: str
-    about: str
+    id: str  # Its anchor
+    title: str  # The heading
+    about: str  # What these claims have in common
 
 
 def _word(term: str, meaning: str) -> DefinedWord:

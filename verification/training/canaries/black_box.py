@@ -26,30 +26,14 @@ _FEWEST_CANARIES = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlackBoxRun:
-    """What a run with records as canaries showed.
+    """What a run with records as canaries showed."""
 
-    Parameters
-    ----------
-    training : PrivateTraining
-        The training with the canaries among its records.
-    coins : numpy.ndarray of bool
-        Which canaries are in.
-    scores : numpy.ndarray
-        How much the loss of each canary fell.
-    updates : int
-        How many updates were made.
-    kind : str
-        What the canaries are, in words.
-    notes : tuple of str
-        Remarks.
-    """
-
-    training: PrivateTraining
-    coins: Mask
-    scores: Vector
-    updates: int
-    kind: str
-    notes: tuple[str, ...]
+    training: PrivateTraining  # The training with the canaries among its records
+    coins: Mask  # Which canaries are in
+    scores: Vector  # How much the loss of each canary fell
+    updates: int  # How many updates were made
+    kind: str  # What the canaries are, in words
+    notes: tuple[str, ...]  # Remarks
 
 
 def black_box_run(

@@ -23,21 +23,11 @@ _HUGE = 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coordinates:
-    """Coordinates of a model's parameters.
-
-    Parameters
-    ----------
-    parameters : tuple
-        The parameters.
-    which : numpy.ndarray of int
-        For each coordinate, the place of its parameter.
-    offsets : numpy.ndarray of int
-        For each coordinate, its place in that parameter.
-    """
+    """Coordinates of a model's parameters."""
 
     parameters: tuple[Any, ...]
-    which: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    which: NDArray[np.int64]  # For each coordinate, the place of its parameter
+    offsets: NDArray[np.int64]  # For each coordinate, its place in that parameter
 
     @property
     def count(self) -> int:

@@ -31,33 +31,23 @@ _NEGLIGIBLE = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhiteBoxRun:
-    """What a run with gradient canaries showed.
+    """What a run with gradient canaries showed."""
 
-    Parameters
-    ----------
-    inside, outside, others : numpy.ndarray
-        Scores of canaries that are in, of those that are out (with the other sign, where one
-        record takes another's place), and of coordinates without canaries.
-    coins : numpy.ndarray of bool
-        Which canaries are in.
-    scores : numpy.ndarray
-        The canaries' scores, in their order.
-    updates : int
-        How many updates were made.
-    multiplier : float
-        The noise's standard deviation over the largest effect of a canary, as it was measured.
-    notes : tuple of str
-        Remarks.
-    """
-
+    # Scores of canaries that are in, of those that are out (with the other sign, where one record
+    # takes another's place), and of coordinates without canaries.
     inside: Vector
     outside: Vector
     others: Vector
     coins: Mask
+    """Which canaries are in."""
     scores: Vector
+    """The canaries' scores, in their order."""
     updates: int
+    """How many updates were made."""
     multiplier: float
+    """The noise's standard deviation over the largest effect of a canary, as it was measured."""
     notes: tuple[str, ...]
+    """Remarks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,33 +107,22 @@ class UpdateCounter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """What was counted.
-
-    Parameters
-    ----------
-    batches : int
-        Batches that were handed to the step; 0 if the training ran by itself.
-    records : int
-        Records in the batches of finished updates.
-    updates : int
-        Noisy updates that were made.
-    history : list of (float, float, int)
-        What the accountant was told meanwhile: noise multiplier, sampling rate, steps.
-    whole : bool
-        Whether the training came to its end.
-    multipliers : list of float
-        The optimiser's noise multiplier at each update, where it has one.
-    first : bytes
-        The gradients of the first update.
-    """
+    """What was counted."""
 
     batches: int
+    """Batches that were handed to the step; 0 if the training ran by itself."""
     records: int
+    """Records in the batches of finished updates."""
     updates: int
+    """Noisy updates that were made."""
     history: History
+    """What the accountant was told meanwhile: noise multiplier, sampling rate, steps."""
     whole: bool
+    """Whether the training came to its end."""
     multipliers: list[float] = field(default_factory=list)
+    """The optimiser's noise multiplier at each update, where it has one."""
     first: bytes = b""
+    """The gradients of the first update."""
 
     def times(self, share: float) -> Counted:
         """The same with so many updates for each that was counted."""

@@ -23,30 +23,20 @@ SMALL, LARGE = 2, 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What one record changed.
-
-    Parameters
-    ----------
-    record : int
-        Which record.
-    factor : float
-        What its features were multiplied with.
-    base : int
-        Which batch it joined.
-    change : numpy.ndarray
-        The change of the update, or half of it where the record took another one's place.
-    buffers : float
-        How much the model's buffers changed.
-    rounding : float
-        About how long the rounding errors of ``change`` are.
-    """
+    """What one record changed."""
 
     record: int
+    """Which record."""
     factor: float
+    """What its features were multiplied with."""
     base: int
+    """Which batch it joined."""
     change: Vector
+    """The change of the update, or half of it where the record took another one's place."""
     buffers: float
+    """How much the model's buffers changed."""
     rounding: float
+    """About how long the rounding errors of ``change`` are."""
 
     @property
     def usable(self) -> bool:

@@ -22,21 +22,11 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What is known of the content of records.
+    """What is known of the content of records."""
 
-    Parameters
-    ----------
-    mistakes : tuple of TrainingMistake
-        Held-out records that are trained on.
-    measured : tuple of (str, str)
-        What was compared.
-    notes : tuple of str
-        What could not be compared, and records that are there twice.
-    """
-
-    mistakes: tuple[TrainingMistake, ...] = ()
-    measured: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
+    mistakes: tuple[TrainingMistake, ...] = ()  # Held-out records that are trained on
+    measured: tuple[tuple[str, str], ...] = ()  # What was compared
+    notes: tuple[str, ...] = ()  # What could not be compared, and records that are there twice
 
 
 def look_at_contents(training: PrivateTraining, *, until: float) -> Contents:

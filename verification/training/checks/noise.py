@@ -39,49 +39,34 @@ _STEPS_OF_A_FLOAT = 4.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseMeasured:
-    """Noise as it was seen.
-
-    Parameters
-    ----------
-    std : dict
-        Estimated standard deviation for each parameter.
-    degrees : dict
-        Degrees of freedom of each estimate.
-    places : dict
-        Where each parameter's part of a vector is.
-    draws : numpy.ndarray, shape (k, d)
-        Some draws of noise.
-    update : numpy.ndarray, shape (d,)
-        An update, with its noise.
-    pairs : int
-        How many differences were made.
-    rounding : float
-        About how long the rounding errors of a draw are.
-    handed : bool
-        Whether the noise was seen in what an optimiser was handed.
-    lengths : tuple of float
-        The lengths of all updates, each of another seed.
-    sparse : bool
-        Whether the random numbers decide which entries are 0.
-    spread : float
-        About how many directions the noise has for each entry: 1, or less where it is larger in
-        some directions than in others, however its entries are.
-    extremes : tuple of (float, int)
-        The largest entries of both signs of all updates: how large, and at which place.
-    """
+    """Noise as it was seen."""
 
     std: dict[str, float]
+    """Estimated standard deviation for each parameter."""
     degrees: dict[str, int]
+    """Degrees of freedom of each estimate."""
     places: dict[str, slice]
+    """Where each parameter's part of a vector is."""
     draws: Vector
+    """Some draws of noise; shape (k, d)."""
     update: Vector
+    """An update, with its noise; shape (d,)."""
     pairs: int
+    """How many differences were made."""
     rounding: float = 0.0
+    """About how long the rounding errors of a draw are."""
     handed: bool = True
+    """Whether the noise was seen in what an optimiser was handed."""
     lengths: tuple[float, ...] = ()
+    """The lengths of all updates, each of another seed."""
     sparse: bool = False
+    """Whether the random numbers decide which entries are 0."""
     spread: float = 1.0
+    """About how many directions the noise has for each entry: 1, or less where it is larger in some
+    directions than in others, however its entries are.
+    """
     extremes: tuple[tuple[float, int], ...] = ()
+    """The largest entries of both signs of all updates: how large, and at which place."""
 
     @property
     def uneven(self) -> bool:

@@ -49,36 +49,19 @@ _SLACK, _TIGHT = 1e-9, 1e-14
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A distribution of the ratio, from one side.
+    """A distribution of the ratio, from one side."""
 
-    Parameters
-    ----------
-    ratios : ndarray
-        Values of S, ascending; the ratio is this over the number of batches.
-    masses : ndarray
-        Upper bounds on the probabilities, under the first member or under the second.
-    rest : float
-        Upper bound on what is nowhere in ``masses``.
-    """
-
-    ratios: Array
-    masses: Array
-    rest: float
+    ratios: Array  # Values of S, ascending; the ratio is this over the number of batches
+    masses: Array  # Upper bounds on the probabilities, under the first member or under the second
+    rest: float  # Upper bound on what is nowhere in ``masses``
 
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """Probabilities that a statistic is beyond each of its thresholds, enclosed.
+    """Probabilities that a statistic is beyond each of its thresholds, enclosed."""
 
-    Parameters
-    ----------
-    values : ndarray
-        About the value of S at each threshold, ascending.
-    first, second : tuple of two ndarrays
-        Lower and upper bounds under either member.
-    """
-
-    values: Array
+    values: Array  # About the value of S at each threshold, ascending
+    # Lower and upper bounds under either member.
     first: tuple[Array, Array]
     second: tuple[Array, Array]
 

@@ -23,21 +23,11 @@ from rdpkit.verification.training.trainer import PrivateTraining
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What the check of the sampler found.
+    """What the check of the sampler found."""
 
-    Parameters
-    ----------
-    seen : Seen
-        What tests say.
-    mistakes : tuple of TrainingMistake
-        What was named.
-    known : bool
-        Whether every start draws the same batches.
-    """
-
-    seen: Seen
-    mistakes: tuple[TrainingMistake, ...]
-    known: bool
+    seen: Seen  # What tests say
+    mistakes: tuple[TrainingMistake, ...]  # What was named
+    known: bool  # Whether every start draws the same batches
 
     @property
     def kinds(self) -> set[TrainingMistakeKind]:

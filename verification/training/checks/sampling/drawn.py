@@ -42,60 +42,40 @@ TESTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What was seen of the draws.
-
-    Parameters
-    ----------
-    draws : Draws
-        The draws, without batches that repeat earlier ones.
-    level : float
-        The level of each test.
-    inclusions : int
-        How many records all batches have together.
-    above : float
-        The probability of so many, or more, at the told rate.
-    same : tuple of (float, int, int)
-        p-value of equal sizes, the most frequent size, how often it came.
-    cap : tuple of (float, int, int)
-        p-value of sizes that end at a largest one, that size, how often it came.
-    spread : tuple of (float, float, float)
-        p-values of sizes that vary less and more, and their variance over the binomial one.
-    distinct : Distinct or None
-        How often records come again within an epoch.
-    repeats : Repeats or None
-        Batches that have much in common.
-    favoured : list of Favoured
-        Records that were drawn most often.
-    adjacent : tuple of (float, float)
-        p-value of neighbours that come together, and their share.
-    early : tuple of (float, float)
-        p-value of the data's order within an epoch, and the share.
-    pair : tuple
-        p-value of two records that come together, these, how often they did and should.
-    twice : tuple of (int, int)
-        In how many batches a record is more than once, and how often at most.
-    once : bool
-        Whether no record came again within any epoch.
-    partial : tuple of (int, int) or None
-        The size of all batches but the last of each epoch, and that of the last ones.
-    """
+    """What was seen of the draws."""
 
     draws: Draws
+    """The draws, without batches that repeat earlier ones."""
     level: float
+    """The level of each test."""
     inclusions: int
+    """How many records all batches have together."""
     above: float
+    """The probability of so many, or more, at the told rate."""
     same: tuple[float, int, int]
+    """p-value of equal sizes, the most frequent size, how often it came."""
     cap: tuple[float, int, int]
+    """p-value of sizes that end at a largest one, that size, how often it came."""
     spread: tuple[float, float, float]
+    """p-values of sizes that vary less and more, and their variance over the binomial one."""
     distinct: Distinct | None
+    """How often records come again within an epoch."""
     repeats: Repeats | None
+    """Batches that have much in common."""
     favoured: list[Favoured]
+    """Records that were drawn most often."""
     adjacent: tuple[float, float]
+    """p-value of neighbours that come together, and their share."""
     early: tuple[float, float]
+    """p-value of the data's order within an epoch, and the share."""
     pair: tuple[float, tuple[int, int], int, float]
+    """p-value of two records that come together, these, how often they did and should."""
     twice: tuple[int, int]
+    """In how many batches a record is more than once, and how often at most."""
     once: bool
+    """Whether no record came again within any epoch."""
     partial: tuple[int, int] | None
+    """The size of all batches but the last of each epoch, and that of the last ones."""
 
     @property
     def trials(self) -> int:

@@ -45,47 +45,34 @@ _PADDED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draws:
-    """What a loader drew.
-
-    Parameters
-    ----------
-    epochs : tuple of tuples of arrays
-        Positions of the records of each batch of each epoch.
-    records : int
-        How many records there are.
-    known : bool
-        Whether positions say which record it is; otherwise only the sizes of batches are known.
-    source : str
-        Where they were seen, in words.
-    whole : bool
-        Whether every epoch was seen to its end.
-    several : frozenset of int
-        Positions that stand for several records with the same content.
-    strange : int
-        How many drawn records are none of the training records.
-    notes : tuple of str
-        What could not be seen.
-    ordered : bool
-        Whether positions are the places of records in the data; otherwise they only tell records
-        apart.
-    units : bool
-        Whether a record is what the event protects. Where there are more than the event speaks of,
-        several may belong to one user; then a user is drawn at least as often as each of them.
-    counted : bool
-        Whether it is known how many records there are; otherwise ``records`` says nothing.
-    """
+    """What a loader drew."""
 
     epochs: tuple[tuple[Positions, ...], ...]
+    """Positions of the records of each batch of each epoch."""
     records: int
+    """How many records there are."""
     known: bool
+    """Whether positions say which record it is; otherwise only the sizes of batches are known."""
     source: str
+    """Where they were seen, in words."""
     whole: bool = True
+    """Whether every epoch was seen to its end."""
     several: frozenset[int] = frozenset()
+    """Positions that stand for several records with the same content."""
     strange: int = 0
+    """How many drawn records are none of the training records."""
     notes: tuple[str, ...] = ()
+    """What could not be seen."""
     ordered: bool = True
+    """Whether positions are the places of records in the data; otherwise they only tell records
+    apart.
+    """
     units: bool = True
+    """Whether a record is what the event protects. Where there are more than the event speaks of,
+    several may belong to one user; then a user is drawn at least as often as each of them.
+    """
     counted: bool = True
+    """Whether it is known how many records there are; otherwise ``records`` says nothing."""
 
     @property
     def batches(self) -> list[Positions]:

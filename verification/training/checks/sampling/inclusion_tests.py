@@ -58,24 +58,12 @@ def windows(epochs: Sequence[Sequence[Positions]], length: int) -> list[list[Pos
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distinct:
-    """How many different records the epochs have.
+    """How many different records the epochs have."""
 
-    Parameters
-    ----------
-    apart : float
-        p-value of batches that overlap less than independent ones.
-    alike : float
-        p-value of batches that overlap more.
-    overlap : int
-        How often a record came again within its epoch.
-    expected : float
-        How often it would, on average.
-    """
-
-    apart: float
-    alike: float
-    overlap: int
-    expected: float
+    apart: float  # p-value of batches that overlap less than independent ones
+    alike: float  # p-value of batches that overlap more
+    overlap: int  # How often a record came again within its epoch
+    expected: float  # How often it would, on average
 
 
 def distinct(
@@ -166,24 +154,16 @@ def _overlap(epochs: list[list[Positions]], records: int) -> Distinct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """Batches that have too much in common with earlier ones.
-
-    Parameters
-    ----------
-    pairs : tuple of (int, int, int, int)
-        Epoch and place of the earlier batch, and of the later one.
-    identical : int
-        How many of them are exactly the same.
-    batches : int
-        How many later batches there are in these pairs.
-    compared : int
-        How many batches were compared.
-    """
+    """Batches that have too much in common with earlier ones."""
 
     pairs: tuple[tuple[int, int, int, int], ...]
+    """Epoch and place of the earlier batch, and of the later one."""
     identical: int
+    """How many of them are exactly the same."""
     batches: int
+    """How many later batches there are in these pairs."""
     compared: int
+    """How many batches were compared."""
 
     @property
     def again(self) -> bool:
@@ -243,27 +223,13 @@ def halves(draws: Draws, *, by_batch: bool) -> tuple[list[Positions], list[Posit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Favoured:
-    """Records that were chosen by the first half of the draws, and counted in the second.
+    """Records that were chosen by the first half of the draws, and counted in the second."""
 
-    Parameters
-    ----------
-    records : int
-        How many they are.
-    inclusions : int
-        How often they are in batches of the second half.
-    batches : int
-        How many batches that has.
-    unequal : float
-        At least the probability of so many, given the sizes, if all records are alike.
-    sets : int
-        How many sets were chosen.
-    """
-
-    records: int
-    inclusions: int
-    batches: int
-    unequal: float
-    sets: int
+    records: int  # How many they are
+    inclusions: int  # How often they are in batches of the second half
+    batches: int  # How many batches that has
+    unequal: float  # At least the probability of so many, given the sizes, if all records are alike
+    sets: int  # How many sets were chosen
 
     @property
     def rate(self) -> float:
