@@ -37,7 +37,7 @@ def lines_of_shell() -> list[str]:
 
 def test_the_readme_has_one_block_of_two_shell_lines():
     user, developer = lines_of_shell()
-    assert user.endswith("&& rdpkit audit")
+    assert user.endswith("&& rdpkit audit --papers")
     assert developer.endswith("&& python3 -m pytest")
     assert README.count("```sh") == 1
 

@@ -30,6 +30,9 @@ _BUILT_IN = {
     "tradeoff": "rdpkit.cli.tradeoffs",
 }
 
+# Commands of earlier versions, and what does the same.
+_MOVED = {"explorer": "audit --explorer DIR", "report": "audit --report FILE"}
+
 
 class Commands(click.Group):
     """Commands that are imported when they are asked for; every error has the same form."""
@@ -62,6 +65,8 @@ class Commands(click.Group):
             from rdpkit._validate import did_you_mean  # noqa: PLC0415 - only for errors
 
             known = self.list_commands(ctx)
+            if args[0] in _MOVED:
+                raise click.UsageError(f"rdpkit {args[0]} is now 'rdpkit {_MOVED[args[0]]}'.")
             raise click.UsageError(
                 f"No such command {args[0]!r}.{did_you_mean(args[0], known)} "
                 f"The commands are {', '.join(known)}."

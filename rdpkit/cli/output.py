@@ -6,7 +6,7 @@ import functools
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
@@ -76,22 +76,40 @@ def to_file_choice() -> click.Option:
     return click.Option(["-o", "--output", TO_FILE], **_TO_FILE)
 
 
-def to_file_option(function: Callable[..., R]) -> Callable[..., R]:
+def to_file_option(
+    function: Callable[..., R], others: Mapping[str, str] | None = None
+) -> Callable[..., R]:
     """The decorator that gives a command ``-o``: what it prints goes to that file.
 
-    It stands directly above :func:`one_line_errors`, below the other options.
+    It stands directly above :func:`one_line_errors`, below the other options. ``others`` are those
+    of :func:`to_file`.
     """
-    return click.option("-o", "--output", TO_FILE, **_TO_FILE)(to_file(function))
+    return click.option("-o", "--output", TO_FILE, **_TO_FILE)(to_file(function, others))
 
 
-def to_file(function: Callable[..., R]) -> Callable[..., R]:
-    """The function of a command, which takes ``to_file`` and prints there."""
+def to_file(
+    function: Callable[..., R], others: Mapping[str, str] | None = None
+) -> Callable[..., R]:
+    """The function of a command, which takes ``to_file`` and prints there.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    others : mapping of str to str, optional
+        For the ends of names of files that hold something else than what is printed, the parameter
+        of the function that takes such a file.
+    """
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> R:
         path = kwargs.pop(TO_FILE, None)
         if path is None:
             return function(*args, **kwargs)
+        other = (others or {}).get(path.suffix.lower())
+        if other is not None:
+            several = isinstance(kwargs[other], tuple)
+            return function(*args, **{**kwargs, other: (*kwargs[other], path) if several else path})
         _choose_format(path, kwargs)
         with written_to(path):
             return function(*args, **kwargs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 import typing
 from collections.abc import Mapping
@@ -84,6 +85,13 @@ def _one_for_all(annotation: Any) -> bool:
 
 def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
     """The parameters of an event type, in the order in which it declares them."""
+    found: tuple[Parameter, ...] = _parameters_of(typing.cast(Any, event_type))
+    return found
+
+
+# Types of fields are looked up by name, which takes longer than all the rest of reading a claim.
+@functools.cache
+def _parameters_of(event_type: Any) -> tuple[Parameter, ...]:
     hints = typing.get_type_hints(event_type)
     found = []
     for field in dataclasses.fields(event_type):

@@ -176,11 +176,11 @@ def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
         raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
 
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", load)
-    for arguments in (["report"], ["report", "--help"], ["report", "x", "--option"]):
+    for arguments in (["fix"], ["fix", "--help"], ["fix", "x", "--option"]):
         done = run(*arguments)
         assert done.exit_code == 2
         assert done.stderr == (
-            "Error: rdpkit report needs jinja2: pip install 'rdpkit[verification]'\n"
+            "Error: rdpkit fix needs jinja2: pip install 'rdpkit[verification]'\n"
         )
     assert "pip install 'rdpkit[verification]'" in run("--help").output
 

@@ -38,7 +38,7 @@ def completed(*words):
         (["epsilon", "gaussian", "--bound", "be"], ["best", "best-rdp"]),
         (["epsilon", "dpmix", "--bound", "wang2019-thm2"], ["wang2019-thm27"]),
         (["calibrate", "gaussian", "--parameter", "n"], ["noise_std"]),
-        (["audit", "--explain", "ldpdc-m"], ["ldpdc-mnist"]),
+        (["audit", "--papers", "--explain", "ldpdc-m"], ["ldpdc-mnist"]),
         (["audit", "--bounds", "r"], ["rdp"]),
         (["evaluate", "comparison-d"], ["comparison-digits"]),
         (["synthesize", "comparison-d"], ["comparison-digits"]),

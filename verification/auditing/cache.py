@@ -15,16 +15,17 @@ import math
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from rdpkit.formats import records
 from rdpkit.formats.journal import Journal
-from rdpkit.formats.records import Key, read_table
+from rdpkit.formats.records import Key, ValueKind, read_table
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
 from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.auditing.regions.store import as_stored, key_of, restored
+from rdpkit.verification.auditing.remedy import Edit, Remedy, RemedyKind
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Claim
 
@@ -40,6 +41,8 @@ class AuditCache:
     ----------
     path : str or Path
         The file; it is made when the first finding is put into it.
+    of_this_code : bool
+        Whether findings are those of these versions and this source code alone.
 
     Raises
     ------
@@ -49,7 +52,8 @@ class AuditCache:
         If it cannot be read.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, of_this_code: bool = True) -> None:
+        self._made_by = versions() if of_this_code else {}
         self._journal = Journal(path, mark="rdpkit-audit-2", kind="claim")
         self.path = self._journal.path
 
@@ -64,7 +68,7 @@ class AuditCache:
 
     def has(self, claim: Claim, *, bounds: str) -> bool:
         """Whether a finding about this claim is there."""
-        return _key(claim, bounds) in self._journal
+        return self._key(claim, bounds) in self._journal
 
     def get(self, claim: Claim, *, bounds: str) -> Finding | None:
         """The finding about this claim, or None if there is none that can be read.
@@ -76,7 +80,7 @@ class AuditCache:
         bounds : str
             Which bounds were asked for.
         """
-        key = _key(claim, bounds)
+        key = self._key(claim, bounds)
         if key not in self._journal:
             return None
         try:
@@ -101,7 +105,7 @@ class AuditCache:
             If it cannot be written.
         """
         claim = finding.claim
-        self._journal.add(_key(claim, bounds), _plain(finding), name=claim.id)
+        self._journal.add(self._key(claim, bounds), _plain(finding), name=claim.id)
 
     def get_region(self, claim: Claim) -> Region | None:
         """The region of this claim, or None if there is none that can be read.
@@ -111,7 +115,7 @@ class AuditCache:
         claim : Claim
             A claim that says what is missing.
         """
-        key = _region_key(claim)
+        key = self._region_key(claim)
         if key not in self._journal:
             return None
         try:
@@ -135,21 +139,21 @@ class AuditCache:
         OSError
             If it cannot be written.
         """
-        self._journal.add(_region_key(claim), {"region": as_stored(region)}, name=claim.id)
+        self._journal.add(self._region_key(claim), {"region": as_stored(region)}, name=claim.id)
 
     def sync(self) -> None:
         """Wait until the disk holds all findings, so that not even a power cut loses one."""
         self._journal.sync()
 
+    def _key(self, claim: Claim, bounds: str) -> str:
+        return _hash([self._made_by, str(bounds), content(claim)])
 
-def _key(claim: Claim, bounds: str) -> str:
-    everything = json.dumps([versions(), str(bounds), content(claim)], sort_keys=True)
-    return hashlib.sha256(everything.encode()).hexdigest()
+    def _region_key(self, claim: Claim) -> str:
+        return _hash([self._made_by, "region", key_of(claim)])
 
 
-def _region_key(claim: Claim) -> str:
-    everything = json.dumps([versions(), "region", key_of(claim)], sort_keys=True)
-    return hashlib.sha256(everything.encode()).hexdigest()
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def content(value: Any) -> Any:
@@ -195,6 +199,22 @@ _SIDE = records.record(
     },
     Side,
 )
+_EDIT = records.row(records.string(), records.string(), records.string())
+_REMEDY = records.record(
+    {
+        "kind": Key(records.choice(get_args(RemedyKind)), needed=True),
+        "sentence": Key(records.string(), needed=True),
+        "edits": Key(records.many(_EDIT, "edits"), needed=True),
+    },
+    lambda *, edits, **others: Remedy(edits=tuple(Edit(*one) for one in edits), **others),
+)
+
+
+def _read_searched(name: str, value: Any) -> Remedy | str | None:
+    return value if value is None or isinstance(value, str) else _REMEDY.read(name, value)
+
+
+_SEARCHED = ValueKind(_read_searched, _REMEDY.schema)
 _FINDING = {
     "published": Key(records.optional(_SIDE), needed=True),
     "upper": Key(records.optional(_SIDE), needed=True),
@@ -207,4 +227,5 @@ _FINDING = {
     "refutation": Key(_STRINGS, needed=True),
     "pair": Key(_STRINGS, needed=True),
     "failure": Key(records.optional(records.string())),
+    "searched": Key(records.optional(records.many(_SEARCHED, "remedies"))),
 }

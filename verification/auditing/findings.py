@@ -17,6 +17,7 @@ from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.claims.claim import Claim
 
 if TYPE_CHECKING:
+    from rdpkit.verification.auditing.remedy import Remedy
     from rdpkit.verification.training.results import TrainingVerification
 
 
@@ -83,7 +84,8 @@ class Finding:
     claimed epsilon, where the lower bound exceeds the claim. ``region`` says for which values of
     what the source leaves out the claim would be true; None where nothing is known of it, or it was
     not asked for. ``training`` has the checks of the training that the claim points at, where they
-    were made. ``failure`` is the note that says why a number could not be computed.
+    were made. ``failure`` is the note that says why a number could not be computed. ``searched`` is
+    what a search for another sampling and for noise found before, if there was one.
     """
 
     claim: Claim
@@ -100,6 +102,7 @@ class Finding:
     region: Region | None = None
     training: TrainingVerification | None = None
     failure: str | None = None
+    searched: tuple[Remedy | str | None, ...] | None = None
 
     def __str__(self) -> str:
         claim = self.claim

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, Decimal
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from rdpkit import DPSGD, Event
 from rdpkit.accountants.loss_distributions import UPPER_ID
@@ -21,9 +21,8 @@ from rdpkit.formats.printed_precision import agrees_rounded, rounded
 from rdpkit.formats.text import rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness, is_proven
 from rdpkit.verification.auditing.findings import Bounds, Finding, Reproduction, Side
+from rdpkit.verification.auditing.remedy import Edit, Remedy, RemedyKind
 from rdpkit.verification.claims.claim import Claim
-
-RemedyKind = Literal["sampling", "noise", "claim", "tighter"]
 
 MOST_CALIBRATED = 20
 """For so many claims of one audit noise is calibrated unasked; each takes as long as its audit."""
@@ -33,53 +32,6 @@ _DIGITS = (4, 6, 9, 17)
 _MOST_NOISES = 20
 # Parameters that say how private something is, of mechanisms that have no noise of their own.
 _STATED = ("epsilon", "rho")
-
-
-class Edit(NamedTuple):
-    """One changed key of a claim."""
-
-    key: str  # Its path in the claim's table: "epsilon", "parameters.events[0].noise_std"
-    old: str  # Its value now, as TOML; empty if the claim does not have it
-    new: str  # Its value then, as TOML; empty if the line is to be removed
-
-    @property
-    def line(self) -> str:
-        """The line of the claims file, without the name of its table; empty if it is removed."""
-        return f"{self.name} = {self.new}" if self.new else ""
-
-    @property
-    def name(self) -> str:
-        """The key without the name of its table."""
-        return self.key.removeprefix("parameters.")
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """Changes of a claims file after which the claim is proven."""
-
-    kind: RemedyKind
-    """"sampling": number and noise stay, and batches are drawn by Poisson sampling. "noise": the
-    number stays, and the release has more noise. "claim": another number is claimed. "tighter": the
-    claim is true, and a smaller number is true as well; one of {"sampling", "noise", "claim",
-    "tighter"}.
-    """
-    sentence: str
-    """What to do, in words, with the exact lines."""
-    edits: tuple[Edit, ...]
-    """The changes."""
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The changed lines, without those that are removed."""
-        return tuple(edit.line for edit in self.edits if edit.new)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "kind": self.kind,
-            "sentence": self.sentence,
-            "edits": [edit._asdict() for edit in self.edits],
-        }
 
 
 def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
@@ -109,7 +61,7 @@ def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
     """
     found: list[Remedy | str | None] = []
     if noise and needs_noise(finding):
-        found += [_of_sampling(finding), _of_noise(finding)]
+        found += searched(finding)
     found.append(_of_number(finding))
     return tuple(one for one in found if isinstance(one, Remedy))
 
@@ -127,10 +79,15 @@ def obstacles(finding: Finding, *, noise: bool = True) -> tuple[str, ...]:
     number = _of_number(finding)
     found = [number] if isinstance(number, str) and number else []
     if noise and needs_noise(finding):
-        more = _of_noise(finding)
-        if isinstance(more, str):
-            found.append(more)
+        found += [one for one in searched(finding) if isinstance(one, str)]
     return tuple(found)
+
+
+def searched(finding: Finding) -> tuple[Remedy | str | None, ...]:
+    """The remedies that take a search, or why there are none; None where none applies."""
+    if finding.searched is not None:
+        return finding.searched
+    return _of_sampling(finding), _of_noise(finding)
 
 
 def needs_noise(finding: Finding) -> bool:

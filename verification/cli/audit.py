@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -21,14 +21,18 @@ from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failure
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.cli.audit_options import (
+    PageOptions,
+    Sources,
     audit_options,
     audited,
     file_type,
-    files_to_audit,
+    page_options,
     read_selection,
-    selection_options,
 )
 from rdpkit.verification.outputs import AuditResult, known_outputs, output_for
+
+if TYPE_CHECKING:
+    from rdpkit.verification.auditing.baseline import BaselineComparison
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,12 +62,24 @@ def _output_options(command: Command) -> Command:
     return command
 
 
+def _output_by_suffix(command: Command) -> Command:
+    """Give the command ``-o``: the end of the file's name says what it holds."""
+    others = {
+        ".csv": _parameter("table"),
+        ".html": "report",
+        ".md": _parameter("summary"),
+        ".sarif": _parameter("sarif"),
+        ".tex": _parameter("table"),
+        ".xml": _parameter("junit"),
+    }
+    return cast(Command, to_file_option(command, others))
+
+
 def _ids(ctx: click.Context) -> list[str]:
     """The claims of the files that were named, or of those that are shipped."""
     # Words before an option that has no value yet are not parsed.
     files = ctx.params.get("files") or [Path(word) for word in ctx.args]
-    register = bool(ctx.params.get("register"))
-    return [claim.id for claim in load_files(files_to_audit(files, register=register))]
+    return [claim.id for claim in load_files(Sources.read(files, dict(ctx.params)).files)]
 
 
 @click.command()
@@ -75,8 +91,7 @@ def _ids(ctx: click.Context) -> list[str]:
     metavar="RULE",
     help="What makes the exit status 1: refuted, unproven, differs, underspecified, slack>N (a "
     "claim that exceeds its best upper bound by more than this factor), or nothing; may be "
-    "repeated. By default differs and refuted for FILES, and nothing for the papers' claims, which "
-    "are reported, not checked.",
+    "repeated. By default differs and refuted, and nothing for claims that are shipped.",
 )
 @click.option(
     "--explain",
@@ -85,7 +100,7 @@ def _ids(ctx: click.Context) -> list[str]:
     help="Show the whole chain for one claim: parameters, formulas, theorems, pair, assumptions.",
 )
 @audit_options
-@selection_options
+@page_options
 @_output_options
 @click.option(
     "--baseline",
@@ -102,7 +117,7 @@ def _ids(ctx: click.Context) -> list[str]:
     "--certificates",
     type=click.Path(path_type=Path, file_okay=False),
     help="Write a certificate for each claim that is sound or refuted into this folder; "
-    "'python -m rdpkit.kernel FILE' checks one.",
+    "'python -m rdpkit.kernel FILE' checks one, and so does a button of the pages.",
 )
 @click.option(
     "--all", "every", is_flag=True, help="Show the table of all claims, however many there are."
@@ -113,12 +128,11 @@ def _ids(ctx: click.Context) -> list[str]:
     help="Print the notes about claims. By default they are printed for up to twenty claims.",
 )
 @format_option
-@to_file_option
+@_output_by_suffix
 @one_line_errors
 def audit(
     *,
     files: tuple[Path, ...],
-    register: bool,
     fail_on: FailOn | None,
     explain: str | None,
     baseline: Path | None,
@@ -132,44 +146,38 @@ def audit(
     """Recompute privacy claims with their own formula, and bound what is true.
 
     FILES are claims in TOML, manifests of releases in JSON, or ledgers of releases in .jsonl; with
-    none, the claims of the papers, which are shipped; with --register, those of the wider
-    literature.
+    none, those of this folder and the folders in it. What papers and deployments claim is shipped:
+    --papers and --register.
 
     Exit status: 0 fine, 1 a claim breaks a rule of --fail-on, or with --baseline is worse than it
     was, 2 bad usage or bad input.
     """
     # Mistakes in options and files are reported before anything is computed.
     to_write = _to_write(others)
+    pages = PageOptions.read(others)
     selection = read_selection(others)
-    claims = selection.claims(load_files(files_to_audit(files, register=register)))
-    before = None
-    if baseline is not None:
-        # Imported here because an audit without a baseline needs none of it.
-        from rdpkit.verification.auditing.baseline import compare, read_baseline  # noqa: PLC0415
-
-        before = read_baseline(baseline)
+    sources = Sources.read(files, others)
+    claims = selection.claims(load_files(sources.files))
+    compare = _comparison_with(baseline)
     if explain is not None:
         claims, others["regions"] = _only(claims, explain), True
-    findings = audited(claims, **others)
-    rules = fail_on or (DEFAULT if files else FailOn.parse([NOTHING]))
-    comparison = None if before is None else compare(findings, before, rules)
+    findings = audited(claims, shipped=sources.looked_up, **others)
+    rules = fail_on or (FailOn.parse([NOTHING]) if sources.shipped else DEFAULT)
+    comparison = None if compare is None else compare(findings, rules)
     result = AuditResult(findings, rules, comparison)
     for path, content in to_write:
         write_whole(path, content(result))
-    if new_baseline is not None:
-        from rdpkit.verification.auditing.baseline import write_baseline  # noqa: PLC0415 - as above
+    _keep(result, new_baseline, certificates)
+    if pages is not None:
+        # Imported here because most audits write no pages.
+        from rdpkit.verification.cli.audit_pages import write_pages  # noqa: PLC0415
 
-        write_baseline(new_baseline, findings, rules)
-    if certificates is not None:
-        # Imported here because most audits write none.
-        from rdpkit.verification.cli.certify import write_certificates  # noqa: PLC0415
-
-        write_certificates(findings, certificates)
+        write_pages(pages, findings, sources, certificates=certificates, **others)
     shown = selection.findings(findings)
     if output_format == "json":
         click.echo(as_json(_entries(AuditResult(shown, rules, comparison))))
     else:
-        named = ["--register"] if register else [shlex.quote(str(file)) for file in files]
+        named = [*sources.shipped, *(shlex.quote(str(file)) for file in files)]
         _print(
             AuditResult(shown, rules, comparison),
             explained=explain is not None,
@@ -178,9 +186,36 @@ def audit(
             command=printable(" ".join(["rdpkit audit", *named])),
             baseline=baseline,
         )
+        if sources.looked_up:
+            click.echo("Proven when this version was made; --recompute proves them here.", err=True)
     failed = any(failures(finding, rules) for finding in findings)
     if failed if comparison is None else comparison.worse:
         sys.exit(1)
+
+
+def _keep(result: AuditResult, baseline: Path | None, certificates: Path | None) -> None:
+    """Write what later audits and other checkers read, imported here because most audits do not."""
+    if baseline is not None:
+        from rdpkit.verification.auditing.baseline import write_baseline  # noqa: PLC0415
+
+        write_baseline(baseline, result.findings, result.fail_on)
+    if certificates is not None:
+        from rdpkit.verification.cli.certify import write_certificates  # noqa: PLC0415
+
+        write_certificates(result.findings, certificates)
+
+
+def _comparison_with(
+    path: Path | None,
+) -> Callable[[Sequence[Finding], FailOn], BaselineComparison] | None:
+    """What compares findings with a baseline, which is read now; None without one."""
+    if path is None:
+        return None
+    # Imported here because an audit without a baseline needs none of it.
+    from rdpkit.verification.auditing.baseline import compare, read_baseline  # noqa: PLC0415
+
+    before = read_baseline(path)
+    return lambda findings, rules: compare(findings, before, rules)
 
 
 def _to_write(options: dict[str, Any]) -> list[tuple[Path, Callable[[AuditResult], str]]]:

@@ -1,11 +1,13 @@
-"""What ``rdpkit audit`` and ``rdpkit report`` share: options, warnings and progress."""
+"""Which claims ``rdpkit audit`` is about, and how they are audited: options, and progress."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -15,11 +17,13 @@ from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import Bounds, Finding
 from rdpkit.verification.auditing.selection import VERDICTS, Selection, Years
 from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.claims.discovery import claims_here
 from rdpkit.verification.claims.format import KINDS
 from rdpkit.verification.claims.reading import register_files, shipped_files
 from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
 
 if TYPE_CHECKING:
+    from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,10 +70,19 @@ _OPTIONS = (
 
 _SELECTION = (
     click.option(
+        "--papers",
+        is_flag=True,
+        help="Audit the claims of papers that are shipped: private synthetic data, statistics.",
+    ),
+    click.option(
         "--register",
         is_flag=True,
-        help="Audit the register: claims of the wider literature, which are shipped, in place of "
-        "FILES.",
+        help="Audit the register: claims of the wider literature, which are shipped.",
+    ),
+    click.option(
+        "--recompute",
+        is_flag=True,
+        help="Prove again what was found about shipped claims, which takes minutes.",
     ),
     click.option(
         "--kind",
@@ -99,16 +112,68 @@ _SELECTION = (
 )
 
 
-def selection_options(command: Command) -> Command:
-    """Give a command the options that choose the register, some of its claims, and findings."""
-    for option in reversed(_SELECTION):
-        command = option(command)
-    return command
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """The pages that are to be written."""
+
+    report: Path | None
+    explorer: Path | None
+    curves: bool
+    title: str
+
+    @classmethod
+    def read(cls, options: dict[str, Any]) -> PageOptions | None:
+        """What the options say, which are taken out of the others; None if there are no pages.
+
+        Raises
+        ------
+        ValueError
+            If a library is missing, or a file or a folder cannot be written or would be lost.
+        """
+        found = cls(**{name: options.pop(name) for name in cls.__slots__})
+        if found.report is None and found.explorer is None:
+            return None
+        if find_spec("jinja2") is None:
+            raise ValueError(
+                "--report and --explorer need jinja2: pip install 'rdpkit[verification]'"
+            )
+        if found.report is not None and not found.report.absolute().parent.is_dir():
+            given = str(found.report)
+            raise ValueError(f"Expected --report in a folder that exists, got {given!r}.")
+        if found.explorer is not None:
+            # Imported here because the pages are made with a library that not everybody has.
+            from rdpkit.verification.outputs.explorer import check_folder  # noqa: PLC0415
+
+            check_folder(found.explorer)
+        return found
 
 
-def claim_options(command: Command) -> Command:
-    """Give a command the options that choose the register, and some of the claims."""
-    for option in reversed(_SELECTION[:-1]):
+_PAGES = (
+    click.option("--report", type=file_type, help="Write one page of HTML to this file."),
+    click.option(
+        "--explorer",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Write a page of HTML for each work, and one about all, into this folder. One that "
+        "was made before is replaced once all pages are there; any other that is not empty is "
+        "refused.",
+    ),
+    click.option(
+        "--curves/--no-curves",
+        default=True,
+        show_default=True,
+        help="Whether claims of --report show a privacy profile and an RDP curve; each takes a "
+        "second.",
+    ),
+    click.option(
+        "--title", default="Privacy claims", show_default=True, help="The heading of pages."
+    ),
+)
+
+
+def page_options(command: Command) -> Command:
+    """Give a command the options of pages."""
+    for option in reversed(_PAGES):
         command = option(command)
     return command
 
@@ -126,34 +191,53 @@ def read_selection(options: dict[str, Any]) -> Selection:
     return Selection(**{name: tuple(options.pop(name, ())) for name in names})
 
 
-def files_to_audit(files: Sequence[Path], *, register: bool) -> list[Path]:
-    """The files that were named, or the register, or the claims of the papers.
+class Sources(NamedTuple):
+    """The files that an audit is about."""
 
-    Raises
-    ------
-    ValueError
-        If there are both files and the register.
-    """
-    if register and files:
-        raise ValueError("Expected FILES or --register, got both.")
-    return list(files) or (register_files() if register else shipped_files())
+    files: list[Path]
+    shipped: tuple[str, ...]  # The options that name them, if they are shipped
+    looked_up: bool  # Whether what was found about them before is enough
+
+    @classmethod
+    def read(cls, files: Sequence[Path], options: dict[str, Any]) -> Sources:
+        """The files that were named, or those that are shipped, or those of this folder.
+
+        Options are taken out of the others.
+
+        Raises
+        ------
+        ValueError
+            If there are both files and shipped ones, or this folder has none.
+        """
+        kinds = {"papers": shipped_files, "register": register_files}
+        asked = [name for name in kinds if options.pop(name, False)]
+        recompute = options.pop("recompute", False)
+        if files and asked:
+            raise ValueError("Expected FILES, or --papers and --register, got both.")
+        if asked:
+            found = [path for name in asked for path in kinds[name]()]
+            looked_up = not recompute and options.get("bounds") == Bounds.ALL
+            return cls(found, tuple(f"--{name}" for name in asked), looked_up)
+        found = list(files) or claims_here(Path())
+        if not found:
+            raise ValueError(_NO_CLAIMS)
+        return cls(found, (), looked_up=False)
+
+
+_NO_CLAIMS = (
+    "There are no claims in this folder, and no FILES were named: *.claims.toml, manifests of "
+    "releases, ledgers, or what claims in [tool.rdpkit] of pyproject.toml names. 'rdpkit claims "
+    "new' writes a first file, 'rdpkit init' finds what code claims, and 'rdpkit audit --papers' "
+    "shows an audit of four papers."
+)
 
 
 def audit_options(command: Command) -> Command:
     """Give a command the argument and the options of an audit."""
     command = evidence_options(command)
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, *_SELECTION)):
         command = option(command)
     return command
-
-
-certificates_option = click.option(
-    "--certificates",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder that 'rdpkit audit --certificates' wrote; the page has a button for each, which "
-    "checks it in the reader's browser. Those that claims carry are there in any case.",
-)
-"""Pages show certificates of their claims."""
 
 
 def audited(
@@ -164,17 +248,25 @@ def audited(
     cache: Path | None,
     allow_code: bool,
     regions: bool = False,
+    shipped: bool = False,
     **others: Any,
 ) -> list[Finding]:
-    """Audit claims with progress on a terminal; what is damaged in the cache is a warning."""
+    """Audit claims with progress on a terminal; what is damaged in the cache is a warning.
+
+    Findings about claims that are ``shipped`` are looked up.
+    """
     evidence = read_evidence_options(others, None)
     if evidence is not None and not allow_code:
         raise ValueError("Expected --allow-code with --evidence, which is about tests of code.")
     # Imported here so that --help does not wait for the accountants.
     from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
 
-    kept = None
-    if cache is not None:
+    kept: AuditCache | None = None
+    if shipped:
+        from rdpkit.verification.auditing.shipped import ShippedFindings  # noqa: PLC0415
+
+        kept = ShippedFindings()
+    elif cache is not None:
         from rdpkit.verification.auditing.cache import AuditCache  # noqa: PLC0415
 
         kept = AuditCache(cache)

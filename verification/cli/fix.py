@@ -19,7 +19,8 @@ from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.auditing.findings import Bounds, Finding, Soundness
-from rdpkit.verification.auditing.remedies import Remedy, obstacles, remedies
+from rdpkit.verification.auditing.remedies import obstacles, remedies
+from rdpkit.verification.auditing.remedy import Remedy
 from rdpkit.verification.auditing.rules import DEFAULT, broken_rules, failures
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.editing import ClaimsText, unified_diff

@@ -89,6 +89,7 @@ _BADGE = (
     "Write a badge to this file: a picture if its name ends in .svg, or what shields.io reads if "
     "it ends in .json; may be repeated."
 )
+_TABLE = "Write a table, a row a claim, to this file: .csv, or .tex for LaTeX; may be repeated."
 
 OUTPUTS = (
     Output(name="junit", function=f"{_HERE}.junit:junit_xml", help="Write JUnit XML to this file."),
@@ -96,6 +97,8 @@ OUTPUTS = (
     Output(
         name="summary", function=f"{_HERE}.markdown:summary", help="Write Markdown to this file."
     ),
+    Output(name="table", suffix=".csv", function=f"{_HERE}.table:csv_table", help=_TABLE),
+    Output(name="table", suffix=".tex", function=f"{_HERE}.table:tex_table", help=_TABLE),
     Output(name="badge", suffix=".svg", function=f"{_HERE}.badge:badge_svg", help=_BADGE),
     Output(name="badge", suffix=".json", function=f"{_HERE}.badge:badge_json", help=_BADGE),
 )

@@ -90,7 +90,7 @@ def test_other_bounds_and_other_versions_are_other_findings(tmp_path, monkeypatc
     monkeypatch.setattr(
         "rdpkit.verification.auditing.cache.versions", lambda: {"rdpkit": "another"}
     )
-    assert not cache.has(CLAIMS[0], bounds="all")
+    assert not AuditCache(path).has(CLAIMS[0], bounds="all")
 
 
 def test_the_file_a_claim_is_in_does_not_matter(tmp_path, monkeypatch):

@@ -218,4 +218,38 @@ def test_the_register_takes_the_place_of_files(audit):
     assert "claimed       epsilon 2.91, delta 1e-05" in done.stdout
     done = audit(claim(), "--register")
     assert done.exit_code == 2
-    assert "Expected FILES or --register, got both." in done.stderr
+    assert "Expected FILES, or --papers and --register, got both." in done.stderr
+
+
+def test_without_files_it_is_about_the_claims_of_this_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["audit"])
+    assert done.exit_code == 2
+    assert "There are no claims in this folder" in done.stderr
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.claims.toml").write_text(claim("0.1"))
+    done = CliRunner().invoke(main, ["audit", "--format", "json"])
+    (entry,) = json.loads(done.stdout)["claims"]
+    assert (done.exit_code, entry["id"], entry["file"]) == (1, "a", "sub/a.claims.toml")
+
+
+@pytest.mark.parametrize("name", ["r.html", "r.md", "r.xml", "r.sarif", "r.csv", "r.tex", "r.json"])
+def test_the_end_of_a_name_says_what_is_written(audit, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert audit(claim("0.1", identifier="an_id"), "--no-curves", "-o", name).exit_code == 1
+    begins = {
+        "r.html": "<!doctype", "r.md": "## privacy", "r.xml": "<?xml", "r.sarif": "{",
+        "r.csv": "claim,", "r.tex": "\\begin{tabular}", "r.json": "{",
+    }[name]  # fmt: skip
+    written = (tmp_path / name).read_text()
+    assert written.lower().startswith(begins)
+    assert "an_id" in written.replace("\\_", "_").replace("&#95;", "_")
+
+
+def test_names_cannot_be_formulas_or_commands_in_tables(audit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = r"=1+1\\input{x}&%"
+    assert audit(claim(identifier=name), "-o", "r.csv").exit_code == 0
+    assert "\n'=1+1" in (tmp_path / "r.csv").read_text()
+    assert audit(claim(identifier=name), "-o", "r.tex").exit_code == 0
+    assert r"=1+1\textbackslash{}input\{x\}\&\%" in (tmp_path / "r.tex").read_text()

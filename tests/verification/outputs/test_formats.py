@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from rdpkit.verification.cli.audit import audit
-from rdpkit.verification.cli.report import report
 from tests.verification.claim_files import PARAMETERS, text
 
 RIGHT = text(epsilon="0.80")
@@ -145,7 +144,7 @@ def test_one_claim_is_never_called_claims(tmp_path, monkeypatch):
     outputs = ["--summary", "s.md", "--badge", "b.svg", "--junit", "j.xml", "--sarif", "s.sarif"]
     done = [
         run.invoke(audit, ["a.toml", *outputs]),
-        run.invoke(report, ["a.toml", "--no-curves", "-o", "r.html"]),
+        run.invoke(audit, ["a.toml", "--no-curves", "-o", "r.html"]),
     ]
     texts = [one.output for one in done]
     texts += [(tmp_path / name).read_text() for name in ("s.md", "b.svg", "r.html")]

@@ -16,8 +16,8 @@ from rdpkit.verification.auditing.rules import DEFAULT, FailOn, Rule, broken_rul
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.outputs import AuditResult
-from rdpkit.verification.outputs.explorer import Audit, AuditedFile, Explorer, pages, works_of
-from rdpkit.verification.outputs.html import Provenance, page
+from rdpkit.verification.outputs.explorer import Audit, Explorer, pages, works_of
+from rdpkit.verification.outputs.html import AuditedFile, Provenance, page
 from rdpkit.verification.outputs.junit import junit_xml
 from rdpkit.verification.outputs.markdown import summary
 from rdpkit.verification.outputs.sarif import sarif

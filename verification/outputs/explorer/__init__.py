@@ -3,11 +3,10 @@
 from rdpkit.verification.outputs.explorer.citation import Audit
 from rdpkit.verification.outputs.explorer.folder import check_folder, write_folder
 from rdpkit.verification.outputs.explorer.pages import Explorer, pages
-from rdpkit.verification.outputs.explorer.works import AuditedFile, WorkFindings, works_of
+from rdpkit.verification.outputs.explorer.works import WorkFindings, works_of
 
 __all__ = [
     "Audit",
-    "AuditedFile",
     "Explorer",
     "WorkFindings",
     "check_folder",

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, scenario_note
 from rdpkit.verification.auditing.remedies import remedies
-from rdpkit.verification.outputs.explorer.works import AuditedFile, WorkFindings, anchor
+from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
+from rdpkit.verification.outputs.html.page import AuditedFile
 from rdpkit.verification.outputs.verdict import (
     MEANINGS,
     ClaimVerdict,

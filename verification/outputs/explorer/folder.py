@@ -39,7 +39,7 @@ def check_folder(path: Path) -> None:
     foreign = sorted(inside - _known(path / LIST))
     if foreign:
         raise ValueError(
-            "Expected --output to be a new folder, an empty one, or one that rdpkit explorer made, "
+            "Expected --explorer to be a new folder, an empty one, or one that it made before, "
             f"got {str(path)!r}, which holds {foreign[0]!r}; all that is in it would be replaced."
         )
 
@@ -56,7 +56,7 @@ def _known(path: Path) -> set[str]:
 
 
 def _refused(condition: str, path: Path) -> ValueError:
-    return _validate.fail("--output", condition, str(path))
+    return _validate.fail("--explorer", condition, str(path))
 
 
 def write_folder(path: Path, pages: Iterable[tuple[str, str]]) -> dict[str, int]:

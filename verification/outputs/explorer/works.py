@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.claims.claim import Work
+from rdpkit.verification.outputs.html.page import AuditedFile
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # What no file system allows as a name, and what would be too long for one.
@@ -22,33 +22,6 @@ _RESERVED = {
     *(f"{name}{k}" for name in ("com", "lpt") for k in range(10)),
 }
 _LONGEST = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditedFile:
-    """A file of claims as the explorer names it.
-
-    Parameters
-    ----------
-    path : str
-        As the claims of it say where they are from.
-    name : str
-        What readers are told.
-    digest : str
-        The SHA-256 of its content, in hexadecimal digits.
-    audit : str
-        The command that audits it, without options.
-    """
-
-    path: str
-    name: str
-    digest: str
-    audit: str
-
-    def __post_init__(self) -> None:
-        # The name of a file may hold anything, and pages show it.
-        for name in ("name", "audit"):
-            object.__setattr__(self, name, printable(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

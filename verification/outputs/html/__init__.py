@@ -8,15 +8,15 @@ from rdpkit.verification.outputs.html.curves import (
     curves,
     questions,
 )
-from rdpkit.verification.outputs.html.page import Provenance, SourceFile, page
+from rdpkit.verification.outputs.html.page import AuditedFile, Provenance, page
 from rdpkit.verification.outputs.html.words import worst_first
 
 __all__ = [
+    "AuditedFile",
     "Curves",
     "Provenance",
     "PublishedFormula",
     "Series",
-    "SourceFile",
     "answer",
     "curves",
     "page",

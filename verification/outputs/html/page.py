@@ -49,19 +49,30 @@ _STYLES = ("tokens.css", "regions.css", "trainings.css", "report.css")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFile:
-    """A file that claims were read from.
+class AuditedFile:
+    """A file of claims as pages name it.
 
     Parameters
     ----------
+    path : str
+        As the claims of it say where they are from.
     name : str
-        The name that the user gave.
+        What readers are told.
     digest : str
         The SHA-256 of its content, in hexadecimal digits.
+    audit : str
+        The command that audits it, without options.
     """
 
+    path: str
     name: str
     digest: str
+    audit: str
+
+    def __post_init__(self) -> None:
+        # The name of a file may hold anything, and pages show it.
+        for name in ("name", "audit"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +85,7 @@ class Provenance:
         What the page is about.
     made : str
         The time, in words.
-    files : sequence of SourceFile
+    files : sequence of AuditedFile
         The files of claims.
     versions : dict
         Versions of the software, by name.
@@ -84,7 +95,7 @@ class Provenance:
 
     title: str
     made: str
-    files: Sequence[SourceFile]
+    files: Sequence[AuditedFile]
     versions: dict[str, str]
     settings: dict[str, str]
 

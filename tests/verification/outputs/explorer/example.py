@@ -7,10 +7,10 @@ from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.explorer import (
     Audit,
-    AuditedFile,
     Explorer,
     works_of,
 )
+from rdpkit.verification.outputs.html import AuditedFile
 from tests.verification.outputs.test_html import CLAIMS
 
 

@@ -17,7 +17,6 @@ from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.explorer import (
     Audit,
-    AuditedFile,
     Explorer,
     check_folder,
     pages,
@@ -26,6 +25,7 @@ from rdpkit.verification.outputs.explorer import (
 )
 from rdpkit.verification.outputs.explorer.citation import Citation
 from rdpkit.verification.outputs.explorer.works import anchor
+from rdpkit.verification.outputs.html import AuditedFile
 from rdpkit.verification.outputs.verdict import ClaimVerdict, instead, sentence
 from tests.verification.finding_examples import (
     HOSTILE,
