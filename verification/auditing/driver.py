@@ -20,6 +20,7 @@ from rdpkit.verification.auditing.findings import (
     Soundness,
     refuted_by,
     with_notes,
+    with_readings,
     with_region,
     with_training,
 )
@@ -167,11 +168,10 @@ def audit_files(
         If a number cannot be computed; it is never replaced by a guess.
     """
     claims = load_files([Path(file) for file in files] or shipped_files())
-    return Findings(
-        findings_about(
-            claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code, regions=regions
-        )
+    found = findings_about(
+        claims, bounds=bounds, jobs=jobs, cache=cache, allow_code=allow_code, regions=regions
     )
+    return Findings(with_readings(found))
 
 
 def code_outcome(

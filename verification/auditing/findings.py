@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdpkit.formats import html
 from rdpkit.formats.numbers import formatted, how_many, printable
@@ -76,6 +76,16 @@ class Side:
         return found
 
 
+class OtherReading(NamedTuple):
+    """What became of another reading of the same printed number."""
+
+    id: str
+    reading: str
+    soundness: Soundness
+    lower: float | None
+    upper: float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What the audit found about one claim.
@@ -85,7 +95,8 @@ class Finding:
     what the source leaves out the claim would be true; None where nothing is known of it, or it was
     not asked for. ``training`` has the checks of the training that the claim points at, where they
     were made. ``failure`` is the note that says why a number could not be computed. ``searched`` is
-    what a search for another sampling and for noise found before, if there was one.
+    what a search for another sampling and for noise found before, if there was one. ``readings``
+    has the verdicts on the other readings of the same number.
     """
 
     claim: Claim
@@ -103,6 +114,7 @@ class Finding:
     training: TrainingVerification | None = None
     failure: str | None = None
     searched: tuple[Remedy | str | None, ...] | None = None
+    readings: tuple[OtherReading, ...] = ()
 
     def __str__(self) -> str:
         claim = self.claim
@@ -146,6 +158,9 @@ class Finding:
             ],
             "region": None if self.region is None else self.region.as_dict(),
             **({} if self.training is None else {"training": as_plain(self.training.as_dict())}),
+            "reading": claim.reading,
+            "other_readings": [as_plain(one._asdict()) for one in self.readings],
+            "approximation": claim.approximation,
             "refutation": list(self.refutation),
             "notes": list(self.notes),
         }
@@ -253,6 +268,36 @@ def without_numbers(
     )
 
 
+def number_of(claim: Claim) -> str:
+    """The id of the printed number that a claim reads: that of the claim itself, or of another."""
+    return claim.reads or claim.id
+
+
+def with_readings(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, each with what became of the other readings of its number."""
+    findings = list(findings)
+    groups: dict[str, list[Finding]] = {}
+    for one in findings:
+        groups.setdefault(number_of(one.claim), []).append(one)
+    return [
+        dataclasses.replace(
+            one,
+            readings=tuple(
+                OtherReading(
+                    id=other.claim.id,
+                    reading=other.claim.reading or "",
+                    soundness=other.soundness,
+                    lower=None if other.lower is None else other.lower.epsilon,
+                    upper=None if other.upper is None else other.upper.epsilon,
+                )
+                for other in groups[number_of(one.claim)]
+                if other is not one
+            ),
+        )
+        for one in findings
+    ]
+
+
 def with_notes(finding: Finding, *notes: str) -> Finding:
     """The finding with more notes."""
     return dataclasses.replace(finding, notes=(*finding.notes, *notes))
@@ -282,12 +327,15 @@ __all__ = [
     "Bounds",
     "Finding",
     "Findings",
+    "OtherReading",
     "Reproduction",
     "Side",
     "Soundness",
+    "number_of",
     "refuted_by",
     "scenario_note",
     "with_notes",
+    "with_readings",
     "with_region",
     "with_training",
     "without_numbers",

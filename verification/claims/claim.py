@@ -117,6 +117,12 @@ class Claim:
         What it was printed in.
     kind : str or None
         The kind of the claim: its own, or that of its work.
+    reads : str or None
+        The id of the claim whose number this one reads in another way.
+    reading : str or None
+        In what way the number is read, where there are several.
+    approximation : str or None
+        What the source itself calls the number an approximation by.
     unread : str or None
         Why its source could not be read; None for a claim that was read where it is printed.
     certificate : str or None
@@ -149,6 +155,9 @@ class Claim:
     work: Work | None = field(default=None, compare=False)
     kind: str | None = field(default=None, compare=False)
     certificate: str | None = field(default=None, compare=False)
+    reads: str | None = field(default=None, compare=False)
+    reading: str | None = field(default=None, compare=False)
+    approximation: str | None = field(default=None, compare=False)
     unread: str | None = None
     unknown: Unknown | None = None
 

@@ -223,6 +223,18 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
             kind=records.text(),
             meaning="Why the source could not be read, if it was not; the result is marked.",
         ),
+        "reads": Key(
+            kind=records.text(),
+            meaning="The id of a claim of this file whose number this one reads in another way.",
+        ),
+        "reading": Key(
+            kind=records.text(), meaning="In what way the number is read, where there are several."
+        ),
+        "approximation": Key(
+            kind=records.text(),
+            meaning="What the source itself calls the number an approximation by; such a number is "
+            "compared, and not called false.",
+        ),
         "mechanism": Key(
             kind=ValueKind(records.text().read, {"enum": [*sorted(MECHANISMS), UNMODELLED]}),
             meaning="What was released.",

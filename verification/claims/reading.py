@@ -158,7 +158,28 @@ def loads(
     for identifier, count in Counter(claim.id for claim in claims).items():
         if count > 1:
             raise ValueError(f"{origin}: claim {identifier!r}: expected id to be unique.")
+    _check_readings(claims)
     return claims
+
+
+def _check_readings(claims: list[Claim]) -> None:
+    """Check that claims that read a number of others name it, and say how they read it."""
+    known = {claim.id: claim for claim in claims}
+    for claim in claims:
+        if claim.reads is None:
+            continue
+        other = known.get(claim.reads)
+        problem = None
+        if other is None:
+            problem = refused("reads", "to be the id of a claim of this file", claim.reads)
+        elif other.reads is not None or other is claim:
+            problem = refused("reads", "to be a claim that reads no other", claim.reads)
+        elif (other.epsilon, other.quantity) != (claim.epsilon, claim.quantity):
+            problem = refused("reads", "to be a claim of the same number", claim.reads)
+        elif not (claim.reading and other.reading):
+            problem = ValueError("expected both claims to have a reading, which says how they do.")
+        if problem is not None:
+            raise ValueError(f"{claim.origin}: claim {claim.id!r}: {problem}")
 
 
 def _work(document: Mapping[str, Any], origin: str) -> Work | None:
@@ -321,6 +342,7 @@ _MOST_BYTES = 70000
 _TAKEN_AS_READ = (
     *("id", "source", "adjacency", "epsilon", "delta", "order"),
     *("bound", "conversion", "missing", "fpr", "kind", "unread"),
+    *("reads", "reading", "approximation"),
 )
 
 

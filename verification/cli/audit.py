@@ -15,7 +15,7 @@ from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable
-from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.findings import Finding, number_of
 from rdpkit.verification.auditing.remedies import calibrated_unasked, obstacles, remedies
 from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failures
 from rdpkit.verification.claims.claim import Claim
@@ -162,6 +162,8 @@ def audit(
     if explain is not None:
         claims, others["regions"] = _only(claims, explain), True
     findings = audited(claims, shipped=sources.looked_up, **others)
+    if explain is not None:
+        findings = [one for one in findings if one.claim.id == explain]
     rules = fail_on or (FailOn.parse([NOTHING]) if sources.shipped else DEFAULT)
     comparison = None if compare is None else compare(findings, rules)
     result = AuditResult(findings, rules, comparison)
@@ -282,7 +284,9 @@ def _entry(finding: Finding, rules: FailOn, *, noise: bool) -> dict[str, Any]:
 
 
 def _only(claims: list[Claim], identifier: str) -> list[Claim]:
-    found = [claim for claim in claims if claim.id == identifier]
+    """The claim, and the other readings of its number."""
+    wanted = {number_of(claim) for claim in claims if claim.id == identifier}
+    found = [claim for claim in claims if number_of(claim) in wanted]
     if not found:
         near = did_you_mean(identifier, [claim.id for claim in claims])
         raise ValueError(f"Expected --explain to be the id of a claim, got {identifier!r}.{near}")

@@ -14,7 +14,7 @@ import click
 from rdpkit.cli.option_types import NameType
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.text import how_many, printable
-from rdpkit.verification.auditing.findings import Bounds, Finding
+from rdpkit.verification.auditing.findings import Bounds, Finding, with_readings
 from rdpkit.verification.auditing.selection import VERDICTS, Selection, Years
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.discovery import claims_here
@@ -291,4 +291,4 @@ def audited(
         ):
             findings.append(finding)
             work.show("auditing", len(findings), len(claims), finding.claim.id)
-    return findings
+    return with_readings(findings)

@@ -6,26 +6,30 @@ The terminal, the report and the documentation begin with these sentences.
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, number_of
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.outputs.verdict import HALVED, false_by_rounding
+from rdpkit.verification.outputs.verdict import HALVED, ClaimVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictCounts:
     """How many of some claims have each verdict."""
 
-    # All claims, the false ones, and those that are proven.
+    # All printed numbers, the false ones, and those that are proven in every reading.
     claims: int
     refuted: int
     sound: int
+    depends: int  # Numbers that are refuted in one reading, and not in another
+    approximate: int  # Refuted numbers that their source calls approximations
     missing: int  # Claims that cannot be recomputed, because something is not given
     open: int  # Claims that can be computed, and are neither proven nor refuted
     differs: int  # Claims whose own formula gives another number
@@ -36,17 +40,23 @@ class VerdictCounts:
     def of(cls, findings: Iterable[Finding]) -> VerdictCounts:
         """The counts of findings."""
         findings = list(findings)
-        unproven = [one for one in findings if one.soundness is Soundness.UNPROVEN]
-        missing = sum(1 for one in unproven if one.upper is None)
+        worst: dict[str, ClaimVerdict] = {}
+        order = list(ClaimVerdict)
+        for one in findings:
+            name = number_of(one.claim)
+            worst[name] = min(ClaimVerdict.of(one), worst.get(name, order[-1]), key=order.index)
+        counts = Counter(worst.values())
         return cls(
-            claims=len(findings),
-            refuted=sum(1 for one in findings if one.soundness is Soundness.REFUTED),
-            sound=sum(1 for one in findings if one.soundness is Soundness.SOUND),
-            missing=missing,
-            open=len(unproven) - missing,
+            claims=len(worst),
+            refuted=counts[ClaimVerdict.FALSE],
+            sound=counts[ClaimVerdict.TRUE],
+            depends=counts[ClaimVerdict.DEPENDS],
+            approximate=counts[ClaimVerdict.APPROXIMATE],
+            missing=counts[ClaimVerdict.INCOMPLETE],
+            open=counts[ClaimVerdict.OPEN],
             differs=sum(1 for one in findings if one.reproduction is Reproduction.DIFFERS),
             halved=sum(1 for one in findings if could_be_halved(one)),
-            rounded=sum(1 for one in findings if false_by_rounding(one)),
+            rounded=counts[ClaimVerdict.ROUNDED],
         )
 
 
@@ -131,8 +141,12 @@ def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
     if counts.claims == 1:
         return [_about_one(counts, noun)]
     parts = [f"{counts.refuted or 'none'} {_is(counts.refuted or 1)} refuted"]
+    if counts.depends:
+        parts.append(f"{_hold(counts.depends)} in one reading and not in another")
+    if counts.approximate:
+        parts.append(f"{_are(counts.approximate, 'an approximation')} below the truth")
     if counts.rounded:
-        parts[0] += f" ({counts.rounded} by the last printed digit alone)"
+        parts.append(f"{counts.rounded} {_is(counts.rounded)} false by the last digit alone")
     if counts.differs:
         parts.append(f"{_differ(counts.differs)} own formula")
     if counts.open:
@@ -148,6 +162,12 @@ def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
 def _about_one(counts: VerdictCounts, noun: str) -> str:
     if counts.refuted:
         return f"The {noun} is refuted."
+    if counts.rounded:
+        return f"The {noun} is false by its last digit alone."
+    if counts.approximate:
+        return f"The {noun} is an approximation below the truth."
+    if counts.depends:
+        return f"The {noun} holds in one reading and not in another."
     if counts.missing:
         return f"The {noun} cannot be recomputed from what is given."
     if counts.open:
@@ -161,6 +181,14 @@ def _joined(parts: Sequence[str]) -> str:
 
 def _is(count: int) -> str:
     return "is" if count == 1 else "are"
+
+
+def _hold(count: int) -> str:
+    return "1 holds" if count == 1 else f"{count} hold"
+
+
+def _are(count: int, one: str) -> str:
+    return f"1 is {one}" if count == 1 else f"{count} are {one.partition(' ')[2]}s"
 
 
 def _were(count: int) -> str:
@@ -188,6 +216,12 @@ def summary(findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
+_ATTENDED = (
+    *(ClaimVerdict.FALSE, ClaimVerdict.DEPENDS, ClaimVerdict.OPEN),
+    *(ClaimVerdict.APPROXIMATE, ClaimVerdict.ROUNDED),
+)
+
+
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Refuted claims, then open ones, then those that differ, by how far they are from the truth.
 
@@ -195,15 +229,21 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     -------
     list of Finding
         Only those to which somebody has to attend: neither sound and reproduced claims, nor those
-        that cannot be recomputed.
+        that cannot be recomputed. Of several readings that are all refuted it is the one that
+        leaks least.
     """
 
     def rank(finding: Finding) -> int | None:
-        if finding.soundness is Soundness.REFUTED:
-            return 0
-        if finding.soundness is Soundness.UNPROVEN and finding.upper is not None:
-            return 1
-        return 2 if finding.reproduction is Reproduction.DIFFERS else None
+        verdict = ClaimVerdict.of(finding)
+        own = math.inf if finding.lower is None else finding.lower.epsilon
+        if verdict is ClaimVerdict.FALSE and finding.readings:
+            others = [math.inf if one.lower is None else one.lower for one in finding.readings]
+            return 0 if own <= min(others) else None
+        if verdict is ClaimVerdict.DEPENDS and finding.soundness is Soundness.SOUND:
+            return None
+        if verdict in _ATTENDED:
+            return _ATTENDED.index(verdict)
+        return len(_ATTENDED) if finding.reproduction is Reproduction.DIFFERS else None
 
     ranked = [(order, one) for one in findings if (order := rank(one)) is not None]
     ranked.sort(key=lambda entry: (entry[0], slack(entry[1])))

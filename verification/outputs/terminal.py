@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from rdpkit.formats.text import how_many, printable
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, number_of
 from rdpkit.verification.auditing.remedies import remedies
-from rdpkit.verification.auditing.rules import Rule
 from rdpkit.verification.outputs.news import (
     VerdictCounts,
     by_source,
@@ -22,7 +21,14 @@ from rdpkit.verification.outputs.news import (
     worst_first,
 )
 from rdpkit.verification.outputs.sandwich import ASCII, MEANINGS, UNICODE, Glyphs, drawing
-from rdpkit.verification.outputs.verdict import claimed, number, refuted_by_bound
+from rdpkit.verification.outputs.verdict import (
+    ClaimVerdict,
+    claimed,
+    number,
+    reason,
+    refuted_by_bound,
+    word,
+)
 from rdpkit.verification.outputs.view import (
     counted,
     in_short,
@@ -210,16 +216,21 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
     verdict: Reproduction | Soundness = finding.soundness
     if finding.soundness is Soundness.SOUND:
         verdict = finding.reproduction
+    shown = _QUALIFIED.get(ClaimVerdict.of(finding), verdict.value)
     name = printable(claim.id)
     said = statement(claim, relation=relation_in_words(claim))
     number, _, relation = said.partition(", for ")
     about = [f"for {relation}; {printable(claim.source)}"]
     heading = f" {name}: {number}"
-    if len(verdict.value) + len(heading) > width:
+    if len(shown) + len(heading) > width:
         heading, about = f" {name}", [number, *about]
-    console.print(Text.assemble((verdict.value.upper(), _STYLE[verdict]), heading))
+    style = "yellow" if shown in _QUALIFIED.values() else _STYLE[verdict]
+    console.print(Text.assemble((shown.upper(), style), heading))
     for line in about:
         console.print(Text(f"  {_shortened(line, width - 2)}"))
+    if finding.readings or claim.approximation:
+        for line in textwrap.wrap(f"{word(finding)}: {reason(finding)}", width - 2):
+            console.print(Text(f"  {line}"))
     for line in drawing(finding, width=min(width, _WIDEST) - 2, glyphs=_glyphs()):
         console.print(Text(f"  {line}".rstrip()))
     if finding.soundness is Soundness.REFUTED and not refuted_by_bound(finding):
@@ -232,13 +243,27 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
     console.print(Text(f"  why: {command} --explain {name}"))
 
 
+_QUALIFIED = {
+    ClaimVerdict.DEPENDS: "depends",
+    ClaimVerdict.APPROXIMATE: "approximation",
+    ClaimVerdict.ROUNDED: "rounded",
+}
+_OTHERS = {
+    ClaimVerdict.FALSE: "Also refuted",
+    ClaimVerdict.DEPENDS: "Hold in another reading",
+    ClaimVerdict.OPEN: "Also unproven",
+    ClaimVerdict.APPROXIMATE: "Approximations below the truth",
+    ClaimVerdict.ROUNDED: "False by the last digit alone",
+    ClaimVerdict.TRUE: "Also differs",
+}
+
+
 def _print_others(console: Console, findings: Sequence[Finding], width: int) -> None:
     """The ids of claims that need attention and are not drawn."""
-    for verdict in Soundness.REFUTED, Soundness.UNPROVEN, Soundness.SOUND:
-        names = [printable(one.claim.id) for one in findings if one.soundness is verdict]
+    for verdict, heading in _OTHERS.items():
+        names = [printable(one.claim.id) for one in findings if ClaimVerdict.of(one) is verdict]
         if names:
-            word = verdict.value if verdict is not Soundness.SOUND else Rule.DIFFERS.value
-            text = f"{'Also ' + word}: {', '.join(names)}"
+            text = f"{heading}: {', '.join(names)}"
             lines = textwrap.wrap(
                 text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
             )
@@ -285,7 +310,11 @@ def _summary(
         lines.append(f"Every claim: {command} --all; one of them: {command} --explain ID.")
     verdicts = counted(findings, "soundness")
     reproductions = counted(findings, "reproduction")
-    lines.append(f"{how_many(len(findings), 'claim')}: {verdicts} ({reproductions}).")
+    numbers = len({number_of(one.claim) for one in findings})
+    about = how_many(len(findings), "claim")
+    if numbers < len(findings):
+        about = f"{how_many(len(findings), 'reading')} of {how_many(numbers, 'number')}"
+    lines.append(f"{about}: {verdicts} ({reproductions}).")
     return lines
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from rdpkit.formats.printed_precision import agrees_rounded
 from rdpkit.formats.text import printable, rounded_down, rounded_up
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import Finding, OtherReading, Reproduction, Soundness
 from rdpkit.verification.auditing.remedies import statable
 from rdpkit.verification.claims.claim import Claim
 
@@ -30,25 +30,39 @@ class ClaimVerdict(StrEnum):
     """What became of a claim, worst first."""
 
     FALSE = "false"
+    DEPENDS = "depends"
     OPEN = "open"
     INCOMPLETE = "incomplete"
+    APPROXIMATE = "approximate"
+    ROUNDED = "rounded"
     TRUE = "true"
 
     @classmethod
     def of(cls, finding: Finding) -> ClaimVerdict:
-        """The verdict of a finding."""
-        if finding.soundness is Soundness.REFUTED:
-            return cls.FALSE
+        """The verdict of a finding: a number is false only if it is in every reading of it."""
+        others = {one.soundness for one in finding.readings}
+        if finding.soundness is Soundness.UNPROVEN:
+            return cls.INCOMPLETE if finding.upper is None else cls.OPEN
         if finding.soundness is Soundness.SOUND:
-            return cls.TRUE
-        return cls.INCOMPLETE if finding.upper is None else cls.OPEN
+            return cls.DEPENDS if Soundness.REFUTED in others else cls.TRUE
+        if others - {Soundness.REFUTED}:
+            return cls.DEPENDS
+        if finding.claim.approximation is not None and refuted_by_bound(finding):
+            return cls.APPROXIMATE
+        return cls.ROUNDED if false_by_rounding(finding) else cls.FALSE
 
 
 MEANINGS = {
     ClaimVerdict.FALSE: "refuted: two data sets that differ in one record, or the code or the "
     "files that the claim is about, show that it does not hold",
+    ClaimVerdict.DEPENDS: "true or false by how the source is read: the number is printed once, "
+    "and one reading of it is refuted while another is not",
     ClaimVerdict.OPEN: "unproven: neither a proof of the number nor a counterexample is known",
     ClaimVerdict.INCOMPLETE: "cannot be recomputed: the source leaves something out",
+    ClaimVerdict.APPROXIMATE: "refuted as a bound; the source itself calls the number an "
+    "approximation",
+    ClaimVerdict.ROUNDED: "true to its printed digits: rounded up, its last digit would be proven, "
+    "and as it stands it is refuted",
     ClaimVerdict.TRUE: "sound: a proven bound is at most the printed number",
 }
 """What each verdict says, and what it is called elsewhere."""
@@ -89,7 +103,14 @@ def word(finding: Finding) -> str:
     """The verdict in a word or a few, which begin a sentence."""
     match ClaimVerdict.of(finding):
         case ClaimVerdict.FALSE:
-            return "False by its last digit alone" if false_by_rounding(finding) else "False"
+            return "False"
+        case ClaimVerdict.ROUNDED:
+            return "False by its last digit alone"
+        case ClaimVerdict.APPROXIMATE:
+            how = printable(str(finding.claim.approximation))
+            return f"Below the truth, as an approximation {how}"
+        case ClaimVerdict.DEPENDS:
+            return "True or false by how it is read"
         case ClaimVerdict.TRUE:
             return "True, and too cautious" if (finding.slack or 0.0) >= LOOSE else "True"
         case ClaimVerdict.OPEN:
@@ -99,22 +120,37 @@ def word(finding: Finding) -> str:
 
 def reason(finding: Finding) -> str:
     """What the verdict rests on, in one clause with its numbers."""
+    others = (f"read with {printable(one.reading)} {_in_short(one)}" for one in finding.readings)
+    return "; ".join([_own_reason(finding), *others])
+
+
+def _in_short(other: OtherReading) -> str:
+    match other.soundness:
+        case Soundness.SOUND if other.upper is not None:
+            return f"{number('upper', other.upper)} is proven"
+        case Soundness.REFUTED if other.lower is not None:
+            return f"at least {number('lower', other.lower)} is attained"
+    return f"it is {other.soundness.value}"
+
+
+def _own_reason(finding: Finding) -> str:
     name, lower, upper = finding.claim.quantity, finding.lower, finding.upper
     low = "" if lower is None else number("lower", lower.epsilon)
     high = "" if upper is None else f"{name} {number('upper', upper.epsilon)}"
-    match ClaimVerdict.of(finding):
-        case ClaimVerdict.FALSE if lower is not None and refuted_by_bound(finding):
+    match finding.soundness:
+        case Soundness.REFUTED if lower is not None and refuted_by_bound(finding):
             low = _above(lower.epsilon, float(finding.claim.epsilon or 0))
-            return f"two neighbouring data sets leak at least {low}"
-        case ClaimVerdict.FALSE:
+            said = f"two neighbouring data sets leak at least {low}"
+            reading = finding.claim.reading if finding.readings else None
+            return said if reading is None else f"with {printable(reading)} {said}"
+        case Soundness.REFUTED:
             return printable(finding.refutation[-1] if finding.refutation else "see its notes")
-        case ClaimVerdict.TRUE:
+        case Soundness.SOUND:
             slack = finding.slack or 0.0
             times = f", {slack:.3g} times less" if LOOSE <= slack < math.inf else ""
             return f"{high} is proven{times}"
-        case ClaimVerdict.OPEN:
+        case Soundness.UNPROVEN if upper is not None:
             attained = f"two neighbouring data sets leak at least {low}"
-            assert upper is not None
             proven = f"{high} is proven" if math.isfinite(upper.epsilon) else "no bound is proven"
             return f"{proven}, and {attained if low else 'no counterexample is known'}"
     failed = [] if finding.failure is None else [finding.failure]
@@ -142,7 +178,7 @@ def _above(value: float, said: float) -> str:
 
 def instead(finding: Finding) -> str:
     """What would be true instead; empty where the claim is true, or nothing is known."""
-    if ClaimVerdict.of(finding) not in (ClaimVerdict.FALSE, ClaimVerdict.OPEN):
+    if finding.soundness is Soundness.SOUND or finding.upper is None:
         return ""
     number = statable(finding)
     if number is None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from rdpkit.verification.auditing.findings import Reproduction, Side
+from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness, with_readings
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.outputs.news import (
     VerdictCounts,
@@ -16,7 +16,12 @@ from rdpkit.verification.outputs.news import (
     sentences,
     worst_first,
 )
-from rdpkit.verification.outputs.verdict import false_by_rounding
+from rdpkit.verification.outputs.verdict import (
+    ClaimVerdict,
+    false_by_rounding,
+    reason,
+    sentence,
+)
 from tests.verification.finding_examples import (
     finding,
     one_of_each,
@@ -36,9 +41,18 @@ def of_work(found, title):
 
 
 def test_counts_hold_every_claim_once():
-    counts = VerdictCounts.of([*one_of_each(), finding(slack=2.0)])
+    counts = VerdictCounts.of([*one_of_each(), finding("another", slack=2.0)])
     assert counts == VerdictCounts(
-        claims=5, refuted=1, sound=2, missing=1, open=1, differs=1, halved=1, rounded=0
+        claims=5,
+        refuted=1,
+        sound=2,
+        depends=0,
+        approximate=0,
+        missing=1,
+        open=1,
+        differs=1,
+        halved=1,
+        rounded=0,
     )
 
 
@@ -92,7 +106,7 @@ def test_a_claim_that_is_false_by_its_last_digit_is_said_to_be():
     assert false_by_rounding(nearly)
     assert not false_by_rounding(refuted())
     assert sentences([nearly, finding("b")])[0].startswith(
-        "Of 2 claims 1 is refuted (1 by the last printed digit alone), "
+        "Of 2 claims none is refuted, 1 is false by the last digit alone, "
     )
 
 
@@ -108,3 +122,50 @@ def test_sources_are_works_or_files_and_the_worst_comes_first():
         ("A work", 1),
         ("a b.claims.toml", 0),
     ]
+
+
+def readings(*soundness, **changes):
+    """Findings about one number, each of another reading; the first claim is the number's."""
+    made = []
+    for place, verdict in enumerate(soundness):
+        own = refuted() if verdict is Soundness.REFUTED else finding()
+        claim = replace(
+            own.claim,
+            id=f"r{place}",
+            reads="r0" if place else None,
+            reading=f"way {place}",
+            **changes,
+        )
+        made.append(replace(own, claim=claim))
+    return with_readings(made)
+
+
+def test_a_number_is_false_only_if_every_reading_is():
+    both = readings(Soundness.REFUTED, Soundness.REFUTED)
+    assert [ClaimVerdict.of(one) for one in both] == [ClaimVerdict.FALSE] * 2
+    assert VerdictCounts.of(both).refuted == 1
+    one = readings(Soundness.SOUND, Soundness.REFUTED)
+    assert [ClaimVerdict.of(each) for each in one] == [ClaimVerdict.DEPENDS] * 2
+    counts = VerdictCounts.of([*one, finding("b")])
+    assert (counts.claims, counts.refuted, counts.depends, counts.sound) == (2, 0, 1, 1)
+    assert "1 holds in one reading and not in another" in sentences([*one, finding("b")])[0]
+    assert [each.claim.id for each in worst_first(one)] == ["r1"]
+    assert "with way 1 two neighbouring data sets leak at least" in reason(one[1])
+    assert "read with way 0" in reason(one[1])
+    assert "read with way 1 at least" in reason(one[0])
+
+
+def test_of_several_false_readings_the_one_that_leaks_least_is_shown():
+    low, high = readings(Soundness.REFUTED, Soundness.REFUTED)
+    high = replace(high, lower=replace(high.lower, epsilon=high.lower.epsilon * 3))
+    shown = worst_first(with_readings([high, low]))
+    assert [one.claim.id for one in shown] == [low.claim.id]
+
+
+def test_an_approximation_is_compared_and_not_accused():
+    (one,) = readings(Soundness.REFUTED, approximation="by a limit theorem")
+    assert ClaimVerdict.of(one) is ClaimVerdict.APPROXIMATE
+    assert "as an approximation by a limit theorem" in sentence(one)
+    assert "1 is an approximation below the truth" in sentences([one, finding("b")])[0]
+    # What a release or code refutes is no matter of an approximation.
+    assert ClaimVerdict.of(replace(one, lower=None)) is ClaimVerdict.FALSE

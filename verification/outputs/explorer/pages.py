@@ -19,7 +19,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rdpkit.formats.text import as_json, printable
-from rdpkit.verification.auditing.findings import Finding
+from rdpkit.verification.auditing.findings import Finding, Soundness
 from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.outputs import sandwich
 from rdpkit.verification.outputs.explorer.citation import Audit, Citation
@@ -156,6 +156,11 @@ def _index(explorer: Explorer) -> dict[str, Any]:
         "title": printable(explorer.title),
         "headline": sentences(findings),
         "false_ones": [one for one in entries if one["verdict"] is ClaimVerdict.FALSE],
+        "others": [
+            one
+            for one in entries
+            if one["verdict"] in (ClaimVerdict.DEPENDS, ClaimVerdict.APPROXIMATE) and one["refuted"]
+        ],
         "kinds": sorted({entry["kind"] for entry in entries} - {""}),
         "years": sorted({entry["year"] for entry in entries} - {""}, reverse=True),
         "verdicts": [(verdict, counts[verdict]) for verdict in ClaimVerdict],
@@ -193,6 +198,7 @@ def _entry(work: WorkFindings, finding: Finding) -> dict[str, Any]:
         "kind": claim.kind or "",
         "year": "" if work.work.year is None else str(work.work.year),
         "verdict": ClaimVerdict.of(finding),
+        "refuted": finding.soundness is Soundness.REFUTED,
         "claimed": claimed(claim),
         "proven": upper,
         "source": printable(claim.source),

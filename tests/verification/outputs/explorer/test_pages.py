@@ -244,4 +244,5 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
 
 def test_the_example_has_every_verdict():
     verdicts = {ClaimVerdict.of(one) for one in audit(loads(CLAIMS))}
-    assert verdicts == set(ClaimVerdict) - {ClaimVerdict.OPEN}
+    kinds = ("FALSE", "INCOMPLETE", "TRUE")
+    assert verdicts >= {ClaimVerdict[name] for name in kinds}
