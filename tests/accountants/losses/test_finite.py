@@ -95,7 +95,8 @@ def test_epsilon_is_where_delta_is_met(steps, delta):
     below = losses.epsilon_below(releases, delta=delta).value
     assert below <= above
     if above < 1e30:
-        assert enumerated(releases, above) <= delta * (1.0 + 1e-30)
+        with mp.workdps(DIGITS):
+            assert enumerated(releases, above) <= delta * (1 + mp.mpf("1e-30"))
         if above > 1e-6:
             assert enumerated(releases, above * (1.0 - 1e-8) - 1e-9) > delta * (1.0 - 1e-12)
 
