@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit import __version__
+from rdpkit.extensions import declared
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -110,9 +111,7 @@ def _errors_of_one_form(ctx: click.Context) -> Iterator[None]:
 
 def _registered() -> list[EntryPoint]:
     """Commands of the upper layers and of other distributions."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - it reads every distribution
-
-    return list(entry_points(group=_ENTRY_POINTS))
+    return list(declared(_ENTRY_POINTS))
 
 
 def _dashes(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 import typing
 from collections.abc import Mapping
@@ -82,6 +83,7 @@ def _one_for_all(annotation: Any) -> bool:
     return get_origin(annotation) in (types.UnionType, typing.Union) and int in get_args(annotation)
 
 
+@functools.cache
 def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
     """The parameters of an event type, in the order in which it declares them."""
     hints = typing.get_type_hints(event_type)

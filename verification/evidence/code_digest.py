@@ -12,7 +12,7 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
@@ -203,10 +203,23 @@ def _digest_of(path: Path) -> str:
 
 def _versions(packages: set[str]) -> Iterator[str]:
     """Each package with the version of what was installed for it."""
-    installed = metadata.packages_distributions()
+    installed = _packages(tuple(_installed()))
     for package in sorted(packages):
         for distribution in sorted(set(installed.get(package, ()))):
             yield f"{distribution} {metadata.version(distribution)}"
+
+
+def _installed() -> Iterator[str]:
+    """Where the metadata of installed distributions lie; their names say their versions."""
+    for folder in map(Path, sys.path):
+        for kind in ("dist", "egg"):
+            yield from sorted(map(str, folder.glob(f"*.{kind}-info")))
+
+
+@functools.lru_cache(maxsize=1)
+def _packages(_installed: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """The distributions of each package; to read the lists of their files takes a second."""
+    return metadata.packages_distributions()
 
 
 @functools.cache
