@@ -1,10 +1,8 @@
-"""The shape of the code: small rooms, small functions, one meaning for each name."""
+"""The shape of the code: small rooms, few parameters, one meaning for each name."""
 
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,6 @@ ROOT = Path(__file__).parents[1]
 LAYERS = ("rdpkit", "mechanisms", "verification")
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 MOST_MODULES = 20
-MOST_LINES = 60
 MOST_PARAMETERS = 12
 # What a reader sees on opening a layer: modules and folders.
 ROOMS = {"rdpkit": 21, "mechanisms": 9, "verification": 10}
@@ -32,38 +29,6 @@ def functions(tree: ast.Module) -> Iterator[Function]:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
-
-
-def lines_of_code(path: Path) -> set[int]:
-    """The lines that hold code, without comments and blank lines."""
-    no_code = {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    }
-    with open(path, encoding="utf-8") as file:
-        tokens = tokenize.generate_tokens(io.StringIO(file.read()).readline)
-        spans = [range(t.start[0], t.end[0] + 1) for t in tokens if t.type not in no_code]
-    return {line for span in spans for line in span}
-
-
-def span(function: Function) -> int:
-    """All lines of a function, with its docstring, comments and blank lines."""
-    assert function.end_lineno is not None
-    return function.end_lineno - function.lineno + 1
-
-
-def length(function: Function, code: set[int]) -> int:
-    """Lines of code of a function, without its docstring."""
-    document: set[int] = set()
-    if ast.get_docstring(function) is not None:
-        first = function.body[0]
-        document = set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    assert function.end_lineno is not None
-    return len((code & set(range(function.lineno, function.end_lineno + 1))) - document)
 
 
 def parameters(function: Function) -> int:
@@ -87,16 +52,13 @@ def test_a_layer_is_seen_at_a_glance(layer):
 UNSEEN = ("__pycache__", "py.typed")
 
 
-def test_no_function_is_long_or_takes_much(trees):
-    found = {}
-    for path, tree in trees.items():
-        # Tokens are counted only in files where a function spans more lines than it may have.
-        spanned = max((span(function) for function in functions(tree)), default=0)
-        code = lines_of_code(path) if spanned > MOST_LINES else set()
-        for function in functions(tree):
-            size, taken = length(function, code), parameters(function)
-            if size > MOST_LINES or taken > MOST_PARAMETERS:
-                found[f"{path.relative_to(ROOT)}:{function.name}"] = (size, taken)
+def test_no_function_takes_much(trees):
+    found = {
+        f"{path.relative_to(ROOT)}:{function.name}": parameters(function)
+        for path, tree in trees.items()
+        for function in functions(tree)
+        if parameters(function) > MOST_PARAMETERS
+    }
     assert found == {}
 
 

@@ -47,6 +47,7 @@ def test_an_unknown_work_is_refused(run):
     assert "Expected --only to be one of fake, import, scaling, got 'nothing'." in found.stderr
 
 
+@pytest.mark.thorough
 def test_a_run_writes_tables_plots_and_json(run, tmp_path):
     found = run("--quick", "--only", "fake", "--output", str(tmp_path), "--format", "json")
     assert found.exit_code == 0, found.output

@@ -49,7 +49,7 @@ def test_formulas():
     )
 
 
-@settings(max_examples=80)
+@settings(max_examples=25)
 @given(ORDERS, DIVERGENCES, DELTAS)
 def test_each_epsilon_is_at_most_the_one_before(order, rdp, target):
     """The optimum is bounded from above to about 1e-10."""
@@ -58,7 +58,7 @@ def test_each_epsilon_is_at_most_the_one_before(order, rdp, target):
     assert 0.0 <= found[2] <= found[1] * (1.0 + 1e-9) + 1e-9
 
 
-@settings(max_examples=80)
+@settings(max_examples=25)
 @given(ORDERS, DIVERGENCES, EPSILONS)
 def test_each_delta_is_at_most_the_one_before(order, rdp, target):
     found = [delta(name, order, rdp, target) for name in NAMES]
@@ -110,7 +110,7 @@ def gaussian_epsilon(z, target):
     return brentq(excess, 0.0, high, xtol=1e-13)
 
 
-@settings(max_examples=80)
+@settings(max_examples=25)
 @given(ORDERS, log_uniform(0.3, 50.0), log_uniform(1e-10, 0.4), st.sampled_from(NAMES))
 def test_never_below_the_exact_gaussian(order, z, target, name):
     """Any order, any conversion. The exact profile is a difference of tails: 1e-6 at 1e-10."""

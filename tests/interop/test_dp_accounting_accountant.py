@@ -38,6 +38,7 @@ class TestTheirContract(contract.PrivacyAccountantTest):
         ]
 
 
+@pytest.mark.thorough
 def test_it_answers_what_rdpkit_answers():
     accountant = RdpkitAccountant(ADD)
     assert accountant.compose(STEP, 1000) is accountant

@@ -115,6 +115,7 @@ class TestTraining:
         assert found["rdpkit"] < 0.9 * found["rdp"]
         assert found["prv"] - 0.02 <= found["rdpkit"] <= found["prv"]
 
+    @pytest.mark.thorough
     def test_noise_that_changes_during_training(self):
         engine, model, optimizer, loader = private()
         scheduler = ExponentialNoise(optimizer, gamma=0.99)

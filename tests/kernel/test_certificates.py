@@ -190,9 +190,10 @@ def test_shuffled_batches_are_refuted_by_their_largest_sum(relation):
     )
     best = largest_sum_tests(1.0, relation, 0.7)
     common = {"claimed": "1", "adjacency": relation, "refuted": True}
-    certificate(event, delta=0.998 * best, **common)
-    with pytest.raises(NoCertificateError):
-        certificate(event, delta=1.001 * best, **common)
+    found = json.loads(certificate(event, delta=0.998 * best, **common))
+    # The same cells do not prove what no test by the largest sum attains.
+    found["claim"]["delta"] = repr(1.001 * best)
+    assert not checked(sealed(found))
 
 
 @pytest.mark.thorough

@@ -129,6 +129,7 @@ def test_bad_parameters_are_one_error_before_any_work(changes, message):
         FIGURE.compute(**{**QUICK, **changes}, track=no_work)
 
 
+@pytest.mark.thorough
 def test_the_command_draws_it(quick, tmp_path):
     target, data = tmp_path / "figure.svg", tmp_path / "figure.csv"
     done = run(

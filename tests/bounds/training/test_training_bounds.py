@@ -17,7 +17,7 @@ ADD = Adjacency.ADD_OR_REMOVE_ONE
 BY_ID = {bound.id: bound for bound in BOUNDS}
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     st.floats(0.3, 10),
     st.floats(1e-4, 0.5),

@@ -47,6 +47,7 @@ def test_probabilities_lean_to_more_records_and_add_up(q, records):
         assert list(norms) == sorted(norms)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", [ADD, "zero_out"])
 def test_it_is_the_mixture_written_out(adjacency):
     shares = [math.comb(4, j) * 0.01**j * 0.99 ** (4 - j) for j in range(5)]

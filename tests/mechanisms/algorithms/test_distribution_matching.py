@@ -41,6 +41,7 @@ def _synthesize(**changes):
     return synthesize(distribution_matching, *_data(), **(settings | changes))
 
 
+@pytest.mark.thorough
 def test_synthetic_records_come_to_look_like_their_class():
     found = _synthesize(iterations=60)
     left, right = found.features[..., :4], found.features[..., 4:]

@@ -125,6 +125,7 @@ def test_the_papers_noise_5_gives_the_papers_epsilon_or_less():
     assert 0.6 < rdpkit.epsilon(event, delta=1e-5, adjacency=REPLACE).epsilon < 0.98
 
 
+@pytest.mark.thorough
 def test_enough_steps_make_digits_of_it(digits):
     from sklearn.neighbors import NearestCentroid
 

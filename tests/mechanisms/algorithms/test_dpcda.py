@@ -61,6 +61,7 @@ def test_the_guarantee_is_that_of_the_event():
     assert "public, as the user stated, and read from the data" in one.manifest.notes[0]
 
 
+@pytest.mark.thorough
 def test_shapes_labels_and_files(tmp_path):
     one = made(noise=NoiseSource.system(), counts=[20, 20, 20])
     assert one.features.shape == (15, 4, 4)

@@ -47,6 +47,7 @@ def _distance(one, other, pair):
     return 0.5 * np.abs(tables[0] / len(one) - tables[1] / len(other)).sum()
 
 
+@pytest.mark.thorough
 def test_little_noise_gives_the_marginals_of_the_table():
     private = _table()
     options = marginals.MarginalsOptions(noise_std=0.5, fit=QUICK)

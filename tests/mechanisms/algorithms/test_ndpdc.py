@@ -344,6 +344,7 @@ def test_flat_records_give_flat_records_and_progress_is_told():
     assert steps == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.thorough
 def test_synthetic_records_come_to_look_like_their_class():
     # Class 0 is dark on the left, class 1 on the right: condensing must tell them apart.
     rng = np.random.default_rng(0)

@@ -16,6 +16,7 @@ def drawn(path, summaries):
     return path.read_bytes()
 
 
+@pytest.mark.thorough
 def test_lines_by_what_else_varies_and_the_same_bytes_every_time(tmp_path):
     summaries = [
         summary({"privacy.target_epsilon": e, "mechanism.order_of_mixture": l}, 0.5 + l / 100, 0.4)

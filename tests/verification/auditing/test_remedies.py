@@ -137,6 +137,7 @@ def test_a_true_number_with_slack_is_said_better(about):
     assert mended(found, remedy).slack < 1.06
 
 
+@pytest.mark.thorough
 def test_nothing_is_calibrated_for_a_true_claim_or_one_that_cannot_be_computed(monkeypatch):
     monkeypatch.setattr(module, "_calibrated", None)
     for claim in load_files(shipped_files())[:2]:
@@ -161,6 +162,7 @@ steps = 300
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sampling", ['sampling = "shuffle"', 'sampling = "truncated-poisson"\nmax_batch_size = 70']
 )

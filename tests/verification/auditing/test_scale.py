@@ -57,6 +57,7 @@ def test_the_claims_are_all_different(claims):
     }
 
 
+@pytest.mark.thorough
 def test_renyi_bounds_alone_prove_and_never_refute(claims, findings):
     assert {finding.soundness.value for finding in findings} == {"sound", "unproven"}
     for finding in findings:

@@ -75,6 +75,7 @@ def test_a_true_claim_passes():
     assert result.runs == 20_000
 
 
+@pytest.mark.thorough
 def test_room_is_noticed():
     # The sets differ by 0.4 at most where 0.5 is claimed, and the test can say so.
     claim = dp_claim(epsilon=0.5, delta=0.5, adjacency=ADD)
@@ -164,6 +165,7 @@ def test_an_event_without_a_loss_distribution():
         event_claim(event, adjacency="replace_one")
 
 
+@pytest.mark.thorough
 def test_the_clearest_of_several_pairs_is_taken():
     nothing = Neighbours(
         first=LabelledData(features=np.zeros((3, 2))),
@@ -223,6 +225,7 @@ def test_randomness_that_is_not_handed_in_is_noted():
     assert "does not come from rng" in note
 
 
+@pytest.mark.thorough
 def test_releases_of_a_rare_structure_are_noted_and_tested():
     # One release in fifty holds the exact sum besides.
     def mechanism(dataset, rng):
@@ -290,6 +293,7 @@ def test_nan_is_never_not_rejected():
         run(lambda dataset, rng: dataset.features.sum(axis=0) * np.nan)
 
 
+@pytest.mark.thorough
 def test_a_rare_nan_is_found_in_the_test():
     class Rare(Vectorised):
         def many(self, dataset, rng, count):
@@ -443,6 +447,7 @@ class Autocorrelated:
         return dataset.features.sum(axis=0) + self.noise
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_rate_is_stated_where_runs_depend_on_each_other(seed):
     found = run(Autocorrelated(0.999), seed=seed, samples=4000)

@@ -669,6 +669,7 @@ def mixed_is_definite(p, q, a):
     return bool(np.linalg.eigvalsh(mixed)[0] > 1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("event_type", "adjacency"),
     [case for case in CASES if case[0] not in WITH_COVARIANCES],

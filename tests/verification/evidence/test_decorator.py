@@ -42,6 +42,7 @@ def test_pytest_sees_the_fixture_and_the_other_parameters():
     assert names == ["self", "verifies", "std", "seconds"]
 
 
+@pytest.mark.thorough
 def test_it_is_tested_without_pytest():
     test = claimed(samples=8000)(release)
     result = test.verify(seed=1)

@@ -72,6 +72,7 @@ def test_an_output_that_cannot_be_loaded_is_one_clear_error():
         output.load()
 
 
+@pytest.mark.thorough
 def test_the_command_line_has_an_option_for_it(toy, tmp_path):
     (tmp_path / "a.toml").write_text(text(epsilon="0.80"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(toy), os.getcwd()])}

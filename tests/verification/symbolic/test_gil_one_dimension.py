@@ -22,6 +22,7 @@ def gaussian_integral(power: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     return sp.pi / -quadratic, constant - linear**2 / (4 * quadratic)
 
 
+@pytest.mark.thorough
 def test_the_integral_of_a_quadratic_exponential():
     b, c = sp.symbols("b c", real=True)
     squared, height = gaussian_integral(-A * X**2 + b * X + c)

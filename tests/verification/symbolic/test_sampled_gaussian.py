@@ -96,6 +96,7 @@ def test_little_noise(order):
     assert found == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.thorough
 def test_the_excess_near_one():
     # With b = a - 1 and L = log(1 + x): e^L (e^{bL} - 1) - b (e^L - 1) is the bracket, and
     # sum_{k>=2} (b^k + (-1)^k b) L^k / k! is it over e^L.

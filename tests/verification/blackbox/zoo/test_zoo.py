@@ -117,6 +117,7 @@ def test_the_score_is_the_log_likelihood_ratio():
     assert score(rows) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_the_claim_is_what_rdpkit_says(name):
     import rdpkit
