@@ -63,6 +63,7 @@ def test_a_run_writes_tables_plots_and_json(run, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.thorough
 def test_earlier_results_are_drawn_alike(run, tmp_path):
     run("--quick", "--only", "fake", "--output", str(tmp_path / "a"))
     arguments = ["--render", str(tmp_path / "a" / "results.json"), "--output", str(tmp_path / "b")]

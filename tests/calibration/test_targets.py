@@ -363,6 +363,7 @@ def test_asking_again_gives_the_same_answer(name, bound, target):
     assert again.epsilon <= found.guarantee.epsilon
 
 
+@pytest.mark.thorough
 def test_where_the_curve_itself_is_a_minimum():
     """The weak triangle's best split is found by a search, which leaves noise of 1e-11."""
     event = rdpkit.NDPDC(
@@ -426,6 +427,7 @@ def test_beside_dp_accounting():
     assert by_default.value == tighter.value
 
 
+@pytest.mark.thorough
 def test_several_noises_keep_their_ratio_or_get_one():
     event, adjacency = EVENTS["dpmix"]
     ask = {"target_epsilon": 2.0, "delta": 1e-5, "adjacency": adjacency}

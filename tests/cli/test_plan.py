@@ -48,6 +48,7 @@ def test_releases_are_listed_instead_of_given():
     assert "Missing option '--releases' or '--samples-per-class'" in done.stderr
 
 
+@pytest.mark.thorough
 def test_soft_labels(tmp_path):
     arguments = [
         "--population-size",

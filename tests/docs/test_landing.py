@@ -54,6 +54,7 @@ def test_a_picture_of_a_claim_that_is_not_refuted_is_an_error(picture):
         picture.drawing(picture.finding_of("ndpdc-mnist"), alone=True)
 
 
+@pytest.mark.thorough
 def test_the_numbers_of_the_refuted_claim(picture, finding):
     claimed, attained, proven = picture.numbers(finding)
     delta = float(

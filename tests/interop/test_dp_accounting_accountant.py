@@ -62,6 +62,7 @@ def test_the_bound_can_be_chosen(bound, name):
     assert found.enclosure.rigorous
 
 
+@pytest.mark.thorough
 def test_steps_are_merged_however_they_come():
     """One by one, repeated, nested, in turns: always two kinds of release."""
     accountant = RdpkitAccountant(ADD)

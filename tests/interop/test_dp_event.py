@@ -558,6 +558,7 @@ class TestAgainstTheirNumbers:
         assert round(theirs, 3) == 0.133
         assert epsilon(event, REPLACE, "best-rdp") < 0.0283
 
+    @pytest.mark.thorough
     def test_poisson_samples_under_replace_one(self):
         """Their pair x, -x is attained, so a lower bound, and theirs agrees with ours there."""
         dp_event = dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(0.01, G(1.0)), 1000)

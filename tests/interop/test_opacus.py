@@ -105,6 +105,7 @@ class TestTraining:
         assert len(engine.accountant) == 20
         assert engine.get_epsilon(DELTA) == ours((1.0, BATCH / RECORDS, 20))
 
+    @pytest.mark.thorough
     def test_beside_their_accountants(self):
         """At most their RDP accountant's; their PRV accountant's is 0.01 above its estimate."""
         found = {}

@@ -28,6 +28,7 @@ def plot(*arguments):
     return done
 
 
+@pytest.mark.thorough
 def test_by_default_an_svg_named_after_the_figure(tmp_path):
     done = plot(*SMALL)
     assert done.exit_code == 0

@@ -106,6 +106,7 @@ def test_a_part_that_may_fail_more_often_than_delta_has_no_epsilon(event, delta,
             budget.spend(event)
 
 
+@pytest.mark.thorough
 def test_the_same_parts_spent_twice_may_be_parts_of_other_partitions():
     parts = (
         rdpkit.Laplace(noise_scale=1.0, record_norm=1.0),

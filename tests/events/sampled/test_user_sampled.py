@@ -63,6 +63,7 @@ def test_one_record_is_a_poisson_sample():
     assert epsilon(event_of(records=1)) == epsilon(plain)
 
 
+@pytest.mark.thorough
 def test_it_lies_between_one_record_and_all_of_them_together():
     together = rdpkit.PoissonSampledGaussian(
         noise_std=0.5, record_norm=1.0, sampling_probability=1 - 0.99**4

@@ -49,6 +49,7 @@ def test_synthetic_records_come_to_look_like_their_class():
     assert contrast[found.labels == 0].mean() > 0.1 + contrast[found.labels == 1].mean()
 
 
+@pytest.mark.thorough
 def test_it_is_never_called_private():
     found = _synthesize(noise=NoiseSource.system())
     assert found.guarantee is None

@@ -72,6 +72,7 @@ def test_shapes_labels_and_files(tmp_path):
     assert load_release(tmp_path / "release.json").manifest == one.manifest
 
 
+@pytest.mark.thorough
 def test_each_class_has_its_own_number_of_samples():
     assert made(samples_per_class=[1, 2, 3]).labels.tolist() == [0, 1, 1, 2, 2, 2]
 

@@ -63,6 +63,7 @@ def test_little_noise_gives_the_marginals_of_the_table():
     assert _distance(private, shuffled, (0, 1)) > 0.4
 
 
+@pytest.mark.thorough
 def test_much_noise_gives_rows_of_the_domain():
     options = marginals.MarginalsOptions(
         noise_std=1e6, rows=50, fit=MixtureFit(components=3, steps=2)

@@ -129,6 +129,7 @@ def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, t
     assert made["checks"] == json.loads(out.with_suffix(".json").read_text())["checks"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("accepted", [None, 25.0, 60.0])
 def test_a_large_target_is_private_only_if_it_is_accepted(digits, tmp_path, accepted):
     stated = "" if accepted is None else f"\naccept_epsilon = {accepted}"

@@ -38,6 +38,7 @@ def test_keys_that_vary_together_are_one_axis(tmp_path):
     drawn(tmp_path / "a.svg", both)
 
 
+@pytest.mark.thorough
 def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
     def stated(target):
         row = {"delta": 1e-5, "adjacency": "replace_one", "target_epsilon": target}

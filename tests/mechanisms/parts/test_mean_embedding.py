@@ -132,6 +132,7 @@ def test_counts_are_public_or_noisy(public, noise_std, message):
         Counts.of(public, noise_std, classes=CLASSES)
 
 
+@pytest.mark.thorough
 def test_the_generator_comes_near_the_means():
     shape = (1, 8, 8)
     means = np.zeros((2, 64))

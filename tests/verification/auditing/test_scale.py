@@ -80,6 +80,7 @@ def test_needed_bounds_decide_as_all_bounds_do(claims):
         assert (one.lower is None) == (one.upper.rigorous)
 
 
+@pytest.mark.thorough
 def test_threads_give_the_same_findings_in_the_same_order(claims, findings):
     assert list(audit(claims, bounds="rdp", workers=2, backend="threading")) == findings
 

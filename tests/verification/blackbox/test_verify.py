@@ -106,6 +106,7 @@ def test_asking_for_the_runs_that_were_made_replays_it(std):
     assert again.as_dict() == first.as_dict()
 
 
+@pytest.mark.thorough
 def test_a_time_budget_makes_fewer_runs():
     result = run(gaussian(2.0), samples=10_000_000, time_budget=0.5)
     assert result.runs < 1_000_000
@@ -156,6 +157,7 @@ def test_an_event_at_a_delta_or_an_epsilon():
         event_claim(EVENT, adjacency=ADD, delta=1e-2, epsilon=1.0)
 
 
+@pytest.mark.thorough
 def test_an_event_without_a_loss_distribution():
     event = rdpkit.CustomRdp(orders=(2.0, 8.0), values=(0.25, 1.0), adjacency=ADD)
     epsilons, deltas = event_claim(event, adjacency=ADD).part.supporting_lines()
@@ -247,6 +249,7 @@ def test_a_fixed_seed_is_named():
     assert result.rejected
 
 
+@pytest.mark.thorough
 def test_a_constant_mechanism_is_private():
     result = run(lambda dataset, rng: np.array([1.5, 2.5]), samples=4000)
     assert not result.failed

@@ -123,6 +123,7 @@ def test_a_fixed_one():
     assert found["verdict"] == "not rejected"
 
 
+@pytest.mark.thorough
 def test_text_for_people():
     result = invoke("seeded-generator", "--seed", "1", "--jobs", "1")
     assert result.exit_code == 1

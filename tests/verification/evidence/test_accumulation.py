@@ -107,6 +107,7 @@ def test_short_tests_reject_together_what_none_rejects_alone(module):
     assert totals[-1] >= evidence["needed"]
 
 
+@pytest.mark.thorough
 def test_changed_code_begins_again(module, tmp_path, monkeypatch):
     as_json(f"{module}:good", *SHORT)
     helper = tmp_path / f"helper_{tmp_path.name}.py"

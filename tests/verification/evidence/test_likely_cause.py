@@ -75,6 +75,7 @@ def test_a_mistake_is_named(mechanism, event, kind, message):
     assert "estimates" in cause.measured.describe()
 
 
+@pytest.mark.thorough
 def test_what_is_no_number_is_not_measured():
     cause = found(named, None, epsilon=0.1, delta=0.0)
     assert cause.measured is None

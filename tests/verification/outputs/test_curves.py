@@ -90,6 +90,7 @@ def test_curves_of_the_gaussian_enclose_its_closed_form():
         assert exact * (1.0 - 1e-12) <= value <= exact * 1.00001
 
 
+@pytest.mark.thorough
 def test_an_audit_by_renyi_divergences_is_drawn_by_them(sampled):
     (by_rdp,) = audit([sampled.claim], bounds="rdp")
     found = curves(by_rdp, bounds="rdp")

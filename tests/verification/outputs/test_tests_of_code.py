@@ -105,6 +105,7 @@ def test_a_target_that_is_rejected(module, tmp_path):
     assert "**1 of 1 fails.**" in page
 
 
+@pytest.mark.thorough
 def test_a_finding_keeps_its_fingerprint_when_numbers_move(module, tmp_path):
     prints = []
     for seed in ("2", "3"):

@@ -44,6 +44,7 @@ def test_the_quadratic_is_a_maximum_where_the_mixed_variance_is_positive():
     assert sp.simplify(-2 * leading * S1 * S2 - ((1 - A) * S1 + A * S2)) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("order", "variances", "means"),
     [

@@ -27,6 +27,7 @@ def excess(order: int) -> sp.Expr:
     return sum(c * moment(k) for (k,), c in expanded.terms()) - 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("k", [0, 1, 2, 5])
 def test_moments_of_the_likelihood_ratio(k):
     density = sp.exp(-(X**2) / (2 * Z**2)) / (Z * sp.sqrt(2 * sp.pi))

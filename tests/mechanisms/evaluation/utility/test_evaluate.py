@@ -183,6 +183,7 @@ def test_names_are_text_in_every_format():
     assert all(line.replace(r"\|", "").count("|") in (3, 4, 5, 6) for line in rows)
 
 
+@pytest.mark.thorough
 def test_folders_of_images_are_real_records(release, tmp_path):
     from PIL import Image
 

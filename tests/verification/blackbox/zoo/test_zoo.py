@@ -70,6 +70,7 @@ def test_the_fixed_one_passes(name):
     assert result.mistakes == ()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_only_exact_structure_names_a_mistake(name):
     entry = zoo.ENTRIES[name]
