@@ -203,21 +203,16 @@ def _digest_of(path: Path) -> str:
 
 def _versions(packages: set[str]) -> Iterator[str]:
     """Each package with the version of what was installed for it."""
-    installed = _packages(tuple(_installed()))
+    # The names of these folders hold the versions of all that is installed.
+    folders = (path for folder in sys.path for path in sorted(Path(folder).glob("*-info")))
+    installed = _packages(tuple(map(str, folders)))
     for package in sorted(packages):
         for distribution in sorted(set(installed.get(package, ()))):
             yield f"{distribution} {metadata.version(distribution)}"
 
 
-def _installed() -> Iterator[str]:
-    """Where the metadata of installed distributions lie; their names say their versions."""
-    for folder in map(Path, sys.path):
-        for kind in ("dist", "egg"):
-            yield from sorted(map(str, folder.glob(f"*.{kind}-info")))
-
-
 @functools.lru_cache(maxsize=1)
-def _packages(_installed: tuple[str, ...]) -> Mapping[str, list[str]]:
+def _packages(_folders: tuple[str, ...]) -> Mapping[str, list[str]]:
     """The distributions of each package; to read the lists of their files takes a second."""
     return metadata.packages_distributions()
 
