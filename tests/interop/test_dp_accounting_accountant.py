@@ -80,9 +80,14 @@ def test_steps_are_merged_however_they_come():
     [
         dpa.UnsupportedDpEvent(),
         G(-1.0),
-        dpa.PoissonSampledDpEvent(2.0, G(1.0)),
-        dpa.ZCDpEvent(-1.0),
-        dpa.SelfComposedDpEvent(G(1.0), 0),
+        *(
+            pytest.param(bad, marks=pytest.mark.thorough)
+            for bad in (
+                dpa.PoissonSampledDpEvent(2.0, G(1.0)),
+                dpa.ZCDpEvent(-1.0),
+                dpa.SelfComposedDpEvent(G(1.0), 0),
+            )
+        ),
     ],
 )
 def test_nothing_changes_where_a_part_is_not_supported(bad):

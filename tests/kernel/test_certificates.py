@@ -183,7 +183,10 @@ def largest_sum_tests(epsilon: float, relation: str, noise: float) -> float:
     return float(max(np.max(p - growth * q), np.max((1 - q) - growth * (1 - p))))
 
 
-@pytest.mark.parametrize("relation", [ADD, REPLACE, "zero_out"])
+@pytest.mark.parametrize(
+    "relation",
+    [REPLACE, *(pytest.param(one, marks=pytest.mark.thorough) for one in (ADD, "zero_out"))],
+)
 def test_shuffled_batches_are_refuted_by_their_largest_sum(relation):
     event = rdpkit.ShuffledGaussian(
         noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=4 if relation == ADD else 5

@@ -16,6 +16,7 @@ from rdpkit.verification.auditing import remedies as module
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness, refuted_by
 from rdpkit.verification.auditing.remedies import (
+    _of_sampling,
     calibrated_unasked,
     needs_noise,
     obstacles,
@@ -160,6 +161,12 @@ batch_size = 60
 steps = 300
 {}
 """
+
+
+def test_another_sampling_is_a_remedy_only_where_it_proves_the_number():
+    shuffled = 'sampling = "shuffle"'
+    found = audited(TRAINING.format("1.2", shuffled)), audited(TRAINING.format("0.9", shuffled))
+    assert [_of_sampling(one) is not None for one in found] == [True, False]
 
 
 @pytest.mark.thorough
