@@ -391,6 +391,7 @@ def test_many_deltas_in_one_call_are_as_good_as_single_ones():
     assert [one.delta for one in again] == [one.delta for one in many]
 
 
+@pytest.mark.thorough
 def test_many_deltas_where_nothing_is_shared():
     """Closed forms and other bounds are answered one by one."""
     event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)

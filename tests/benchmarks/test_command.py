@@ -82,12 +82,14 @@ def test_results_of_something_else_are_refused(run, tmp_path):
     assert "Expected results of version 1" in found.stderr
 
 
+@pytest.mark.thorough
 def test_a_missed_goal_is_an_exit_status_when_asked_for(run, tmp_path):
     arguments = ["--quick", "--only", "fake", "--output", str(tmp_path)]
     assert run(*arguments).exit_code == 0
     assert run(*arguments, "--check").exit_code == 1
 
 
+@pytest.mark.thorough
 def test_only_a_whole_run_rewrites_the_documentation(run, monkeypatch, tmp_path):
     page = tmp_path / "docs" / "reference" / "benchmarks.md"
     page.parent.mkdir(parents=True)

@@ -33,6 +33,7 @@ def test_three_formats_say_the_same():
     assert "signal-to-noise ratio of a release" in text.stdout
 
 
+@pytest.mark.thorough
 def test_releases_are_listed_instead_of_given():
     arguments = [*CDA, *ORDERS, *TARGET, *ADD, *QUICK]
     listed = answer("plan", *arguments, "--releases", "10,50", "--objective", "total-variation")

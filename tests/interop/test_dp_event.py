@@ -160,6 +160,7 @@ class TestRoundTrips:
         assert found.count == 10
         assert_allclose(epsilon(again, REPLACE), epsilon(mix, REPLACE), rtol=1e-9)
 
+    @pytest.mark.thorough
     def test_disjoint_parts_that_are_alike_are_one(self):
         condense = rdpkit.NDPDC(
             class_sizes=[6000] * 10, group_size=50, iterations=100, noise_std=1.0, clip_norm=1.0

@@ -247,6 +247,7 @@ class TestSampling:
 
 
 class TestHistory:
+    @pytest.mark.thorough
     def test_steps_that_are_alike_are_one_entry(self):
         found = bridge.OpacusAccountant()
         for k in range(1000):

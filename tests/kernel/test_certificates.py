@@ -89,7 +89,10 @@ def agrees(event: rdpkit.Event, adjacency: str, delta: float) -> None:
             certificate(event, claimed=f"{claimed:.9f}", refuted=refuted, **common)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "poisson-once", "two-gaussians"])
+@pytest.mark.parametrize(
+    "name",
+    ["gaussian", "two-gaussians", pytest.param("poisson-once", marks=pytest.mark.thorough)],
+)
 def test_both_engines_agree(name):
     agrees(*SETTINGS[name])
 

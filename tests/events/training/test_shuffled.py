@@ -43,7 +43,7 @@ def event_of(noise, size):
     )
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(
     st.lists(st.floats(-1, 1), min_size=4, max_size=4),
     st.floats(-1, 1),

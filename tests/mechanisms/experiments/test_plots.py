@@ -92,6 +92,7 @@ def test_nothing_to_draw_against_and_other_endings_are_errors(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("channels", [1, 3])
 def test_samples_are_drawn_row_by_row(tmp_path, channels):
     rng = np.random.default_rng(0)

@@ -110,7 +110,6 @@ def test_a_single_order_that_was_planned_loses_nothing_against_that_order():
     assert 500 < several.affordable(STEP) < 1000
 
 
-@pytest.mark.thorough
 def test_running_epsilon_holds_at_all_times_and_costs_more():
     found = budget(epsilon=3.0)
     assert found.running_epsilon() == 0.0

@@ -85,6 +85,7 @@ def test_threads_give_the_same_findings_in_the_same_order(claims, findings):
     assert list(audit(claims, bounds="rdp", workers=2, backend="threading")) == findings
 
 
+@pytest.mark.thorough
 def test_the_backend_of_joblibs_context_is_used(claims, findings):
     from joblib import parallel_config
 

@@ -234,6 +234,7 @@ def test_an_audit_refutes_by_the_evidence_on_record(module, tmp_path, runs):
     assert not any(note.startswith("to repeat it") for note in again["notes"])
 
 
+@pytest.mark.thorough
 def test_an_audit_may_leave_unchanged_code_out(module, tmp_path, runs):
     claims(tmp_path, f"{module}:good")
     for _ in range(2):

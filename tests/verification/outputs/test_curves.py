@@ -118,6 +118,7 @@ def test_claims_about_one_event_share_their_curves(sampled):
     assert questions([nothing], [0]) == [None]
 
 
+@pytest.mark.thorough
 def test_profiles_are_drawn_for_the_worst_claims_alone(sampled):
     (second,) = audit(loads(text()), bounds="rdp")
     refuted = audit(loads(text(epsilon="0.1")))
