@@ -1,20 +1,11 @@
 import numpy as np
 import pytest
-import torch
 
 from rdpkit.mechanisms.algorithms import distribution_matching
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 8, 8)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def _data():

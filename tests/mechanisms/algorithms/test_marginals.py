@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import marginals
@@ -19,14 +18,6 @@ from tests.mechanisms.flat import synthesize
 DOMAIN = (6, 4, 2, 30)
 QUICK = MixtureFit(components=40, steps=150)
 TINY = MixtureFit(components=3, steps=2)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def _table(count=4000, seed=0):

@@ -18,14 +18,6 @@ SHAPE = (1, 8, 8)
 EXTRACTOR = random_convnet(0, shape=SHAPE, width=8, depth=2)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def _records(n, seed):
     return np.random.default_rng(seed).uniform(-1, 1, (n, *SHAPE)).astype(np.float32)
 

@@ -15,14 +15,6 @@ CLASSES = 3
 SHAPE = (1, 2, 2)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def _unit(images):
     """Rows of norm 1: the largest that is allowed; opposite images have opposite features."""
     flat = images.flatten(1)
