@@ -6,8 +6,10 @@ import gc
 import os
 from collections.abc import Generator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 # The suite runs in one process per core. Libraries that start a thread per core in each process
 # spend most of their time waiting for each other. The processes that tests start inherit this.
@@ -20,6 +22,17 @@ os.environ.pop("COLUMNS", None)
 
 # Examples in docstrings run by importing their modules.
 collect_ignore = [] if find_spec("opacus") else ["rdpkit/interop/opacus.py"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[object], list[object]]:
+    """Look for examples where there are some; to look for them imports a module."""
+    found = yield
+    return [
+        one
+        for one in found
+        if not isinstance(one, DoctestModule) or b">>>" in file_path.read_bytes()
+    ]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -26,11 +26,17 @@ class ExtensionError(ImportError):
 
 @lru_cache(maxsize=1)
 def _declared() -> tuple[EntryPoint, ...]:
-    """Reading the metadata of all installed packages takes a moment, so both groups share it."""
+    """Reading the metadata of all installed packages takes a moment, so all groups share it."""
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     found = entry_points()
-    return (*found.select(group=EVENTS), *found.select(group=BOUNDS))
+    groups = [group for group in sorted(found.groups) if group.startswith("rdpkit.")]
+    return tuple(entry for group in groups for entry in found.select(group=group))
+
+
+def declared(group: str) -> tuple[EntryPoint, ...]:
+    """The entry points of a group, as they were when any group was asked for first."""
+    return tuple(entry for entry in _declared() if entry.group == group)
 
 
 def extensions(group: str) -> dict[str, object]:
@@ -47,9 +53,7 @@ def extensions(group: str) -> dict[str, object]:
         If an entry point cannot be imported, or two have the same name.
     """
     found: dict[str, object] = {}
-    for entry in _declared():
-        if entry.group != group:
-            continue
+    for entry in declared(group):
         if entry.name in found:
             raise problem(group, entry.name, "two installed packages use this name")
         try:
@@ -63,8 +67,8 @@ def problem(group: str, name: str, reason: str) -> ExtensionError:
     """The error for one entry point, with what to do about it."""
     owners = [
         entry.dist.name
-        for entry in _declared()
-        if (entry.group, entry.name) == (group, name) and entry.dist is not None
+        for entry in declared(group)
+        if entry.name == name and entry.dist is not None
     ]
     package = " and ".join(dict.fromkeys(owners)) or "an installed package"
     return ExtensionError(

@@ -52,7 +52,7 @@ def test_rdp_to_epsilon_takes_the_smallest():
     assert value == pytest.approx(0.3 + math.log(1e3) / 3.0, rel=1e-15)
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(
     st.lists(st.tuples(log_uniform(0.01, 200.0), log_uniform(1e-5, 20.0)), min_size=1, max_size=5),
     log_uniform(1e-12, 0.3),
@@ -311,6 +311,7 @@ def test_published_rdp_of_an_unknown_bound():
 SAMPLED = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
 
 
+@pytest.mark.thorough
 def test_a_guarantee_may_carry_what_is_attained():
     question = {"delta": 1e-5, "adjacency": "add_or_remove_one"}
     event = SAMPLED * 100
@@ -374,6 +375,7 @@ def test_a_wrong_call_is_one_line_that_helps(call, message):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.thorough
 def test_many_deltas_in_one_call_are_as_good_as_single_ones():
     """Shared distributions may cost 0.2 %, and nothing depends on what was asked before."""
     step = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
@@ -389,6 +391,7 @@ def test_many_deltas_in_one_call_are_as_good_as_single_ones():
     assert [one.delta for one in again] == [one.delta for one in many]
 
 
+@pytest.mark.thorough
 def test_many_deltas_where_nothing_is_shared():
     """Closed forms and other bounds are answered one by one."""
     event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
@@ -402,6 +405,7 @@ def test_many_deltas_where_nothing_is_shared():
         rdpkit.delta(event, epsilon=[0.5, -1.0], adjacency=ADD)
 
 
+@pytest.mark.thorough
 def test_what_else_is_asked_does_not_make_a_delta_loose():
     event = rdpkit.PoissonSampledGaussian(
         noise_std=0.5731078416352854, record_norm=1.0, sampling_probability=1.1142492019265012e-05

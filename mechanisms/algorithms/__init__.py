@@ -9,12 +9,14 @@ imported when it is first looked up, because some of them need torch.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
+from rdpkit.extensions import declared
 from rdpkit.formats.records import did_you_mean
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from rdpkit.mechanisms.algorithms.specification import Mechanism
 
 MODULES = (
@@ -82,7 +84,7 @@ def find_mechanism(name: str) -> Mechanism:
 
 
 def _outside() -> dict[str, EntryPoint]:
-    return {point.name.replace("_", "-"): point for point in entry_points(group=GROUP)}
+    return {point.name.replace("_", "-"): point for point in declared(GROUP)}
 
 
 def _loaded(point: EntryPoint) -> object:

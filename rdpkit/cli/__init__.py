@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit import __version__
+from rdpkit.extensions import declared
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from click.shell_completion import CompletionItem
 
 # Other distributions, and the upper layers of this one, register commands under this name.
@@ -39,7 +38,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands."""
-        return sorted({*_BUILT_IN, *(entry.name for entry in _registered())})
+        return sorted({*_BUILT_IN, *(entry.name for entry in declared(_ENTRY_POINTS))})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, imported now.
@@ -50,7 +49,7 @@ class Commands(click.Group):
             if cmd_name in _BUILT_IN:
                 built_in: click.Command = getattr(import_module(_BUILT_IN[cmd_name]), cmd_name)
                 return built_in
-            return next((e.load() for e in _registered() if e.name == cmd_name), None)
+            return next((e.load() for e in declared(_ENTRY_POINTS) if e.name == cmd_name), None)
         except ModuleNotFoundError as error:
             from rdpkit.cli.output import without_library  # noqa: PLC0415 - only for errors
 
@@ -111,13 +110,6 @@ def _errors_of_one_form(ctx: click.Context) -> Iterator[None]:
         from rdpkit.cli.output import reported  # noqa: PLC0415 - only for errors
 
         raise reported(error, ctx) from error
-
-
-def _registered() -> list[EntryPoint]:
-    """Commands of the upper layers and of other distributions."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - it reads every distribution
-
-    return list(entry_points(group=_ENTRY_POINTS))
 
 
 def _dashes(name: str) -> str:

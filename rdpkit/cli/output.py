@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from rdpkit.cli.option_types import NameType
-from rdpkit.extensions import ExtensionError
+from rdpkit.extensions import ExtensionError, declared
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import printable
 
@@ -292,7 +292,7 @@ def _missing(error: ModuleNotFoundError, command: str) -> CommandError:
 def _extra_with(library: str, command: str) -> str | None:
     """The extra that installs a library; of several the one that is named after the layer."""
     # Reading the metadata takes long, and only errors need it.
-    from importlib.metadata import PackageNotFoundError, entry_points, requires  # noqa: PLC0415
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415
 
     try:
         requirements = requires("rdpkit") or []
@@ -300,7 +300,7 @@ def _extra_with(library: str, command: str) -> str | None:
         return None
     found = (re.match(r"""([\w.-]+).*extra\s*==\s*['"]([\w-]+)""", text) for text in requirements)
     extras = [m[2] for m in found if m and m[1].lower() == library.lower() and m[2] != "dev"]
-    homes = [entry.value.split(".") for entry in entry_points(group=GROUP, name=command)]
+    homes = [entry.value.split(".") for entry in declared(GROUP) if entry.name == command]
     of_layer = [extra for extra in extras if any(extra in home for home in homes)]
     return next(iter(of_layer + extras), None)
 

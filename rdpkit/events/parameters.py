@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from rdpkit import _validate
@@ -83,35 +82,34 @@ def _one_for_all(annotation: Any) -> bool:
     return get_origin(annotation) in (types.UnionType, typing.Union) and int in get_args(annotation)
 
 
+# Annotations are evaluated once for each type of event.
+_READ: dict[type[Event], tuple[Parameter, ...]] = {}
+
+
 def parameters_of(event_type: type[Event]) -> tuple[Parameter, ...]:
     """The parameters of an event type, in the order in which it declares them."""
-    found: tuple[Parameter, ...] = _parameters_of(typing.cast(Any, event_type))
-    return found
+    if event_type not in _READ:
+        _READ[event_type] = tuple(_read(event_type))
+    return _READ[event_type]
 
 
-# Types of fields are looked up by name, which takes longer than all the rest of reading a claim.
-@functools.cache
-def _parameters_of(event_type: Any) -> tuple[Parameter, ...]:
+def _read(event_type: type[Event]) -> Iterator[Parameter]:
     hints = typing.get_type_hints(event_type)
-    found = []
     for field in dataclasses.fields(event_type):
         kind, choices, nullable = _kind_of(hints[field.name])
         required = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
         declared = declared_of(field)
-        found.append(
-            Parameter(
-                name=field.name,
-                kind=typing.cast(Any, kind),
-                required=required,
-                choices=choices,
-                nullable=nullable,
-                one_for_all=kind == "integers" and _one_for_all(hints[field.name]),
-                text="" if declared is None else declared.text,
-            )
+        yield Parameter(
+            name=field.name,
+            kind=typing.cast(Any, kind),
+            required=required,
+            choices=choices,
+            nullable=nullable,
+            one_for_all=kind == "integers" and _one_for_all(hints[field.name]),
+            text="" if declared is None else declared.text,
         )
-    return tuple(found)
 
 
 def build(mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, type[Event]]) -> Event:

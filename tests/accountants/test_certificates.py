@@ -135,6 +135,7 @@ def test_rounded_inputs_are_enclosed():
         assert ball.contains(arb(1) / 3 / (arb(3) / 10))
 
 
+@pytest.mark.thorough
 def test_losses_are_certified():
     for bound in ("best", "pld-upper", "pair-lower"):
         found = rdpkit.epsilon(POISSON, delta=1e-5, adjacency=ADD, bound=bound)

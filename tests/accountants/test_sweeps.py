@@ -58,6 +58,7 @@ def single(columns, row, conversion="balle2020"):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("conversion", ["balle2020", "mironov2017"])
 def test_as_tight_as_single_questions(conversion):
     """3e-4: rounds stop where a parabola foretells epsilon to 1e-5, and bends mislead parabolas."""

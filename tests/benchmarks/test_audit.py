@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from benchmarks.audit import main
 
 
+@pytest.mark.thorough
 def test_a_small_audit(tmp_path):
     cache = str(tmp_path / "cache")
     arguments = ["--claims", "20", "--workers", "1", "--cache", cache]

@@ -47,6 +47,7 @@ def test_an_unknown_work_is_refused(run):
     assert "Expected --only to be one of fake, import, scaling, got 'nothing'." in found.stderr
 
 
+@pytest.mark.thorough
 def test_a_run_writes_tables_plots_and_json(run, tmp_path):
     found = run("--quick", "--only", "fake", "--output", str(tmp_path), "--format", "json")
     assert found.exit_code == 0, found.output
@@ -62,6 +63,7 @@ def test_a_run_writes_tables_plots_and_json(run, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.thorough
 def test_earlier_results_are_drawn_alike(run, tmp_path):
     run("--quick", "--only", "fake", "--output", str(tmp_path / "a"))
     arguments = ["--render", str(tmp_path / "a" / "results.json"), "--output", str(tmp_path / "b")]
@@ -80,12 +82,14 @@ def test_results_of_something_else_are_refused(run, tmp_path):
     assert "Expected results of version 1" in found.stderr
 
 
+@pytest.mark.thorough
 def test_a_missed_goal_is_an_exit_status_when_asked_for(run, tmp_path):
     arguments = ["--quick", "--only", "fake", "--output", str(tmp_path)]
     assert run(*arguments).exit_code == 0
     assert run(*arguments, "--check").exit_code == 1
 
 
+@pytest.mark.thorough
 def test_only_a_whole_run_rewrites_the_documentation(run, monkeypatch, tmp_path):
     page = tmp_path / "docs" / "reference" / "benchmarks.md"
     page.parent.mkdir(parents=True)

@@ -36,6 +36,7 @@ def test_a_library_that_crashes_is_a_row_too():
     assert measured(work)["opacus"].failure == "ZeroDivisionError: one over nil"
 
 
+@pytest.mark.thorough
 def test_numbers_are_judged_and_kept():
     work = fakes.work(
         fakes.adapter("rdpkit"),
@@ -49,6 +50,7 @@ def test_numbers_are_judged_and_kept():
     assert rows["opacus"].failure == "ValueError: Expected 2 values, got 1."
 
 
+@pytest.mark.thorough
 def test_a_sample_is_scaled_to_the_whole_and_says_so():
     work = fakes.work(
         fakes.adapter("rdpkit"),

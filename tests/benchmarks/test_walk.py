@@ -11,6 +11,7 @@ from benchmarks.walk import EVENTS, passed
 MOST = {"a Gaussian": (58, 15), "100 Poisson samples": (255, 36)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVENTS)
 def test_an_answer_passes_few_functions_and_files(name):
     visited = passed(EVENTS[name])

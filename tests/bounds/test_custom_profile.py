@@ -96,7 +96,7 @@ class TestEnvelope:
         mirrored = 1.0 - np.exp(-eps) + np.exp(-eps) * at(event, eps)
         assert_allclose(at(event, -eps), mirrored, rtol=1e-14)
 
-    @settings(max_examples=100)
+    @settings(max_examples=30)
     @given(POINTS, log_uniform(1e-3, 25.0))
     def test_it_is_the_least_that_the_chords_allow(self, points, epsilon):
         """All chords between all points and their mirror images, by brute force in 60 digits."""
@@ -114,7 +114,7 @@ class TestEnvelope:
         # Nodes are chosen in floats, and the last digits of points of 1e-9 beside ones of 1 count.
         assert_allclose(at(profile(*points), [epsilon])[0], float(least), rtol=1e-7, atol=1e-15)
 
-    @settings(max_examples=100)
+    @settings(max_examples=30)
     @given(pairs_with_points(), st.floats(-8.0, 8.0))
     def test_it_is_never_below_the_profile_that_the_points_are_of(self, example, epsilon):
         p, q, event = example
@@ -143,7 +143,7 @@ class TestDivergence:
         found = rdp(profile((epsilon,), (0.0,)), orders)
         assert_allclose(found, [float(v) for v in exact], rtol=1e-12)
 
-    @settings(max_examples=40)
+    @settings(max_examples=15)
     @given(POINTS, log_uniform(1e-4, 300.0))
     def test_it_is_the_hockey_stick_integral_of_the_envelope(self, points, gap):
         """Integrated segment by segment in 40 digits."""
@@ -169,7 +169,7 @@ class TestDivergence:
         # The node at 0 is a float there, and a product here: relative 1e-16 of it.
         assert_allclose(rdp(event, [1.0 + gap])[0], float(exact), rtol=1e-6, atol=1e-15)
 
-    @settings(max_examples=60)
+    @settings(max_examples=20)
     @given(POINTS, log_uniform(1e-4, 300.0))
     def test_the_ball_contains_it(self, points, gap):
         event = profile(points[0], (*points[1][:-1], 0.0))
@@ -178,7 +178,7 @@ class TestDivergence:
         assert_allclose(rdp(event, [1.0 + gap])[0], float(ball.mid()), rtol=1e-9)
         assert ball.rel_accuracy_bits() >= 50 or ball == 0
 
-    @settings(max_examples=100)
+    @settings(max_examples=30)
     @given(pairs_with_points(), log_uniform(1e-3, 100.0))
     def test_it_is_never_below_the_divergence_of_the_pair(self, example, gap):
         """Both directions; the pair's divergence is inf where an outcome is impossible."""
@@ -267,6 +267,7 @@ class TestComposition:
         found = rdpkit.epsilon(event, delta=1e-3, adjacency=ADD).epsilon
         assert 1.0 <= found <= 1.0 * (1.0 + 1e-3)
 
+    @pytest.mark.thorough
     def test_it_is_at_most_what_dp_accounting_makes_of_one_point(self):
         """Which rounds the losses up to its grid of 1e-4."""
         from dp_accounting.pld import common, privacy_loss_distribution
@@ -296,7 +297,7 @@ class TestComposition:
         # Chords 0.0075 wide cost 1e-3; both come from grids refined to 1e-3.
         assert exact * (1.0 - 1e-3) <= found.epsilon <= exact * (1.0 + 5e-3)
 
-    @settings(max_examples=30)
+    @settings(max_examples=6)
     @given(pairs_with_points(), st.integers(1, 4), st.floats(0.0, 4.0))
     def test_it_is_never_below_the_composed_pair(self, example, count, epsilon):
         """All outcomes of up to four releases, enumerated."""
@@ -309,6 +310,7 @@ class TestComposition:
             many_two = np.array([math.prod(c) for c in product(two, repeat=count)])
             assert bound >= hockey_stick(many_one, many_two, epsilon) * (1.0 - 1e-9) - 1e-10
 
+    @pytest.mark.thorough
     def test_with_other_events(self):
         """A randomised response before a Gaussian: between each alone and their epsilons' sum."""
         point, noise = profile((0.5,), (1e-7,)), rdpkit.Gaussian(noise_std=4.0, record_norm=1.0)

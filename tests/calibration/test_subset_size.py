@@ -47,6 +47,7 @@ def test_few_intervals_are_looked_at_where_the_score_is_smooth():
     assert len(asked) < 60
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("adjacency", "target"),
     [("add_or_remove_one", 0.6), ("add_or_remove_one", 2.0), ("replace_one", 2.0)],

@@ -301,7 +301,7 @@ def test_every_parameter_meets_its_target_and_hardly_more(name, path):
     target=st.floats(-3.0, 3.0).map(math.exp),
     delta=st.floats(-18.0, -3.0).map(math.exp),
 )
-@settings(max_examples=20)
+@settings(max_examples=6)
 def test_noise_of_training(z, q, count, target, delta):
     """Least noise: 1e-5 less of it misses the target."""
     training = rdpkit.Repeated(
@@ -363,6 +363,7 @@ def test_asking_again_gives_the_same_answer(name, bound, target):
     assert again.epsilon <= found.guarantee.epsilon
 
 
+@pytest.mark.thorough
 def test_where_the_curve_itself_is_a_minimum():
     """The weak triangle's best split is found by a search, which leaves noise of 1e-11."""
     event = rdpkit.NDPDC(
@@ -385,6 +386,7 @@ def test_where_the_curve_itself_is_a_minimum():
         assert again.epsilon <= target
 
 
+@pytest.mark.thorough
 def test_beside_dp_accounting():
     """Its RDP calibration stops within 1e-6 of the least noise at its own orders; ours has all."""
     import dp_accounting as dpa
@@ -425,6 +427,7 @@ def test_beside_dp_accounting():
     assert by_default.value == tighter.value
 
 
+@pytest.mark.thorough
 def test_several_noises_keep_their_ratio_or_get_one():
     event, adjacency = EVENTS["dpmix"]
     ask = {"target_epsilon": 2.0, "delta": 1e-5, "adjacency": adjacency}

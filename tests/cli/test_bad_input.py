@@ -171,6 +171,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
     def load(entry):
         raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")

@@ -19,6 +19,7 @@ def path(tmp_path):
     return found
 
 
+@pytest.mark.thorough
 def test_what_python_does_with_the_same_file(path):
     spent = answer("budget", "spend", *QUERY, "--count", "3", "--label", "ages", "--budget", path)
     budget = rdpkit.PrivacyFilter.load(path)

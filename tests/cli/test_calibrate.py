@@ -124,6 +124,7 @@ def test_files(tmp_path, inner, parameter, path):
     assert found["guarantee"]["epsilon"] <= 5.0
 
 
+@pytest.mark.thorough
 def test_a_target_out_of_reach_is_status_1_and_one_line():
     arguments = ["gaussian", "--record-norm", "1", "--parameter", "noise_std", "--conversion"]
     done = run(

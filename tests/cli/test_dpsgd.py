@@ -22,6 +22,7 @@ def as_json(*words):
     return json.loads(found.output)
 
 
+@pytest.mark.thorough
 def test_one_line_answers_and_says_what_was_assumed():
     found = run(*BASIC, *NOISE)
     assert found.exit_code == 0

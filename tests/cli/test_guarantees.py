@@ -220,6 +220,7 @@ def test_a_count_is_at_least_one():
     assert "Expected count to be an integer >= 1, got 0." in done.stderr
 
 
+@pytest.mark.thorough
 def test_what_a_pair_attains_is_shown_if_it_is_asked_for():
     sampled = options("poisson_sampled_gaussian")
     question = ["epsilon", *sampled, "--count", "100", "--delta", "1e-5", *ADD]

@@ -33,6 +33,7 @@ def test_three_formats_say_the_same():
     assert "signal-to-noise ratio of a release" in text.stdout
 
 
+@pytest.mark.thorough
 def test_releases_are_listed_instead_of_given():
     arguments = [*CDA, *ORDERS, *TARGET, *ADD, *QUICK]
     listed = answer("plan", *arguments, "--releases", "10,50", "--objective", "total-variation")
@@ -48,6 +49,7 @@ def test_releases_are_listed_instead_of_given():
     assert "Missing option '--releases' or '--samples-per-class'" in done.stderr
 
 
+@pytest.mark.thorough
 def test_soft_labels(tmp_path):
     arguments = [
         "--population-size",

@@ -86,6 +86,7 @@ def test_columns_that_are_no_width_change_nothing(claims, columns):
     assert rdpkit("audit", claims, COLUMNS=columns).stdout == rdpkit("audit", claims).stdout
 
 
+@pytest.mark.thorough
 def test_a_wish_for_colour_is_no_wish_for_progress(claims):
     assert rdpkit("audit", claims, FORCE_COLOR="1").stderr == ""
 

@@ -26,6 +26,7 @@ def test_every_kind_of_event_has_an_answer(name):
     assert mu["enclosure"][0] <= (mu["mu"] if mu["mu"] != "inf" else float("inf"))
 
 
+@pytest.mark.thorough
 def test_the_command_says_what_the_library_says():
     event = rdpkit.Repeated(
         event=rdpkit.PoissonSampledGaussian(
@@ -70,6 +71,7 @@ def test_columns_and_files(tmp_path):
         assert low <= norm.sf(norm.isf(float(row["fpr"])) - 0.2) <= high
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_drawings_are_the_same_each_time(tmp_path, suffix):
     files = [tmp_path / f"{k}.{suffix}" for k in "ab"]

@@ -49,7 +49,7 @@ def test_formulas():
     )
 
 
-@settings(max_examples=80)
+@settings(max_examples=25)
 @given(ORDERS, DIVERGENCES, DELTAS)
 def test_each_epsilon_is_at_most_the_one_before(order, rdp, target):
     """The optimum is bounded from above to about 1e-10."""
@@ -58,7 +58,7 @@ def test_each_epsilon_is_at_most_the_one_before(order, rdp, target):
     assert 0.0 <= found[2] <= found[1] * (1.0 + 1e-9) + 1e-9
 
 
-@settings(max_examples=80)
+@settings(max_examples=25)
 @given(ORDERS, DIVERGENCES, EPSILONS)
 def test_each_delta_is_at_most_the_one_before(order, rdp, target):
     found = [delta(name, order, rdp, target) for name in NAMES]
@@ -67,7 +67,7 @@ def test_each_delta_is_at_most_the_one_before(order, rdp, target):
     assert max(found) <= 1.0
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(ORDERS, DIVERGENCES, DELTAS, st.sampled_from(NAMES))
 def test_round_trip(order, rdp, target, name):
     """delta at the epsilon of a delta is that delta, where epsilon is not cut off at 0.
@@ -82,14 +82,14 @@ def test_round_trip(order, rdp, target, name):
         assert_allclose(delta(name, order, rdp, found), target, rtol=1e-6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(ORDERS, DIVERGENCES, DIVERGENCES, DELTAS, st.sampled_from(NAMES))
 def test_nondecreasing_in_the_divergence(order, one, two, target, name):
     low, high = (epsilon(name, order, rdp, target) for rdp in sorted((one, two)))
     assert low <= high * (1.0 + 1e-9) + 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(ORDERS, DIVERGENCES, DELTAS, DELTAS, st.sampled_from(NAMES))
 def test_nonincreasing_in_delta(order, rdp, one, two, name):
     strict, loose = (epsilon(name, order, rdp, target) for target in sorted((one, two)))
@@ -110,7 +110,7 @@ def gaussian_epsilon(z, target):
     return brentq(excess, 0.0, high, xtol=1e-13)
 
 
-@settings(max_examples=80)
+@settings(max_examples=25)
 @given(ORDERS, log_uniform(0.3, 50.0), log_uniform(1e-10, 0.4), st.sampled_from(NAMES))
 def test_never_below_the_exact_gaussian(order, z, target, name):
     """Any order, any conversion. The exact profile is a difference of tails: 1e-6 at 1e-10."""
@@ -118,7 +118,7 @@ def test_never_below_the_exact_gaussian(order, z, target, name):
     assert epsilon(name, order, order / (2.0 * z * z), target) >= exact - 1e-6 * (1.0 + exact)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(ORDERS, log_uniform(0.3, 50.0), EPSILONS, st.sampled_from(NAMES))
 def test_never_below_the_exact_gaussian_delta(order, z, target, name):
     exact = ndtr(0.5 / z - target * z) - math.exp(target + log_ndtr(-0.5 / z - target * z))

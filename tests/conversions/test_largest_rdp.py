@@ -51,7 +51,7 @@ def test_a_negative_epsilon_is_none(entry):
     assert optimal_epsilon(entry["order"], entry["rdp"], entry["delta"])[0] == 0.0
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(ORDERS, EPSILONS, DELTAS, st.floats(1e-6, 1.0 - 1e-6))
 def test_no_other_point_of_the_line_is_allowed_earlier(order, epsilon, delta, part):
     """The minimum over the line: every other point needs at least as large a divergence."""
@@ -62,7 +62,7 @@ def test_no_other_point_of_the_line_is_allowed_earlier(order, epsilon, delta, pa
         assert region(a, delta + growth * q, q) >= mpf(found.rdp) * (1 - mpf(10) ** -9)
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(ORDERS, EPSILONS, DELTAS)
 def test_the_point_is_on_the_line_and_has_the_divergence(order, epsilon, delta):
     """Fractions of a divergence that small are lost to 1e-10, not more."""
@@ -75,7 +75,7 @@ def test_the_point_is_on_the_line_and_has_the_divergence(order, epsilon, delta):
         assert forward(mpf(order), p, q) == pytest.approx(found.rdp, rel=1e-10)
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(ORDERS, EPSILONS, DELTAS)
 @example(2.0, 2.2603294069810542e-06, 8.315287191035679e-07)
 def test_the_point_is_the_lowest_of_the_line(order, epsilon, delta):
@@ -92,7 +92,7 @@ def test_the_point_is_the_lowest_of_the_line(order, epsilon, delta):
             assert here < value(mpf(found.q) * (1 + mpf(10) ** -5))
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(ORDERS, log_uniform(1e-3, 20.0), DELTAS)
 def test_slope_is_the_derivative(order, epsilon, delta):
     """Against a central difference, whose own error is about 1e-4 here."""
@@ -104,7 +104,7 @@ def test_slope_is_the_derivative(order, epsilon, delta):
         assert found.slope == pytest.approx(slope, rel=2e-3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(ORDERS, EPSILONS, DELTAS)
 @example(2.0, 2.2603294069810542e-06, 8.315287191035679e-07)
 def test_there_and_back(order, epsilon, delta):
@@ -116,7 +116,7 @@ def test_there_and_back(order, epsilon, delta):
 
 
 @pytest.mark.parametrize("conversion", ["mironov2017", "balle2020", "optimal"])
-@settings(max_examples=40)
+@settings(max_examples=10)
 @given(epsilon=log_uniform(0.01, 100.0), delta=log_uniform(1e-10, 0.1))
 def test_what_there_is_room_for_converts_to_epsilon(conversion, epsilon, delta):
     """At orders with room for anything; the optimal floats are good to 1e-4 near the corner."""
@@ -131,7 +131,7 @@ def test_what_there_is_room_for_converts_to_epsilon(conversion, epsilon, delta):
             assert found <= epsilon * (1.0 + (2e-3 if conversion == "optimal" else 1e-9)) + 1e-12
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(EPSILONS, DELTAS)
 def test_a_better_conversion_leaves_more_room(epsilon, delta):
     orders = 1.0 + np.geomspace(1e-3, 1e3, 25)
@@ -164,7 +164,7 @@ def test_corner_is_where_both_constraints_bind():
     assert found.slope > 0.0
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(ORDERS, log_uniform(1e-7, 30.0), log_uniform(1e-100, 1e-12))
 @example(3515.539076838221, 0.015221635716810115, 1.148736705608677e-40)
 def test_epsilons_at_tiny_deltas_are_what_their_certificates_say(order, rdp, delta):

@@ -9,6 +9,7 @@ is status 2, is never meant unless the page says so. Below a block a page may sh
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -125,6 +126,7 @@ def test_the_commands_of_a_page_run_in_order(path, tmp_path, environment):
             assert is_shown(step.shown, done.stdout), f"does not print\n{step.shown}\n{where}"
 
 
+@functools.cache
 def options_of(command: click.Command) -> set[str]:
     found = {"--help", "-h"}
     for parameter in command.params:
@@ -132,6 +134,7 @@ def options_of(command: click.Command) -> set[str]:
     return found
 
 
+@functools.cache
 def children(command: click.Command) -> dict[str, click.Command]:
     if not isinstance(command, click.Group):
         return {}

@@ -42,6 +42,7 @@ def examples(names):
     return [shlex.split(line)[1:] for line in lines if line.strip()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "names",
     [

@@ -40,6 +40,7 @@ def finding(picture):
     return picture.finding_of(picture.CLAIM)
 
 
+@pytest.mark.thorough
 def test_the_picture_of_the_readme_is_the_one_that_the_audit_draws(picture, finding):
     drawn = picture.drawing(finding, alone=True)
     assert picture.FILE.read_text(encoding="utf-8") == drawn
@@ -53,6 +54,7 @@ def test_a_picture_of_a_claim_that_is_not_refuted_is_an_error(picture):
         picture.drawing(picture.finding_of("ndpdc-mnist"), alone=True)
 
 
+@pytest.mark.thorough
 def test_the_numbers_of_the_refuted_claim(picture, finding):
     claimed, attained, proven = picture.numbers(finding)
     delta = float(
@@ -76,6 +78,7 @@ def test_the_numbers_of_the_refuted_claim(picture, finding):
     assert f"leak at least {attained}. What is true instead: epsilon = {proven} is proven" in readme
 
 
+@pytest.mark.thorough
 def test_the_noise_that_the_claim_needs(finding):
     claim = finding.claim
     found = rdpkit.calibrate(

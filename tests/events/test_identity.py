@@ -184,7 +184,7 @@ def counted(event):
     return [event]
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(one=TREES, two=TREES)
 def test_equality_is_that_of_the_fields(one, two):
     assert (one == two) == by_fields(one, two)

@@ -207,6 +207,7 @@ def test_dpmix_attains_its_lower_bound_where_all_records_are_equal():
     assert {group.position for group in pair.second.groups} == {4.0}
 
 
+@pytest.mark.thorough
 def test_calibration_meets_the_target():
     found = rdpkit.calibrate(
         rdpkit.Repeated(event=FIXED, count=100), target_epsilon=1.0, delta=1e-5, adjacency=ZERO,

@@ -42,6 +42,7 @@ def test_a_profile_is_drawn_inside_of_its_frame(profile, epsilon, delta, lower):
             assert y is None or 0 <= float(y) <= html.HEIGHT
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(st.text(), st.sampled_from(["upper", "lower"]), st.floats(0, math.inf))))
 def test_bounds_are_drawn_side_by_side(rows):
     drawing = html.bars_drawing(rows)

@@ -160,6 +160,7 @@ class TestRoundTrips:
         assert found.count == 10
         assert_allclose(epsilon(again, REPLACE), epsilon(mix, REPLACE), rtol=1e-9)
 
+    @pytest.mark.thorough
     def test_disjoint_parts_that_are_alike_are_one(self):
         condense = rdpkit.NDPDC(
             class_sizes=[6000] * 10, group_size=50, iterations=100, noise_std=1.0, clip_norm=1.0
@@ -558,6 +559,7 @@ class TestAgainstTheirNumbers:
         assert round(theirs, 3) == 0.133
         assert epsilon(event, REPLACE, "best-rdp") < 0.0283
 
+    @pytest.mark.thorough
     def test_poisson_samples_under_replace_one(self):
         """Their pair x, -x is attained, so a lower bound, and theirs agrees with ours there."""
         dp_event = dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(0.01, G(1.0)), 1000)

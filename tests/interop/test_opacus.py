@@ -105,6 +105,7 @@ class TestTraining:
         assert len(engine.accountant) == 20
         assert engine.get_epsilon(DELTA) == ours((1.0, BATCH / RECORDS, 20))
 
+    @pytest.mark.thorough
     def test_beside_their_accountants(self):
         """At most their RDP accountant's; their PRV accountant's is 0.01 above its estimate."""
         found = {}
@@ -115,6 +116,7 @@ class TestTraining:
         assert found["rdpkit"] < 0.9 * found["rdp"]
         assert found["prv"] - 0.02 <= found["rdpkit"] <= found["prv"]
 
+    @pytest.mark.thorough
     def test_noise_that_changes_during_training(self):
         engine, model, optimizer, loader = private()
         scheduler = ExponentialNoise(optimizer, gamma=0.99)
@@ -245,6 +247,7 @@ class TestSampling:
 
 
 class TestHistory:
+    @pytest.mark.thorough
     def test_steps_that_are_alike_are_one_entry(self):
         found = bridge.OpacusAccountant()
         for k in range(1000):

@@ -89,7 +89,10 @@ def agrees(event: rdpkit.Event, adjacency: str, delta: float) -> None:
             certificate(event, claimed=f"{claimed:.9f}", refuted=refuted, **common)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "poisson-once", "two-gaussians"])
+@pytest.mark.parametrize(
+    "name",
+    ["gaussian", "two-gaussians", pytest.param("poisson-once", marks=pytest.mark.thorough)],
+)
 def test_both_engines_agree(name):
     agrees(*SETTINGS[name])
 
@@ -183,16 +186,20 @@ def largest_sum_tests(epsilon: float, relation: str, noise: float) -> float:
     return float(max(np.max(p - growth * q), np.max((1 - q) - growth * (1 - p))))
 
 
-@pytest.mark.parametrize("relation", [ADD, REPLACE, "zero_out"])
+@pytest.mark.parametrize(
+    "relation",
+    [REPLACE, *(pytest.param(one, marks=pytest.mark.thorough) for one in (ADD, "zero_out"))],
+)
 def test_shuffled_batches_are_refuted_by_their_largest_sum(relation):
     event = rdpkit.ShuffledGaussian(
         noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=4 if relation == ADD else 5
     )
     best = largest_sum_tests(1.0, relation, 0.7)
     common = {"claimed": "1", "adjacency": relation, "refuted": True}
-    certificate(event, delta=0.998 * best, **common)
-    with pytest.raises(NoCertificateError):
-        certificate(event, delta=1.001 * best, **common)
+    found = json.loads(certificate(event, delta=0.998 * best, **common))
+    # The same cells do not prove what no test by the largest sum attains.
+    found["claim"]["delta"] = repr(1.001 * best)
+    assert not checked(sealed(found))
 
 
 @pytest.mark.thorough

@@ -21,6 +21,7 @@ DPSGD = 14063 * rdpkit.PoissonSampledGaussian(
 QUESTION = {"delta": 1e-5, "adjacency": "add_or_remove_one"}
 
 
+@pytest.mark.thorough
 @given(st.floats(0.5, 1.0))
 def test_a_gaussian_is_decided_on_both_sides(claimed):
     exact = rdpkit.epsilon(GAUSSIAN, **QUESTION).epsilon

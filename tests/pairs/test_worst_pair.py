@@ -129,6 +129,7 @@ def test_class_sizes_are_the_events(event, adjacency):
     assert tuple(larger) == event.class_sizes
 
 
+@pytest.mark.thorough
 def test_the_distance_is_the_largest_there_is():
     for event, adjacency, distance in (
         (GAUSSIAN, REPLACE, 2.0),

@@ -116,6 +116,7 @@ def test_objectives_are_what_they_say(name, objective):
         assert choice.score == getattr(choice, objective.replace("-", "_"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_the_search_ends_at_a_choice_that_its_neighbours_do_not_beat(bound):
     ask = {**TARGET, "adjacency": ADD, "bound": bound}
@@ -220,6 +221,7 @@ def test_tables():
     assert shown["guarantee"]["epsilon"] <= 1.0
 
 
+@pytest.mark.thorough
 def test_progress_is_told():
     told = []
     found = rdpkit.plan(

@@ -34,6 +34,7 @@ def test_the_numbers_are_those_of_the_questions():
     assert report.gdp == rdpkit.gdp(event, adjacency="add_or_remove_one")
 
 
+@pytest.mark.thorough
 def test_the_lines_for_opacus_say_what_that_loader_does():
     event = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=1000, batch_size=64, epochs=3)
     lines = rdpkit.training_report(event, delta=1e-5, adjacency="add_or_remove_one").lines
@@ -87,6 +88,7 @@ def test_gaussians_that_only_bound_are_not_said_to_be_attained(sampling):
     assert report.advantage.lower < 0.9 * report.advantage.upper
 
 
+@pytest.mark.thorough
 def test_nothing_is_computed_twice_and_nothing_is_kept(monkeypatch):
     computed = []
 

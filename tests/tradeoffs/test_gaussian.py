@@ -64,6 +64,7 @@ class TestSampled:
             attained = rdpkit.lower_bound(event, delta=delta, adjacency="add_or_remove_one")[0]
             assert gaussian_delta(attained.epsilon, found.mu) >= delta
 
+    @pytest.mark.thorough
     def test_the_limit_theorem_of_many_steps_is_refuted(self):
         """Two Gaussians at the distance of a central limit theorem have epsilon 6.60 at 1e-5."""
         event = poisson(0.04, 1.5, 2249)
@@ -141,6 +142,7 @@ class TestParts:
         assert (gaussian_delta(x, mu) >= chord).all()
         assert not (gaussian_delta(x, mu * 0.97) >= chord).all()
 
+    @pytest.mark.thorough
     @given(low=st.floats(0.1, 2.0), more=st.floats(1.0, 2.0))
     @settings(max_examples=20)
     def test_regret_by_its_definition(self, low, more):
@@ -176,6 +178,7 @@ class TestParts:
             )
 
 
+@pytest.mark.thorough
 def test_as_dict():
     found = rdpkit.gdp(poisson(0.01, 1.0, 100), adjacency="add_or_remove_one").as_dict()
     assert found["enclosure"][1] == found["mu"]

@@ -250,6 +250,7 @@ def test_a_wrong_argument_is_shown_at_the_line_that_has_it(run, arguments, messa
     result.stdout.no_fnmatch_line("*suite.py*")
 
 
+@pytest.mark.thorough
 def test_a_file_of_evidence_keeps_its_rate(run):
     options = ("--verify-evidence", "e.jsonl", "--verify-alpha")
     run(*options, "0.05", content=GOOD).assert_outcomes(passed=1)
@@ -257,6 +258,7 @@ def test_a_file_of_evidence_keeps_its_rate(run):
     result.stdout.fnmatch_lines(["could not be tested: Expected --verify-alpha to be 0.05, with *"])
 
 
+@pytest.mark.thorough
 def test_such_tests_are_marked_as_statistical(run):
     content = GOOD + "\ndef test_other():\n    pass\n"
     run("-m", "not statistical", content=content).assert_outcomes(passed=1, deselected=1)
@@ -306,6 +308,7 @@ def test_tests_that_reject_nothing_alone_reject_together(run):
     result.stdout.fnmatch_lines(["*1 rejected; evidence in *e.jsonl; its error rate holds*"])
 
 
+@pytest.mark.thorough
 def test_junit_has_the_numbers(run):
     run(*SEED, "--junitxml=found.xml", content=GOOD + WEAK)
     cases = {one.get("name"): one for one in Xml.parse("found.xml").iter("testcase")}
@@ -373,6 +376,7 @@ def test_pytest_without_such_tests_imports_nothing_more():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.thorough
 def test_records_are_sent_as_json(run, monkeypatch):
     told = []
     monkeypatch.setattr(
@@ -389,6 +393,7 @@ def test_records_are_sent_as_json(run, monkeypatch):
 EVENT = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
 
 
+@pytest.mark.thorough
 def test_what_would_be_noticed_is_said_in_the_units_of_the_claim():
     def release(dataset, rng):
         return len(dataset) + rng.normal(0.0, 20.0)

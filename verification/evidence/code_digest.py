@@ -12,7 +12,7 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
@@ -193,10 +193,18 @@ def _digest_of(path: Path) -> str:
 
 def _versions(packages: set[str]) -> Iterator[str]:
     """Each package with the version of what was installed for it."""
-    installed = metadata.packages_distributions()
+    # The names of these folders hold the versions of all that is installed.
+    folders = (path for folder in sys.path for path in sorted(Path(folder).glob("*-info")))
+    installed = _packages(tuple(map(str, folders)))
     for package in sorted(packages):
         for distribution in sorted(set(installed.get(package, ()))):
             yield f"{distribution} {metadata.version(distribution)}"
+
+
+@functools.lru_cache(maxsize=1)
+def _packages(_folders: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """The distributions of each package; to read the lists of their files takes a second."""
+    return metadata.packages_distributions()
 
 
 @functools.cache

@@ -13,9 +13,10 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rdpkit.extensions import declared
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.baseline import BaselineComparison
@@ -125,7 +126,7 @@ def known_outputs() -> dict[str, list[Output]]:
     found: dict[str, list[Output]] = {}
     for output in OUTPUTS:
         found.setdefault(output.name, []).append(output)
-    for entry in entry_points(group=GROUP):
+    for entry in declared(GROUP):
         maker = entry.dist.name if entry.dist is not None else entry.module
         about = f"Write what {maker} makes of the findings to this file."
         output = Output(name=entry.name, function=entry.value, help=about)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
@@ -22,8 +21,8 @@ from rdpkit.events.pairs import GaussianMixturePair
 from rdpkit.formats.numbers import how_many
 
 _MOST_RECORDS = 1000
-# By how much probabilities are moved, which covers the roundings of up to a thousand of them.
-_MARGIN = Fraction(1, 10**12)
+# Probabilities are moved by one part in this, which covers the roundings of a thousand of them.
+_PARTS = 10**12
 # Probabilities below one over this are not told apart.
 _RARE = 10**300
 
@@ -124,19 +123,21 @@ def _binomial(q: float, k: int, *, more: bool) -> tuple[tuple[int, ...], tuple[f
     mixture grow if its weights move to larger norms, so that they are bounded from that side.
     """
     numerator, whole = q.as_integer_ratio()
-    share, tail, before = numerator**k, 0, Fraction(0)
+    # All probabilities have one denominator: to reduce each fraction would take seconds.
+    certain = whole**k * _PARTS
+    share, tail, before = numerator**k, 0, 0
     counts: list[int] = []
     shares: list[float] = []
     for j in range(k, -1, -1):
         tail += share
         share = share * (whole - numerator) * j // (numerator * (k - j + 1))
-        reached = Fraction(1)
+        reached = certain
         if j:
-            if tail * _RARE < whole**k:
+            if tail * _PARTS * _RARE < certain:
                 continue
-            reached = min(Fraction(tail, whole**k) * (1 + (_MARGIN if more else -_MARGIN)), reached)
+            reached = min(tail * (_PARTS + (1 if more else -1)), certain)
         if reached > before:
             counts.append(k if more and not counts else j)
-            shares.append(float(reached - before))
+            shares.append((reached - before) / certain)
         before = reached
     return tuple(counts[::-1]), tuple(shares[::-1])

@@ -95,12 +95,13 @@ def test_epsilon_is_where_delta_is_met(steps, delta):
     below = losses.epsilon_below(releases, delta=delta).value
     assert below <= above
     if above < 1e30:
-        assert enumerated(releases, above) <= delta * (1.0 + 1e-30)
+        with mp.workdps(DIGITS):
+            assert enumerated(releases, above) <= delta * (1 + mp.mpf("1e-30"))
         if above > 1e-6:
             assert enumerated(releases, above * (1.0 - 1e-8) - 1e-9) > delta * (1.0 - 1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "count"), [(0.5, 3), (0.125, 40), (0.01, 2000)])
+@pytest.mark.parametrize(("epsilon", "count"), [(0.5, 3), (0.125, 40), (0.01, 500)])
 def test_the_formula_for_equal_releases(epsilon, count):
     """Kairouz, Oh and Viswanath 2017, Theorem 3.3, for delta = 0."""
     releases = ((StatedPair(epsilon=epsilon, delta=0.0), count),)

@@ -115,6 +115,7 @@ def test_thin_samples_have_close_bounds(q, z, count, delta):
     assert 0.0 < below <= above <= below * 1.0015
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("q", "z", "count", "delta"),
     [

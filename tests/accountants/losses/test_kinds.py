@@ -43,7 +43,7 @@ def check(step, loss, exact, *, slack=1e-13):
     assert high - low <= 1e-12 * (1.0 + math.exp(loss))
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(log_uniform(1e-3, 20.0), LOSSES)
 def test_laplace(distance, loss):
     check(pairs.LaplacePair(distance=distance), loss, oracle.laplace(loss, distance=distance))

@@ -106,6 +106,7 @@ def test_a_part_that_may_fail_more_often_than_delta_has_no_epsilon(event, delta,
             budget.spend(event)
 
 
+@pytest.mark.thorough
 def test_the_same_parts_spent_twice_may_be_parts_of_other_partitions():
     parts = (
         rdpkit.Laplace(noise_scale=1.0, record_norm=1.0),
@@ -146,7 +147,7 @@ def test_a_rule_for_groups_is_attained_only_where_that_is_known():
     assert rdpkit.check(group, epsilon=1.5, delta=0.3, adjacency=ADD).soundness != "refuted"
 
 
-@pytest.mark.parametrize("size", [2, 40, 150, 300])
+@pytest.mark.parametrize("size", [2, 40, pytest.param(300, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("delta", [1e-5, 1e-292])
 def test_large_groups_of_samples_are_enclosed(size, delta):
     group = rdpkit.Group(event=sampled(0.5, 1e-3), size=size)

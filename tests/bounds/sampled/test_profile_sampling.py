@@ -184,6 +184,7 @@ def test_dpmix_reference_points(setting, numbers):
     assert 0.6 * by_loss < lower.epsilon < distribution.epsilon
 
 
+@pytest.mark.thorough
 def test_dpdc_reference_points():
     """Privacy loss distributions of two published settings, to the digits stated."""
     linear = rdpkit.LDPDC(

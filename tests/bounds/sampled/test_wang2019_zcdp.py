@@ -22,6 +22,7 @@ def sampled(rho, size=50, population=1000, **more):
     )
 
 
+@pytest.mark.thorough
 @settings(max_examples=10)
 @given(log_uniform(0.01, 3.0), st.integers(1, 400), log_uniform(1e-9, 1e-3))
 def test_it_is_the_theorem_for_any_base_mechanism(rho, size, delta):

@@ -17,7 +17,7 @@ ADD = Adjacency.ADD_OR_REMOVE_ONE
 BY_ID = {bound.id: bound for bound in BOUNDS}
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     st.floats(0.3, 10),
     st.floats(1e-4, 0.5),
@@ -36,7 +36,9 @@ def test_truncated_poisson_in_balls_and_in_floats(noise, q, size, room, order):
     bound = BY_ID["truncated-poisson"]
     value = float(bound.values(event, np.array([order]), ADD)[0])
     ball = bound.ball(event, order, ADD)
-    assert value == pytest.approx(float(ball.mid()), rel=1e-6, abs=1e-12)
+    # Where a full sample is too rare for a normal float, its probability has few digits.
+    width = float(ball.rad())
+    assert value == pytest.approx(float(ball.mid()), rel=1e-6, abs=1e-12 + width)
     # It lies between a sample that is never full and one that always is.
     room_only, full = (
         rdpkit.sampled_gaussian_rdp([order], noise_multiplier=z, sampling_probability=p)[0]

@@ -103,6 +103,7 @@ def test_every_way_of_making_batches_has_both_bounds(scheme, adjacency):
     assert event.assumptions()
 
 
+@pytest.mark.thorough
 def test_shuffled_epochs_refute_what_is_claimed_for_poisson_samples():
     """Zero-out is the relation under which all of them have the same sensitivity."""
     poisson = rdpkit.DPSGD(**MNIST, epochs=60)
@@ -141,7 +142,7 @@ def test_bad_settings_are_named(change, message):
         rdpkit.DPSGD(**MNIST | change)
 
 
-@settings(max_examples=15)
+@settings(max_examples=4)
 @given(
     noise=st.floats(0.5, 20),
     size=st.integers(100, 10**6),
@@ -175,6 +176,7 @@ def test_every_setting_can_be_calibrated(parameter):
     assert found.guarantee >= 1.49
 
 
+@pytest.mark.thorough
 def test_phases_compose():
     phases = [
         rdpkit.DPSGD(**MNIST, epochs=2),
@@ -184,6 +186,7 @@ def test_phases_compose():
     assert max(map(epsilon, phases)) < epsilon(together) < sum(map(epsilon, phases))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [0.5, 0.55])
 @pytest.mark.parametrize("epochs", [2, 10])
 def test_shuffled_epochs_with_little_noise_have_a_lower_bound(noise, epochs):

@@ -96,6 +96,7 @@ def test_a_record_in_one_step():
         assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_identity_is_dp_sgd():
     identity = {"noise_std": 1.0, "record_norm": 1.0, "steps": 40, "coefficients": [1.0]}
     sampled = MatrixFactorization(**identity, sampling_probability=0.05)
@@ -112,6 +113,7 @@ def test_the_identity_is_dp_sgd():
                 assert one == pytest.approx(other, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_sampled_groups_take_turns():
     event = MatrixFactorization(
         noise_std=1.0, record_norm=1.0, steps=42, coefficients=[1.0, 0.5, 0.5], min_separation=5,

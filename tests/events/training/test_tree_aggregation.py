@@ -31,6 +31,7 @@ def test_nodes_of_a_record(steps):
     assert filled.nodes_of_a_record == nodes(power).max()
 
 
+@pytest.mark.thorough
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=5), st.floats(0.5, 50.0), st.booleans())
 def test_it_is_one_gaussian(steps, noise, completed):
     event = rdpkit.TreeAggregation(

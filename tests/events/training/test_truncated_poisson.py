@@ -45,7 +45,7 @@ def upper(event, adjacency, epsilon):
     return rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(
     st.lists(st.floats(-1, 1), min_size=1, max_size=4),
     st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
@@ -97,6 +97,7 @@ def test_the_bounds_from_both_sides_fit(noise, size, sampling, count, adjacency)
     assert lower <= rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency).epsilon
 
 
+@pytest.mark.thorough
 def test_batches_that_never_overflow_are_poisson_samples():
     event = rdpkit.TruncatedPoissonGaussian(**PLAIN, max_batch_size=1000, population_size=1000)
     plain = rdpkit.PoissonSampledGaussian(**PLAIN)

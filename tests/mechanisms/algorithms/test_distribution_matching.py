@@ -1,20 +1,11 @@
 import numpy as np
 import pytest
-import torch
 
 from rdpkit.mechanisms.algorithms import distribution_matching
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 8, 8)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def _data():
@@ -41,6 +32,7 @@ def _synthesize(**changes):
     return synthesize(distribution_matching, *_data(), **(settings | changes))
 
 
+@pytest.mark.thorough
 def test_synthetic_records_come_to_look_like_their_class():
     found = _synthesize(iterations=60)
     left, right = found.features[..., :4], found.features[..., 4:]
@@ -48,6 +40,7 @@ def test_synthetic_records_come_to_look_like_their_class():
     assert contrast[found.labels == 0].mean() > 0.1 + contrast[found.labels == 1].mean()
 
 
+@pytest.mark.thorough
 def test_it_is_never_called_private():
     found = _synthesize(noise=NoiseSource.system())
     assert found.guarantee is None

@@ -17,14 +17,6 @@ from tests.mechanisms.flat import synthesize
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def _map(**changes):
     settings = {
         "order": 8,

@@ -13,14 +13,6 @@ from tests.mechanisms.flat import synthesize
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def digits():
     found = load_digits()
@@ -125,6 +117,7 @@ def test_the_papers_noise_5_gives_the_papers_epsilon_or_less():
     assert 0.6 < rdpkit.epsilon(event, delta=1e-5, adjacency=REPLACE).epsilon < 0.98
 
 
+@pytest.mark.thorough
 def test_enough_steps_make_digits_of_it(digits):
     from sklearn.neighbors import NearestCentroid
 

@@ -15,14 +15,6 @@ SHAPE = (1, 4, 4)
 COST = dp_sinkhorn.Transport(regularisation=0.1, sinkhorn_steps=20, l1_weight=0.5, label_weight=2.0)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def _records(n, seed):
     rng = np.random.default_rng(seed)
     return rng.uniform(-1, 1, (n, *SHAPE)).astype(np.float32), rng.integers(0, 2, n)

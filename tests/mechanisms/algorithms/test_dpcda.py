@@ -61,6 +61,7 @@ def test_the_guarantee_is_that_of_the_event():
     assert "public, as the user stated, and read from the data" in one.manifest.notes[0]
 
 
+@pytest.mark.thorough
 def test_shapes_labels_and_files(tmp_path):
     one = made(noise=NoiseSource.system(), counts=[20, 20, 20])
     assert one.features.shape == (15, 4, 4)
@@ -71,6 +72,7 @@ def test_shapes_labels_and_files(tmp_path):
     assert load_release(tmp_path / "release.json").manifest == one.manifest
 
 
+@pytest.mark.thorough
 def test_each_class_has_its_own_number_of_samples():
     assert made(samples_per_class=[1, 2, 3]).labels.tolist() == [0, 1, 1, 2, 2, 2]
 

@@ -40,6 +40,7 @@ def class_wise(**changes):
     return synthesize(class_wise_dpmix, features, labels, **given)
 
 
+@pytest.mark.thorough
 def test_the_guarantee_is_that_of_the_event(tmp_path):
     one = made(noise=NoiseSource.system())
     event = rdpkit.DPMix(

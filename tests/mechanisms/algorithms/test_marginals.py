@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import marginals
@@ -19,14 +18,6 @@ from tests.mechanisms.flat import synthesize
 DOMAIN = (6, 4, 2, 30)
 QUICK = MixtureFit(components=40, steps=150)
 TINY = MixtureFit(components=3, steps=2)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def _table(count=4000, seed=0):
@@ -47,6 +38,7 @@ def _distance(one, other, pair):
     return 0.5 * np.abs(tables[0] / len(one) - tables[1] / len(other)).sum()
 
 
+@pytest.mark.thorough
 def test_little_noise_gives_the_marginals_of_the_table():
     private = _table()
     options = marginals.MarginalsOptions(noise_std=0.5, fit=QUICK)
@@ -62,6 +54,7 @@ def test_little_noise_gives_the_marginals_of_the_table():
     assert _distance(private, shuffled, (0, 1)) > 0.4
 
 
+@pytest.mark.thorough
 def test_much_noise_gives_rows_of_the_domain():
     options = marginals.MarginalsOptions(
         noise_std=1e6, rows=50, fit=MixtureFit(components=3, steps=2)

@@ -171,6 +171,7 @@ def test_the_margin_for_rounding_grows_with_the_number_of_records():
         assert 2 * (4096 + most / 4096) * most * 2.0**-53 < margin_of(records) < 1e-2
 
 
+@pytest.mark.thorough
 def test_the_noise_on_products_is_the_same_for_each_number():
     source, found = NoiseSource.seeded(0), np.zeros((4000, 3, 3))
     for matrix in found:
@@ -180,6 +181,7 @@ def test_the_noise_on_products_is_the_same_for_each_number():
     assert found.var(axis=0)[np.triu_indices(3, 1)] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("plan", [OF_ALL, OF_CLASSES])
 def test_the_noise_that_is_measured_is_the_one_of_the_event(plan):
     """Nothing but noise comes out of no records; each of its parts is scaled as the plan says."""

@@ -18,14 +18,6 @@ SHAPE = (1, 8, 8)
 EXTRACTOR = random_convnet(0, shape=SHAPE, width=8, depth=2)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def _records(n, seed):
     return np.random.default_rng(seed).uniform(-1, 1, (n, *SHAPE)).astype(np.float32)
 
@@ -344,6 +336,7 @@ def test_flat_records_give_flat_records_and_progress_is_told():
     assert steps == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.thorough
 def test_synthetic_records_come_to_look_like_their_class():
     # Class 0 is dark on the left, class 1 on the right: condensing must tell them apart.
     rng = np.random.default_rng(0)

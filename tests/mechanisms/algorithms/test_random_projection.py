@@ -41,6 +41,7 @@ def test_the_guarantee_is_that_of_one_noisy_row():
     assert one.features.shape == (60, 5)
 
 
+@pytest.mark.thorough
 def test_rows_are_projected_and_then_clipped():
     features, _ = images()
     one = made(feature_noise=1e-6, dtype=np.float64)

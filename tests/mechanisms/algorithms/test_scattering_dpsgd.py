@@ -15,8 +15,6 @@ from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify
 from tests.mechanisms.flat import synthesize
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 SMALL = {"scales": 1, "angles": 2, "group_channels": 1}
 OPTIONS = ScatteringDPSGDOptions(steps=1, batch_size=4, noise_multiplier=1.0, **SMALL)
 

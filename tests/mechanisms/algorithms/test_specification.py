@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from rdpkit import extensions
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.mechanisms.algorithms.specification import as_parameters, options_from
 
@@ -72,8 +73,10 @@ def toy(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-package\nVersion: 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    extensions._declared.cache_clear()
     yield lambda text: (folder / "entry_points.txt").write_text(f"[rdpkit.mechanisms]\n{text}\n")
     sys.modules.pop("toy_package", None)
+    extensions._declared.cache_clear()
 
 
 def test_a_mechanism_of_another_package_is_found(toy):

@@ -90,6 +90,7 @@ def test_synthesize_takes_counts_from_the_command_line(digits, tmp_path):
     }
 
 
+@pytest.mark.thorough
 def test_synthesize_charges_a_ledger_before_it_saves(digits, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.jsonl")
     ledger.open("strict", adjacency="replace_one", delta=1e-4, epsilon=0.5, delta_for_events=9e-5)
@@ -108,6 +109,7 @@ def test_synthesize_charges_a_ledger_before_it_saves(digits, tmp_path):
     assert "--ledger and --dataset together" in alone
 
 
+@pytest.mark.thorough
 def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, tmp_path):
     path = digits(('[vary]\n"privacy.target_epsilon" = [5.0, 50.0]', ""),
                   ("delta = 1e-5", "delta = 0.01\ntarget_epsilon = 5.0"))  # fmt: skip
@@ -127,6 +129,7 @@ def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, t
     assert made["checks"] == json.loads(out.with_suffix(".json").read_text())["checks"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("accepted", [None, 25.0, 60.0])
 def test_a_large_target_is_private_only_if_it_is_accepted(digits, tmp_path, accepted):
     stated = "" if accepted is None else f"\naccept_epsilon = {accepted}"
@@ -173,6 +176,7 @@ def test_a_wrong_ending_is_found_out_before_the_work(long, tmp_path, monkeypatch
     assert "is there already" in refused
 
 
+@pytest.mark.thorough
 def test_a_grid_of_samples(digits, tmp_path):
     run(synthesize, digits(*NOISELESS), "--grid", tmp_path / "g.png")
     assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")

@@ -35,6 +35,7 @@ def folder(tmp_path):
     )
 
 
+@pytest.mark.thorough
 def test_a_folder_of_images_becomes_a_release(folder, tmp_path):
     options = ("samples_per_class=3", "order_of_mixture=8", "clip_norm=1.0")
     found = run(

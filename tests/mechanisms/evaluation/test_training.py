@@ -13,14 +13,6 @@ from rdpkit.mechanisms.evaluation.training import (
 from rdpkit.mechanisms.models import build_model
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def separable(n: int = 120, seed: int = 0):
     """Two classes of 2 x 2 images that differ in one pixel by far more than they vary."""
     rng = np.random.default_rng(seed)

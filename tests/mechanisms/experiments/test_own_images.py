@@ -32,6 +32,7 @@ def images():
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("counts", ["noisy", [200, 200]])
 def test_the_target_is_met_and_the_manifest_says_what_is_needed_to_go_back(
     images, counts, tmp_path
@@ -51,7 +52,13 @@ def test_the_target_is_met_and_the_manifest_says_what_is_needed_to_go_back(
     assert found.labels.tolist() == [0] * 5 + [1] * 5
 
 
-@pytest.mark.parametrize("unstated", ["class names", "size", "channels"])
+@pytest.mark.parametrize(
+    "unstated",
+    [
+        "class names",
+        *(pytest.param(one, marks=pytest.mark.thorough) for one in ("size", "channels")),
+    ],
+)
 def test_what_nobody_stated_is_not_private_and_names_no_class(images, unstated):
     found = replace(images, assumed=(unstated,))
     made = synthesize_images(found, counts=[200, 200], options=OPTIONS, **QUESTION)
@@ -64,6 +71,7 @@ def test_what_nobody_stated_is_not_private_and_names_no_class(images, unstated):
         replace(made.manifest, private=True, checks=())
 
 
+@pytest.mark.thorough
 def test_bytes_give_what_scaled_numbers_give(images):
     """Up to the rounding of clipping factors to 24 bits, and of numbers to single precision."""
     from rdpkit.mechanisms.experiments import own_images
@@ -86,6 +94,7 @@ def test_what_cannot_be_done_is_said(images):
         synthesize_images(images, options={**OPTIONS, "preprocessing": "exact-z-score"}, **QUESTION)
 
 
+@pytest.mark.thorough
 def test_a_release_of_own_images_is_evaluated_in_its_own_order_of_classes(tmp_path):
     """Classes in another order than that of their folders, and images of another size."""
     rng = np.random.default_rng(0)

@@ -16,6 +16,7 @@ def drawn(path, summaries):
     return path.read_bytes()
 
 
+@pytest.mark.thorough
 def test_lines_by_what_else_varies_and_the_same_bytes_every_time(tmp_path):
     summaries = [
         summary({"privacy.target_epsilon": e, "mechanism.order_of_mixture": l}, 0.5 + l / 100, 0.4)
@@ -37,6 +38,7 @@ def test_keys_that_vary_together_are_one_axis(tmp_path):
     drawn(tmp_path / "a.svg", both)
 
 
+@pytest.mark.thorough
 def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
     def stated(target):
         row = {"delta": 1e-5, "adjacency": "replace_one", "target_epsilon": target}
@@ -90,6 +92,7 @@ def test_nothing_to_draw_against_and_other_endings_are_errors(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("channels", [1, 3])
 def test_samples_are_drawn_row_by_row(tmp_path, channels):
     rng = np.random.default_rng(0)

@@ -23,6 +23,7 @@ NOISELESS = (
 PUBLIC = (('noise = "seeded"', 'noise = "seeded"\ncounts = "public"'),)
 
 
+@pytest.mark.thorough
 def test_every_seed_is_a_row_at_once_and_a_killed_run_goes_on(digits, tmp_path, monkeypatch):
     experiment = load_experiment(digits(*NOISELESS))
     one = Runner.one
@@ -49,6 +50,7 @@ def test_every_seed_is_a_row_at_once_and_a_killed_run_goes_on(digits, tmp_path, 
     assert {p.suffix for p in folder.iterdir()} == {".json"}  # no temporary file is left
 
 
+@pytest.mark.thorough
 def test_a_killed_seed_of_hours_goes_on_from_its_checkpoint(long, tmp_path, monkeypatch):
     monkeypatch.setattr(Checkpoint, "is_due", lambda self: True)
     experiment = load_experiment(long)
@@ -71,6 +73,7 @@ def test_a_killed_seed_of_hours_goes_on_from_its_checkpoint(long, tmp_path, monk
     assert row["accuracy"] == fresh["accuracy"]
 
 
+@pytest.mark.thorough
 def test_models_that_share_a_release_of_hours_make_it_once(long, tmp_path):
     long.write_text(
         long.read_text().replace("seeds = [0]", "seeds = [0, 1]").replace('name = "mlp"', "")
@@ -151,6 +154,7 @@ def test_damaged_rows_are_errors_that_name_the_file(digits, tmp_path):
         rows.read_all(tmp_path / "small" / "rows")
 
 
+@pytest.mark.thorough
 def test_the_noise_is_what_calibrate_finds_and_the_release_says_so(digits):
     import rdpkit
 

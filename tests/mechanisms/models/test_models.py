@@ -5,14 +5,6 @@ from rdpkit.mechanisms.models import MODELS, build_model
 from rdpkit.mechanisms.models.convnet import ConvNet
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(("channels", "size"), [(1, 28), (3, 32), (3, (36, 40))])
 def test_every_model_maps_images_to_logits_that_depend_on_them(name, channels, size):

@@ -13,14 +13,6 @@ from rdpkit.mechanisms.parts.augmentation import (
 )
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def _images(n=4, channels=3, side=8, seed=0):
     return torch.rand(n, channels, side, side, generator=torch.Generator().manual_seed(seed)) - 0.5
 

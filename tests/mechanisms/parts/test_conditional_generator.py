@@ -9,14 +9,6 @@ from rdpkit.mechanisms.parts.conditional_generator import (
 )
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("shape", [(1, 28, 28), (3, 32, 32), (1, 8, 8), (2, 5, 7)])
 def test_images_have_the_shape_asked_for(shape):
     network = ConditionalGenerator(shape=shape, classes=3)

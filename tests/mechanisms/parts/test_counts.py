@@ -58,10 +58,10 @@ def test_counts_of_persons_cost_what_all_their_records_do(adjacency, moved):
             known_counts(found, (30, 50), use, most_per_person=6, **question)
     draws = [
         known_counts(NoisyCounts(epsilon=0.1), (30,), use, most_per_person=5, **question).noisy[0]
-        for _ in range(4000)
+        for _ in range(1000)
     ]
     # Discrete Laplace noise of this scale has nearly the variance of Laplace noise.
-    assert np.std(draws) == pytest.approx(math.sqrt(2.0) * moved / 0.1, rel=0.1)
+    assert np.std(draws) == pytest.approx(math.sqrt(2.0) * moved / 0.1, rel=0.15)
     with pytest.raises(ValueError, match="lower bounds"):
         known_counts(NoisyCounts(), (30, 50), BOUND_OF_ALL, most_per_person=5, **question)
 

@@ -15,14 +15,6 @@ CLASSES = 3
 SHAPE = (1, 2, 2)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def _unit(images):
     """Rows of norm 1: the largest that is allowed; opposite images have opposite features."""
     flat = images.flatten(1)
@@ -132,6 +124,7 @@ def test_counts_are_public_or_noisy(public, noise_std, message):
         Counts.of(public, noise_std, classes=CLASSES)
 
 
+@pytest.mark.thorough
 def test_the_generator_comes_near_the_means():
     shape = (1, 8, 8)
     means = np.zeros((2, 64))

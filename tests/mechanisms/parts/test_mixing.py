@@ -141,6 +141,7 @@ def test_a_torch_device_gives_the_same():
         )
 
 
+@pytest.mark.thorough
 def test_memory_mapped_records(tmp_path):
     features = records().flat
     np.save(tmp_path / "x.npy", features)

@@ -28,6 +28,7 @@ def test_system_sources_differ_and_do_not_repeat():
     assert np.unique(words).size == words.size
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seeded", [False, True])
 def test_threads_that_share_a_source_are_given_no_number_twice(seeded):
     """By chance two of four million numbers are the same with probability 1e-3 at most."""

@@ -76,6 +76,7 @@ def test_a_mechanism_passes():
     assert found.verdict == "not rejected"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options",
     [

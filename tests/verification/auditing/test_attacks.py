@@ -78,6 +78,7 @@ adjacency = "add_or_remove_one"
     assert verdict("mu = inf", **options).soundness is Soundness.SOUND
 
 
+@pytest.mark.thorough
 def test_the_limit_theorem_is_refuted():
     """mu = q sqrt(T (exp(1 / z^2) - 1)), for DP-SGD at q = 0.04, z = 1.5, T = 2249."""
     limit = 0.04 * math.sqrt(2249 * math.expm1(1 / 1.5**2))

@@ -42,6 +42,7 @@ def loaded_by(*arguments):
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
+@pytest.mark.thorough
 def test_a_plain_audit_loads_nothing_that_it_does_not_use(tmp_path):
     path = tmp_path / "a.claims.toml"
     path.write_text(text(epsilon="0.80", after=CODE))

@@ -16,6 +16,7 @@ from rdpkit.verification.auditing import remedies as module
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness, refuted_by
 from rdpkit.verification.auditing.remedies import (
+    _of_sampling,
     calibrated_unasked,
     needs_noise,
     obstacles,
@@ -137,6 +138,7 @@ def test_a_true_number_with_slack_is_said_better(about):
     assert mended(found, remedy).slack < 1.06
 
 
+@pytest.mark.thorough
 def test_nothing_is_calibrated_for_a_true_claim_or_one_that_cannot_be_computed(monkeypatch):
     monkeypatch.setattr(module, "_calibrated", None)
     for claim in load_files(shipped_files())[:2]:
@@ -161,6 +163,13 @@ steps = 300
 """
 
 
+def test_another_sampling_is_a_remedy_only_where_it_proves_the_number():
+    shuffled = 'sampling = "shuffle"'
+    found = audited(TRAINING.format("1.2", shuffled)), audited(TRAINING.format("0.9", shuffled))
+    assert [_of_sampling(one) is not None for one in found] == [True, False]
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sampling", ['sampling = "shuffle"', 'sampling = "truncated-poisson"\nmax_batch_size = 70']
 )

@@ -57,6 +57,7 @@ def test_the_claims_are_all_different(claims):
     }
 
 
+@pytest.mark.thorough
 def test_renyi_bounds_alone_prove_and_never_refute(claims, findings):
     assert {finding.soundness.value for finding in findings} == {"sound", "unproven"}
     for finding in findings:
@@ -79,10 +80,12 @@ def test_needed_bounds_decide_as_all_bounds_do(claims):
         assert (one.lower is None) == (one.upper.rigorous)
 
 
+@pytest.mark.thorough
 def test_threads_give_the_same_findings_in_the_same_order(claims, findings):
     assert list(audit(claims, bounds="rdp", workers=2, backend="threading")) == findings
 
 
+@pytest.mark.thorough
 def test_the_backend_of_joblibs_context_is_used(claims, findings):
     from joblib import parallel_config
 

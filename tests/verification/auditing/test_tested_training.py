@@ -148,6 +148,7 @@ def test_what_cannot_be_compared_is_a_note():
     assert not found.mistakes
 
 
+@pytest.mark.thorough
 def test_an_unmodelled_claim_is_held_against_the_event_of_the_training():
     text = content().replace('"dpsgd"', '"unmodelled"')
     start, end = text.index("[claim.parameters]"), text.index("[claim.training]")

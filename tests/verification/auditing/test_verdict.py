@@ -78,6 +78,7 @@ def verdicts(*args, **options):
     return found.reproduction.value, found.soundness.value
 
 
+@pytest.mark.thorough
 def test_the_example_of_the_documentation():
     (found,) = audit(loads(DESIGN_EXAMPLE))
     assert found.reproduction is Reproduction.EXACT

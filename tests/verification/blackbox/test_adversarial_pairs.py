@@ -44,6 +44,7 @@ def same(one, two):
     )
 
 
+@pytest.mark.thorough
 @given(domains(), st.sampled_from([ADD, REPLACE]), st.integers(1, 40), st.integers(0, 2**40))
 def test_pairs_of_any_domain(domain, adjacency, count, seed):
     # Neighbours checks that its data sets are neighbours.

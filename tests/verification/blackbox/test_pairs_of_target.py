@@ -136,6 +136,7 @@ def test_data_sets_of_its_own():
     assert len(pairs("half-sensitivity", event_claim(GAUSSIAN, adjacency=REPLACE))) == 1
 
 
+@pytest.mark.thorough
 def test_an_event_that_states_sizes():
     event = rdpkit.DPCDA(
         class_sizes=(4, 3),
@@ -157,6 +158,7 @@ def test_an_event_that_states_sizes():
     assert {p.size for p in pairs(Mechanism(), event_claim(event, adjacency=REPLACE))} == {6}
 
 
+@pytest.mark.thorough
 def test_an_event_with_bounds_of_its_own_is_tested_on_its_own_pair():
     event = rdpkit.DPMix(
         population_size=6,

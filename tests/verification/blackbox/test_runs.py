@@ -58,6 +58,7 @@ def test_generators_are_those_of_spawn():
     assert generator(12, 2).integers(2**63) == np.random.default_rng(child).integers(2**63)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", [noisy, Vectorised()])
 def test_the_number_of_processes_does_not_matter(mechanism, monkeypatch):
     from joblib import parallel_config

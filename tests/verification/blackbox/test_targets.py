@@ -81,6 +81,7 @@ def test_nothing_else_is_needed():
     assert found.pair[0].endswith("add_or_remove_one")
 
 
+@pytest.mark.thorough
 def test_its_own_score_is_tested_besides():
     class Its(Sum):
         def score(self, outputs):

@@ -75,6 +75,7 @@ def test_a_true_claim_passes():
     assert result.runs == 20_000
 
 
+@pytest.mark.thorough
 def test_room_is_noticed():
     # The sets differ by 0.4 at most where 0.5 is claimed, and the test can say so.
     claim = dp_claim(epsilon=0.5, delta=0.5, adjacency=ADD)
@@ -105,6 +106,7 @@ def test_asking_for_the_runs_that_were_made_replays_it(std):
     assert again.as_dict() == first.as_dict()
 
 
+@pytest.mark.thorough
 def test_a_time_budget_makes_fewer_runs():
     result = run(gaussian(2.0), samples=10_000_000, time_budget=0.5)
     assert result.runs < 1_000_000
@@ -155,6 +157,7 @@ def test_an_event_at_a_delta_or_an_epsilon():
         event_claim(EVENT, adjacency=ADD, delta=1e-2, epsilon=1.0)
 
 
+@pytest.mark.thorough
 def test_an_event_without_a_loss_distribution():
     event = rdpkit.CustomRdp(orders=(2.0, 8.0), values=(0.25, 1.0), adjacency=ADD)
     epsilons, deltas = event_claim(event, adjacency=ADD).part.supporting_lines()
@@ -164,6 +167,7 @@ def test_an_event_without_a_loss_distribution():
         event_claim(event, adjacency="replace_one")
 
 
+@pytest.mark.thorough
 def test_the_clearest_of_several_pairs_is_taken():
     nothing = Neighbours(
         first=LabelledData(features=np.zeros((3, 2))),
@@ -223,6 +227,7 @@ def test_randomness_that_is_not_handed_in_is_noted():
     assert "does not come from rng" in note
 
 
+@pytest.mark.thorough
 def test_releases_of_a_rare_structure_are_noted_and_tested():
     # One release in fifty holds the exact sum besides.
     def mechanism(dataset, rng):
@@ -244,6 +249,7 @@ def test_a_fixed_seed_is_named():
     assert result.rejected
 
 
+@pytest.mark.thorough
 def test_a_constant_mechanism_is_private():
     result = run(lambda dataset, rng: np.array([1.5, 2.5]), samples=4000)
     assert not result.failed
@@ -290,6 +296,7 @@ def test_nan_is_never_not_rejected():
         run(lambda dataset, rng: dataset.features.sum(axis=0) * np.nan)
 
 
+@pytest.mark.thorough
 def test_a_rare_nan_is_found_in_the_test():
     class Rare(Vectorised):
         def many(self, dataset, rng, count):
@@ -443,6 +450,7 @@ class Autocorrelated:
         return dataset.features.sum(axis=0) + self.noise
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_rate_is_stated_where_runs_depend_on_each_other(seed):
     found = run(Autocorrelated(0.999), seed=seed, samples=4000)

@@ -152,6 +152,7 @@ def test_a_manifest_that_says_too_little_is_refuted(tmp_path):
     assert "says that it is private, and its guarantee is refuted" in finding.refutation[-1]
 
 
+@pytest.mark.thorough
 def test_a_release_with_noisy_counts_is_as_private_as_it_says(tmp_path):
     """What its parts cost is added, so that no formula is named from which it could differ."""
     made = dpcda.synthesize(
@@ -376,6 +377,7 @@ def test_code_that_has_no_data_sets_of_its_own(module, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_code_that_no_theorem_is_about(module):
     """Without an event the printed number itself is tested."""
     after = CODE.format(f"{module}:weak").replace("6000", "40000")

@@ -353,6 +353,7 @@ def test_a_sound_claim_is_not_below_what_is_proven(findings):
             assert finding.slack == float(finding.claim.epsilon) / finding.upper.epsilon
 
 
+@pytest.mark.thorough
 def test_one_claim_of_each_event_with_every_bound():
     """The fast sibling of the audit of all claims with every bound."""
     claims = {type(claim.event): claim for claim in CLAIMS.values() if claim.event is not None}

@@ -115,6 +115,7 @@ def test_a_link_stays_a_link_and_the_mode_stays(run, tmp_path):
     assert "0.7256" in (folder / "real.toml").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -206,6 +206,7 @@ def test_hostile_names_stay_text(repository):
     assert len(claims) == 1
 
 
+@pytest.mark.thorough
 def test_files_are_written_after_a_yes_and_never_over_others(repository):
     folder = repository(tf=TENSORFLOW)
     assert "Nothing was written." in run(folder, answers="n\n").stdout

@@ -78,6 +78,7 @@ def test_refusals_have_status_1_and_the_others_are_charged(path, tmp_path):
         assert done.output.startswith("Error: ")
 
 
+@pytest.mark.thorough
 def test_a_data_set_that_is_not_private_any_more(path, tmp_path):
     seeded = saved(tmp_path, "seeded", seed=1)
     anyway = ["--dataset", "people", "--record-anyway"]

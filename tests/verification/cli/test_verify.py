@@ -123,6 +123,7 @@ def test_a_fixed_one():
     assert found["verdict"] == "not rejected"
 
 
+@pytest.mark.thorough
 def test_text_for_people():
     result = invoke("seeded-generator", "--seed", "1", "--jobs", "1")
     assert result.exit_code == 1
@@ -171,6 +172,7 @@ def test_the_verdict_on_ones_own_mechanism(folder, mechanism):
     assert found["verdict"] == ("rejected" if mechanism == "weak" else "not rejected")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_process")
 def test_random_pairs(folder):
     options = ["--epsilon", "0.5", "--delta", "0.01", *ADD, "--dimension", "2"]
@@ -183,6 +185,7 @@ def test_random_pairs(folder):
     assert again == found
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_process")
 def test_records_beyond_the_norm_are_tried_unless_there_are_none(folder):
     options = ["--event", "event.toml", *ADD, "--score", "linear", *QUICK, "--seed", "1"]
@@ -215,6 +218,7 @@ def test_data_sets_of_ones_own(folder, tmp_path):
     assert "to be neighbours under replace_one" in same.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_process")
 def test_a_mechanism_with_a_claim_of_its_own(folder):
     options = ["--score", "linear", "--samples", "8000", "--seed", "1"]
@@ -230,16 +234,20 @@ def test_a_mechanism_with_a_claim_of_its_own(folder):
 @pytest.mark.parametrize(
     ("options", "claim", "pair"),
     [
-        # Its event at one point, or as an RDP curve.
+        # Its event at one point; another claim on its own data sets.
         (["--delta", "0.01"], "-DP of gaussian, by ", "own pair"),
-        (["--view", "rdp"], "gaussian: RDP", "own pair"),
-        # Another claim on its own data sets; its own claim on other data sets.
         (["--epsilon", "1", "--delta", "0.1", *ADD], "(1, 0.1)-DP", "own pair"),
-        (["--event", "event.toml", *ADD], "gaussian: DP at", "own pair"),
-        (["--dimension", "3"], "gaussian: DP at", "of 3 features"),
-        (["--neighbours", "worst", "--dimension", "2"], "gaussian: DP at", "of 2 features"),
-        # Under another relation its data sets are no neighbours.
+        # Its own claim on other data sets: under another relation its own are no neighbours.
         (["--adjacency", "replace_one", "--dimension", "2"], "gaussian: DP at", "replace_one"),
+        *(
+            pytest.param(*more, marks=pytest.mark.thorough)
+            for more in (
+                (["--view", "rdp"], "gaussian: RDP", "own pair"),
+                (["--event", "event.toml", *ADD], "gaussian: DP at", "own pair"),
+                (["--dimension", "3"], "gaussian: DP at", "of 3 features"),
+                (["--neighbours", "worst", "--dimension", "2"], "gaussian: DP at", "of 2 features"),
+            )
+        ),
     ],
 )
 def test_its_own_claim_and_data_sets_give_way_to_options(folder, options, claim, pair):
@@ -248,6 +256,7 @@ def test_its_own_claim_and_data_sets_give_way_to_options(folder, options, claim,
     assert any(pair in line for line in found["pair"]), found["pair"]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_process")
 def test_a_number_of_features_that_nobody_states_is_found(folder):
     options = ["--event", "event.toml", *ADD, "--score", "linear", *QUICK, "--seed", "1"]
@@ -258,6 +267,7 @@ def test_a_number_of_features_that_nobody_states_is_found(folder):
     assert any("of 2 features" in line for line in found["pair"])
 
 
+@pytest.mark.thorough
 def test_a_generator_seeded_at_import(folder):
     # At a false-alarm rate of 0.2 it takes fewer new processes, which saves time.
     options = ["--epsilon", "1", "--delta", "0.001", *ADD, "--dimension", "2", "--alpha", "0.2"]
@@ -387,6 +397,7 @@ def test_the_zoo(monkeypatch):
     assert "3 of 3" in text.stdout
 
 
+@pytest.mark.thorough
 def test_a_mechanism_of_the_zoo_that_gets_away_is_a_failed_check(monkeypatch):
     monkeypatch.setattr(zoo, "names", lambda: ("subset-once",))
     # With so few runs it is not caught.

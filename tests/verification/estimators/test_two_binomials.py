@@ -87,6 +87,7 @@ def test_no_excess_is_no_evidence():
     assert p_value(none, slope=1.0, intercept=0.0) == 1.0
 
 
+@pytest.mark.thorough
 def test_large_counts_agree_with_the_normal_approximation():
     """Two and a half standard deviations: the score test has nearly the same p-value.
 

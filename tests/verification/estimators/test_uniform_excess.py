@@ -37,6 +37,7 @@ def test_an_atom_on_one_side_only_is_seen():
     assert found > 0.05 - 0.01
 
 
+@pytest.mark.thorough
 def test_bound_falls_with_more_samples():
     rng = np.random.default_rng(1)
     claim = RdpClaim(orders=[2.0, 4.0], values=[0.25, 0.5])

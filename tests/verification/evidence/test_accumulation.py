@@ -107,6 +107,7 @@ def test_short_tests_reject_together_what_none_rejects_alone(module):
     assert totals[-1] >= evidence["needed"]
 
 
+@pytest.mark.thorough
 def test_changed_code_begins_again(module, tmp_path, monkeypatch):
     as_json(f"{module}:good", *SHORT)
     helper = tmp_path / f"helper_{tmp_path.name}.py"
@@ -133,6 +134,7 @@ def test_what_is_rejected_is_not_run_again_unless_asked(module, runs):
     assert (status, len(runs), found["evidence"]["tests"]) == (1, 2, 2)
 
 
+@pytest.mark.thorough
 def test_unchanged_code_may_be_left_out(module, runs, tmp_path):
     assert invoke("verify", f"{module}:good", *QUICK, *SHORT, "--skip-unchanged").exit_code == 0
     done = invoke(
@@ -173,6 +175,7 @@ def test_the_rate_is_that_of_the_file(module):
     assert "Expected --alpha to be 0.01" in done.stderr
 
 
+@pytest.mark.thorough
 def test_several_targets_use_one_file(module):
     done = invoke(
         "verify", f"{module}:good", f"{module}:slight", *QUICK, *SHORT, "--format", "json"
@@ -210,6 +213,7 @@ def audit(*options):
     return entry
 
 
+@pytest.mark.thorough
 def test_an_audit_adds_to_the_same_claim_as_verify(module, tmp_path):
     claims(tmp_path, f"{module}:good")
     entry = audit("--evidence", FILE)
@@ -230,6 +234,7 @@ def test_an_audit_refutes_by_the_evidence_on_record(module, tmp_path, runs):
     assert not any(note.startswith("to repeat it") for note in again["notes"])
 
 
+@pytest.mark.thorough
 def test_an_audit_may_leave_unchanged_code_out(module, tmp_path, runs):
     claims(tmp_path, f"{module}:good")
     for _ in range(2):

@@ -42,6 +42,7 @@ def test_pytest_sees_the_fixture_and_the_other_parameters():
     assert names == ["self", "verifies", "std", "seconds"]
 
 
+@pytest.mark.thorough
 def test_it_is_tested_without_pytest():
     test = claimed(samples=8000)(release)
     result = test.verify(seed=1)
@@ -60,6 +61,7 @@ def test_a_pair_of_data_sets_may_be_handed_in():
         claimed(neighbours=[1])(release).verify()
 
 
+@pytest.mark.thorough
 def test_a_claim_needs_no_event():
     test = verifies(adjacency="replace_one", epsilon=0.1, delta=0.0)(release)
     assert test.verify(seed=1, samples=3000).claim.describe() == "(0.1, 0)-DP under replace_one"

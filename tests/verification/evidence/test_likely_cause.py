@@ -62,7 +62,10 @@ def found(mechanism, event, **more):
     return likely_cause(request, result)
 
 
-@pytest.mark.parametrize(("mechanism", "event", "kind", "message"), CASES)
+@pytest.mark.parametrize(
+    ("mechanism", "event", "kind", "message"),
+    [*(pytest.param(*case, marks=pytest.mark.thorough) for case in CASES[:-2]), *CASES[-2:]],
+)
 def test_a_mistake_is_named(mechanism, event, kind, message):
     options = {"pairs": 6} if event is EVENT else {}
     cause = found(mechanism, event, **options)
@@ -72,17 +75,20 @@ def test_a_mistake_is_named(mechanism, event, kind, message):
     assert "estimates" in cause.measured.describe()
 
 
+@pytest.mark.thorough
 def test_what_is_no_number_is_not_measured():
     cause = found(named, None, epsilon=0.1, delta=0.0)
     assert cause.measured is None
 
 
+@pytest.mark.thorough
 def test_what_no_known_mistake_explains_says_so():
     cause = found(weak, None, epsilon=0.1, delta=0.01, record_norm=1.0, pairs=6)
     assert cause.kind == "not_named"
     assert "No known mistake explains it alone" in cause.message
 
 
+@pytest.mark.thorough
 def test_without_an_event_long_records_are_the_suspicion():
     cause = found(unclipped, None, epsilon=1.0, delta=0.01, pairs=6)
     assert cause.kind == "unclipped_records"
@@ -94,6 +100,7 @@ def mean(dataset, rng):
     return summed + rng.normal(0.0, 0.1, dataset.dimension)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("claim", "kind"),
     [

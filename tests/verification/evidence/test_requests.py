@@ -148,6 +148,7 @@ def test_a_test_that_new_processes_decided(tmp_path, monkeypatch, results):
     assert results[0]["mistakes"][0]["kind"] == "seed_at_import"
 
 
+@pytest.mark.thorough
 def test_the_line_of_an_audit_about_a_number_alone(module, tmp_path, results):
     code = "dimension = 1\nneighbours = 'random'\nrecord_norm = 3.0\nsamples = 30000"
     after = CODE.format(f"{module}:weak", code)
@@ -160,6 +161,7 @@ def test_the_line_of_an_audit_about_a_number_alone(module, tmp_path, results):
     repeated(line, results)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", ["80", "150"])
 def test_the_line_is_whole_on_a_narrow_screen(module, tmp_path, results, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)

@@ -51,6 +51,7 @@ def of_kind(found, kind):
     return dict(one.points)
 
 
+@pytest.mark.thorough
 def test_curves_go_through_the_numbers_of_the_audit(sampled, drawn):
     assert drawn.notes == ()
     for kind in ("upper", "lower", "published"):
@@ -61,6 +62,7 @@ def test_curves_go_through_the_numbers_of_the_audit(sampled, drawn):
         assert shown <= sampled.upper.epsilon if kind == "lower" else shown >= value
 
 
+@pytest.mark.thorough
 def test_curves_bound_what_the_accountant_says_at_every_delta(sampled, drawn):
     event, relation = sampled.claim.event, sampled.claim.adjacency
     upper, lower = (of_kind(drawn.profile, kind) for kind in ("upper", "lower"))
@@ -88,6 +90,7 @@ def test_curves_of_the_gaussian_enclose_its_closed_form():
         assert exact * (1.0 - 1e-12) <= value <= exact * 1.00001
 
 
+@pytest.mark.thorough
 def test_an_audit_by_renyi_divergences_is_drawn_by_them(sampled):
     (by_rdp,) = audit([sampled.claim], bounds="rdp")
     found = curves(by_rdp, bounds="rdp")
@@ -99,6 +102,7 @@ def test_an_audit_by_renyi_divergences_is_drawn_by_them(sampled):
         assert x == further or y == lower
 
 
+@pytest.mark.thorough
 def test_claims_about_one_event_share_their_curves(sampled):
     changed = dataclasses.replace(sampled.claim, delta=1e-6, order=3.0)
     other = dataclasses.replace(sampled, claim=changed)
@@ -114,6 +118,7 @@ def test_claims_about_one_event_share_their_curves(sampled):
     assert questions([nothing], [0]) == [None]
 
 
+@pytest.mark.thorough
 def test_profiles_are_drawn_for_the_worst_claims_alone(sampled):
     (second,) = audit(loads(text()), bounds="rdp")
     refuted = audit(loads(text(epsilon="0.1")))
@@ -130,6 +135,7 @@ def test_profiles_are_drawn_for_the_worst_claims_alone(sampled):
     assert "worst claims only" in found.notes[0]
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_computed_is_named(sampled, monkeypatch):
     def fails(*args, **options):
         raise ArithmeticError("no digits are left")

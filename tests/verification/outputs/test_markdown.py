@@ -73,6 +73,7 @@ def test_long_text_is_cut():
     assert len(escaped_markdown("x" * 5000)) == 300
 
 
+@pytest.mark.thorough
 def test_very_many_claims_fit_into_a_summary():
     text = summary([finding(f"claim {n}") for n in range(5000)], DEFAULT)
     assert len(text.encode()) < 200_000

@@ -67,6 +67,7 @@ def files(folder):
     return root, log, (folder / "s.md").read_text()
 
 
+@pytest.mark.thorough
 def test_a_target_that_passes(module, tmp_path):
     done = invoke(f"{module}:good", *FILES)
     assert done.exit_code == 0, done.output
@@ -83,6 +84,7 @@ def test_a_target_that_passes(module, tmp_path):
     assert "All pass." in page
 
 
+@pytest.mark.thorough
 def test_a_target_that_is_rejected(module, tmp_path):
     done = invoke(f"{module}:weak", *FILES, "--format", "json")
     assert done.exit_code == 1
@@ -103,6 +105,7 @@ def test_a_target_that_is_rejected(module, tmp_path):
     assert "**1 of 1 fails.**" in page
 
 
+@pytest.mark.thorough
 def test_a_finding_keeps_its_fingerprint_when_numbers_move(module, tmp_path):
     prints = []
     for seed in ("2", "3"):
@@ -144,6 +147,7 @@ def test_each_of_several_targets_can_be_repeated_by_itself(module):
         assert json.loads(again.stdout) == found
 
 
+@pytest.mark.thorough
 def test_a_target_that_cannot_be_tested_does_not_end_the_others(module, tmp_path):
     done = invoke(f"{module}:breaks", f"{module}:weak", f"{module}:none", *FILES)
     assert done.exit_code == 2

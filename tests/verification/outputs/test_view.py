@@ -96,6 +96,7 @@ def test_a_report_has_all_of_it():
         assert part in text
 
 
+@pytest.mark.thorough
 def test_an_evaluation_says_what_nobody_states():
     (found,) = audit_claims(loads(text()))
     answers = dict(evaluation(found))

@@ -12,6 +12,7 @@ A = sp.Symbol("a", positive=True)
 X, E, R, D = sp.symbols("x e r d", positive=True)
 
 
+@pytest.mark.thorough
 def test_balle_is_the_best_line_under_a_power():
     # max(x - e, 0) <= c x^a for all x > 0, e = e^eps: the least c is where they touch.
     touching = E * A / (A - 1)

@@ -32,6 +32,7 @@ def test_mean_and_covariance_with_one_record_more(d):
     assert difference.applyfunc(sp.simplify) == sp.zeros(d, d)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_the_lemma_and_sherman_morrison(d):
     s, v, c = symmetric(d), vector("v", d), sp.Symbol("c")
@@ -43,6 +44,7 @@ def test_the_lemma_and_sherman_morrison(d):
     assert sp.simplify(left - t * updated.det()) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_eigenvalues_relative_to_the_old_covariance(d):
     # In three dimensions in the basis of the old covariance, for the sake of time.

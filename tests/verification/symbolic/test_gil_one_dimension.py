@@ -22,6 +22,7 @@ def gaussian_integral(power: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     return sp.pi / -quadratic, constant - linear**2 / (4 * quadratic)
 
 
+@pytest.mark.thorough
 def test_the_integral_of_a_quadratic_exponential():
     b, c = sp.symbols("b c", real=True)
     squared, height = gaussian_integral(-A * X**2 + b * X + c)
@@ -43,6 +44,7 @@ def test_the_quadratic_is_a_maximum_where_the_mixed_variance_is_positive():
     assert sp.simplify(-2 * leading * S1 * S2 - ((1 - A) * S1 + A * S2)) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("order", "variances", "means"),
     [

@@ -12,6 +12,7 @@ from rdpkit.bounds.sampled import profile_sampling
 A, G, X, U = sp.symbols("a g x u", positive=True)
 
 
+@pytest.mark.thorough
 def test_the_identity_for_every_likelihood_ratio():
     # x^a - 1 - a (x - 1) = a(a-1) int_1^inf [g^(a-2) (x-g)_+ + g^(-a-1) (1 - g x)_+] dg.
     target = X**A - 1 - A * (X - 1)

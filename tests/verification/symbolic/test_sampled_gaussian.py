@@ -27,6 +27,7 @@ def excess(order: int) -> sp.Expr:
     return sum(c * moment(k) for (k,), c in expanded.terms()) - 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("k", [0, 1, 2, 5])
 def test_moments_of_the_likelihood_ratio(k):
     density = sp.exp(-(X**2) / (2 * Z**2)) / (Z * sp.sqrt(2 * sp.pi))
@@ -96,6 +97,7 @@ def test_little_noise(order):
     assert found == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.thorough
 def test_the_excess_near_one():
     # With b = a - 1 and L = log(1 + x): e^L (e^{bL} - 1) - b (e^L - 1) is the bracket, and
     # sum_{k>=2} (b^k + (-1)^k b) L^k / k! is it over e^L.

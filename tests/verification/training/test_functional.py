@@ -53,6 +53,7 @@ def make(noise):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [1.0, 0.5])
 def test_the_step_is_checked(noise):
     maker = training_maker(lambda: make(noise))

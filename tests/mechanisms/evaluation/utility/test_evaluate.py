@@ -42,6 +42,7 @@ def release():
     )
 
 
+@pytest.mark.thorough
 def test_a_release_that_learned_nothing_is_told_from_a_good_one():
     good = evaluate_release(people(900, 0), real=people(900, 1), models=["logistic", "boosting"])
     bad = evaluate_release(
@@ -110,6 +111,7 @@ def test_errors_say_what_is_missing(tmp_path):
         evaluate_release(made, real=tmp_path / "x.npz")
 
 
+@pytest.mark.thorough
 def test_a_release_of_images_is_compared_with_its_data_set(release, tmp_path):
     release.save(tmp_path / "digits.npz")
     report = evaluate_release(
@@ -181,6 +183,7 @@ def test_names_are_text_in_every_format():
     assert all(line.replace(r"\|", "").count("|") in (3, 4, 5, 6) for line in rows)
 
 
+@pytest.mark.thorough
 def test_folders_of_images_are_real_records(release, tmp_path):
     from PIL import Image
 

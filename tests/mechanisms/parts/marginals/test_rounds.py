@@ -110,6 +110,7 @@ def test_squared_weights_never_add_up_to_more_than_one(cells, power):
     assert 1.0 - 1e-9 < math.fsum(weight**2 for weight in weights(cells, power)) <= 1.0
 
 
+@pytest.mark.thorough
 def test_noise_has_the_stated_size():
     codes = _codes(50)
     noise = NoiseSource.seeded(1)

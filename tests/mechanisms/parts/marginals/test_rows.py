@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from rdpkit.mechanisms.parts.marginals.counting import in_front, two_way
 from rdpkit.mechanisms.parts.marginals.mixture import (
@@ -10,14 +9,6 @@ from rdpkit.mechanisms.parts.marginals.mixture import (
     pair_marginals,
 )
 from rdpkit.mechanisms.parts.marginals.rows import rows_of_mixture
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def _mixture(components=6, sizes=(3, 2, 5), seed=0):

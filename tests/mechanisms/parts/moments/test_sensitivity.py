@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdpkit.mechanisms.parts.moments.noisy import OF_ALL, OF_CLASSES
@@ -33,6 +33,7 @@ def vector(record, label, weights, *, kept=2):
     return np.concatenate(parts)
 
 
+@settings(max_examples=30)
 @given(first=ANGLE, second=ANGLE, third=ANGLE, seed=st.integers(0, 2**32 - 1))
 def test_no_two_records_are_farther_apart(first, second, third, seed):
     weights = (math.cos(first), math.sin(first) * math.cos(second),

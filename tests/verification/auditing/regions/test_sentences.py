@@ -119,6 +119,7 @@ def test_values_in_words():
     ]
 
 
+@pytest.mark.thorough
 def test_a_printed_budget_without_its_noise():
     """A paper prints epsilon, batch and epochs, and no noise multiplier."""
     claim = incomplete(

@@ -65,6 +65,7 @@ def test_all_stored_regions_are_what_is_computed(claim):
     same(known_region(claim), region_of(claim), closeness=0.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("identifier", ["ldpdc-epsilon1-mnist", "dpmix-figure4.4-l64"])
 def test_the_audit_says_the_same_at_the_ends(identifier):
     (claim,) = (one for one in MISSING if one.id == identifier)
@@ -135,6 +136,7 @@ def test_a_reason_is_a_region_without_rows():
     assert (region.rows, region.sentences, region.because) == ((), (), "nobody knows")
 
 
+@pytest.mark.thorough
 def test_no_region_calls_an_underspecified_claim_sound():
     """The verdict on the claim stays what it was: the region is about what is missing."""
     for finding in audit_files(*shipped_files()[:1], bounds="rdp"):

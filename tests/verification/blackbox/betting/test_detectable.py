@@ -68,6 +68,7 @@ def test_no_violation_is_rejected_rarely():
     assert share <= 0.1
 
 
+@pytest.mark.thorough
 def test_the_test_itself_rejects_what_is_said_to_be_seen():
     # The stated power is 0.95; 15 of 20 or fewer have a probability below 1e-3.
     epsilon, delta, runs = 1.0, 0.01, 6000

@@ -156,7 +156,11 @@ def hidden(rng, runs, on):
 
 @pytest.mark.parametrize(
     ("make", "least"),
-    [(one_pair, 0.45), (consecutive, 0.6), (hidden, 0.45)],
+    [
+        pytest.param(one_pair, 0.45, marks=pytest.mark.thorough),
+        pytest.param(consecutive, 0.6, marks=pytest.mark.thorough),
+        (hidden, 0.45),
+    ],
     ids=["one-pair", "consecutive", "hidden"],
 )
 @pytest.mark.parametrize("runs", [4000, pytest.param(20_000, marks=pytest.mark.slow)])

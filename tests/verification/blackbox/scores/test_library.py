@@ -85,6 +85,7 @@ def test_scores_that_order_outputs_alike_are_dropped():
     assert "linear" in [one.family for one in scores_of(p, q, own=coarse)]
 
 
+@pytest.mark.thorough
 def test_where_nothing_is_to_be_seen_only_few_scores_are_tested():
     counts = []
     for seed in range(10):

@@ -70,6 +70,7 @@ def test_the_fixed_one_passes(name):
     assert result.mistakes == ()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_only_exact_structure_names_a_mistake(name):
     entry = zoo.ENTRIES[name]
@@ -117,6 +118,7 @@ def test_the_score_is_the_log_likelihood_ratio():
     assert score(rows) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_the_claim_is_what_rdpkit_says(name):
     import rdpkit

@@ -73,6 +73,7 @@ def test_bound_is_seldom_above_the_truth(mu):
         assert wrong >= 1
 
 
+@pytest.mark.thorough
 def test_references_say_more():
     # Half of a thousand canaries are in; with 20,000 further scores that were never in, the bound
     # comes nearer to the truth.

@@ -166,6 +166,7 @@ def test_correct_samplers_pass(name: str, draw: Draw, sampling: str) -> None:
     assert not checked(draw, sampling=sampling).rejected
 
 
+@pytest.mark.thorough
 def test_a_shuffled_loader_is_not_poisson() -> None:
     result = checked(shuffled)
     assert kinds(result) == {Kind.SHUFFLED}
@@ -173,6 +174,7 @@ def test_a_shuffled_loader_is_not_poisson() -> None:
     assert result.bounds[0].epsilon > 1.0
 
 
+@pytest.mark.thorough
 def test_held_out_records_are_found_by_their_content() -> None:
     kept = np.array([[3.0], [1e6]])
     result = checked(poisson, held_out=kept)
@@ -180,6 +182,7 @@ def test_held_out_records_are_found_by_their_content() -> None:
     assert "1 of 2 held-out records" in result.mistakes[0].message
 
 
+@pytest.mark.thorough
 def test_batches_without_positions_are_recognised_by_their_content() -> None:
     records = np.arange(N, dtype=float)[:, None]
 
@@ -190,6 +193,7 @@ def test_batches_without_positions_are_recognised_by_their_content() -> None:
     assert kinds(checked(poisson, indices=None, loader=Loader())) == {Kind.SHUFFLED}
 
 
+@pytest.mark.thorough
 def test_a_sampler_with_a_constant_seed_is_known() -> None:
     class Once:
         def __init__(self) -> None:

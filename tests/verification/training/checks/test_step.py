@@ -138,7 +138,7 @@ def test_noise_in_few_directions_is_shared_only_if_records_are_seen_beside_it(di
 def test_entries_of_gaussian_noise_may_have_standard_deviations_of_their_own(count):
     rng = np.random.default_rng(3)
     each = rng.uniform(0.5, 1.5, size=300) if count > 4 else 1.0
-    for _ in range(50):
+    for _ in range(50 if count < 150 else 2):
         draws = each * rng.normal(size=(count, 300))
         assert not_gaussian(_noise(draws, draws[0]), 1e-4) is None
     draws = each * rng.laplace(size=(count, 300))

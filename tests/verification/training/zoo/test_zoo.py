@@ -65,6 +65,7 @@ def test_an_unknown_name_is_refused():
         zoo.maker("no-such-training")
 
 
+@pytest.mark.thorough
 def test_records_can_be_added():
     made = zoo.maker("batch-clipping-fixed").fresh()
     extra = next(iter(made.loader))
