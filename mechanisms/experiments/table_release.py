@@ -185,8 +185,11 @@ def synthesize_table(
         most_per_person=most,
     )
     search = _search(public, privacy)
-    shares = {"parts": _OF_PARTS} if any(with_fine_parts(public)[1]) else {}
-    values = _calibrated({**shares, **options, "rows": rows}, search, privacy, epsilon)
+    shares = dict(options)
+    # Whoever states shares states all of them.
+    if not {"one_way", "scores"} & set(options) and any(with_fine_parts(public)[1]):
+        shares.setdefault("parts", _OF_PARTS)
+    values = _calibrated({**shares, "rows": rows}, search, privacy, epsilon)
     chosen = SPEC.build(values)
     event = _event(chosen, search)
     table = read(source, schema=public)

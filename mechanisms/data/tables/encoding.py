@@ -319,7 +319,7 @@ def _with_decimals(
         count += (high == column.cuts[-1]) & (first + count <= high * scale + 1e-6)
         found = (first + np.floor(place * count)) / scale
         known = (count >= 1.0) & (np.abs(first) + count < _LARGEST_STEPS)
-    return np.where(known, found, np.round(numbers, column.decimals))
+        return np.where(known, found, np.round(numbers, column.decimals))
 
 
 def _from_steps(column: Column, steps: NDArray[np.int64], missing: NDArray[np.bool_]) -> pa.Array:

@@ -76,7 +76,8 @@ def with_parts(column: Column, ends: Floats) -> Column:
     else:
         if column.decimals is not None:
             half = 0.5 / 10.0**column.decimals
-            inner = np.round(ends[1:-1], column.decimals) - half
+            with np.errstate(over="ignore"):
+                inner = np.round(ends[1:-1], column.decimals) - half
             ends[1:-1] = np.clip(inner, ends[0], ends[-1])
         steps = [float(end) for end in np.unique(ends)]
     if len(steps) == 1 and not column.is_whole:
