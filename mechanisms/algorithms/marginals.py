@@ -224,9 +224,8 @@ def batches(codes: Codes, *, options: MarginalsOptions, noise: NoiseSource) -> I
 
     Every pair is measured, so that the row has the same length whatever the data are.
     """
-    first, second, third = options.shares.stds(options.noise_std)
+    first, again, second, third = options.shares.stds(options.noise_std)
     singles = measure_one_way(codes, _SMALL_DOMAIN, std=first, noise=noise)
-    again = options.shares.parts_std(options.noise_std)
     singles += measure_one_way(codes, _SMALL_DOMAIN, std=again, noise=noise)
     pair = (0, 1)
     expected = {pair: np.full(_SMALL_DOMAIN, 1.0)}

@@ -36,14 +36,8 @@ def with_fine_parts(schema: Schema) -> tuple[Schema, list[int]]:
 
 
 def _fine(column: Column) -> Column:
-    if (
-        not column.is_ordered
-        or column.paid
-        or column.range is None
-        or column.bins is not None
-        or column.edges is not None
-        or column.parts < BINS
-    ):
+    stated = column.paid or column.bins is not None or column.edges is not None
+    if stated or not column.is_ordered or column.range is None or column.parts < BINS:
         return column
     low, high = (float(column.steps_of(end)) for end in column.range)
     return with_parts(column, np.clip(_ends(low, high), low, high))

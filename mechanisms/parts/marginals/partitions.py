@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats
 from rdpkit.mechanisms.parts.marginals.rounds import MeasuredCounts
@@ -55,13 +56,13 @@ def with_totals(
     return MeasuredCounts(parts.counts + moved[group], parts.std)
 
 
-def contiguous_places(probabilities: Floats, ordered: int, most: int) -> Codes:
+def contiguous_places(probabilities: Floats, ordered: NDArray[np.bool_], most: int) -> Codes:
     """A place for each part, of about one in ``most`` records; neighbours share one.
 
-    Parts after the first ``ordered`` ones are no neighbours, and each has a place of its own.
+    Parts that are not ordered, which come last, have a place each.
     """
     middles = np.cumsum(probabilities) - probabilities / 2.0
     # Where records are about even, a place is a part of the cumulative distribution.
     places = np.minimum((middles * most).astype(np.int64), most - 1)
-    places[ordered:] = most + np.arange(len(places) - ordered)
+    places[~ordered] = most + np.arange(np.count_nonzero(~ordered))
     return np.unique(places, return_inverse=True)[1].astype(np.int64)

@@ -59,21 +59,18 @@ class RoundShares:
         """Share of the last round."""
         return 1.0 - self.one_way - self.scores - self.parts
 
-    def stds(self, noise_std: float) -> tuple[float, float, float]:
-        """Noise of the rounds of columns, of dependence, and of pairs.
+    def stds(self, noise_std: float) -> tuple[float, float, float, float]:
+        """Noise of the rounds of columns, of parts, of dependence, and of pairs.
 
         A round with the share s has noise_std / sqrt(s): rounds of noise of these standard
         deviations, of each of which one record moves the vector by at most 1, tell as much as one
-        round with noise_std.
+        round with noise_std. It is infinite for a round that there is not.
         """
-        first, second, third = (
-            noise_std / math.sqrt(share) for share in (self.one_way, self.scores, self.pairs)
+        shares = (self.one_way, self.parts, self.scores, self.pairs)
+        first, again, second, third = (
+            noise_std / math.sqrt(share) if share else math.inf for share in shares
         )
-        return first, second, third
-
-    def parts_std(self, noise_std: float) -> float:
-        """Noise of the second count of columns; infinite where there is none."""
-        return noise_std / math.sqrt(self.parts) if self.parts else math.inf
+        return first, again, second, third
 
 
 def rounds_event(noise_std: float, shares: RoundShares) -> Composed:
@@ -88,9 +85,9 @@ def rounds_event(noise_std: float, shares: RoundShares) -> Composed:
     table moves by at most 1 if a record comes or goes and by at most 2 if one is replaced; all of
     them together, divided by the square root of their number, by at most 1 and 2.
     """
-    first, second, third = shares.stds(noise_std)
+    first, again, second, third = shares.stds(noise_std)
     scores = Gaussian(noise_std=second, record_norm=1.0)
-    parts = (_counts_event(shares.parts_std(noise_std)),) if shares.parts else ()
+    parts = (_counts_event(again),) if shares.parts else ()
     return Composed(events=(_counts_event(first), *parts, scores, _counts_event(third)))
 
 

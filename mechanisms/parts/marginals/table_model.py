@@ -100,7 +100,7 @@ def measure(
     ordered : sequence of int
         For each column how many of its codes, from 0, are ordered and may be counted in groups.
     """
-    _, second, third = shares.stds(noise_std)
+    _, _, second, third = shares.stds(noise_std)
     ordered = ordered or [0] * len(domain)
     # No dependence is believed where its score has so much noise, and the round is for columns.
     of_scores = second * math.sqrt(math.comb(len(domain), 2))
@@ -111,16 +111,14 @@ def measure(
     # As many as leave the pairs' noise in a cell below its records, if all pairs are measured.
     most = math.sqrt(records / (third * math.sqrt(max(1, math.comb(len(domain), 2)))))
     most_places = int(np.clip(most, _FEWEST_PLACES, _MOST_PLACES))
+    near = [_probabilities(one, records) for one in singles]
     keeps = [
-        _neighbours(one, starts, many, records, most_places) if many else _frequent(one)
-        for one, starts, many in zip(singles, partitions, ordered, strict=True)
+        contiguous_places(one, starts < many, most_places) if many else _frequent(counts)
+        for counts, one, starts, many in zip(singles, near, partitions, ordered, strict=True)
     ]
     merged = np.column_stack([keep[codes[:, j]] for j, keep in enumerate(keeps)])
     sizes = [int(keep.max()) + 1 for keep in keeps]
-    shown = [
-        _merged(_probabilities(one, records), keep)
-        for keep, one in zip(keeps, singles, strict=True)
-    ]
+    shown = [_merged(one, keep) for keep, one in zip(keeps, near, strict=True)]
     expected: dict[Pair, Floats] = {
         (i, j): np.outer(shown[i], shown[j]) * records for i, j in pairs_of(sizes)
     }
@@ -168,7 +166,7 @@ def _columns(
     """Columns in public groups, then in parts of these: codes as parts, the parts, and counts."""
     groups = [public_groups(size, many) for size, many in zip(domain, ordered, strict=True)]
     grouped, sizes = in_parts(codes, groups)
-    first, second, _ = shares.stds(noise_std)
+    first, again, second, _ = shares.stds(noise_std)
     coarse = measure_one_way(grouped, sizes, std=first, noise=noise)
     if not shares.parts:
         return grouped, groups, coarse
@@ -181,17 +179,9 @@ def _columns(
         for starts, one, size, weight in zip(groups, coarse, domain, shares_of_columns, strict=True)
     ]
     parts, sizes = in_parts(codes, partitions)
-    fine = measure_one_way(parts, sizes, std=shares.parts_std(noise_std), noise=noise)
+    fine = measure_one_way(parts, sizes, std=again, noise=noise)
     found = [with_totals(*given) for given in zip(fine, partitions, coarse, groups, strict=True)]
     return parts, partitions, found
-
-
-def _neighbours(
-    one: MeasuredCounts, starts: Codes, ordered: int, records: float, most: int
-) -> Codes:
-    """The place of each part of a column of ordered codes."""
-    among = int(np.count_nonzero(starts < ordered))
-    return contiguous_places(_probabilities(one, records), among, most)
 
 
 def _probabilities(one: MeasuredCounts, records: float) -> Floats:
@@ -245,19 +235,15 @@ def synthetic_codes(
     if found.pairs:
         columns = fit_mixture(singles, pairs, fit, seed=seed, progress=progress)
     many = sum(one.size for one in full) > _MOST_CODES
-    in_places = [
-        many or one.size < partition[-1]
-        for one, partition in zip(full, found.partitions, strict=True)
-    ]
-    for j, (keep, probabilities) in enumerate(zip(found.keeps, full, strict=True)):
-        if not in_places[j]:
+    known = list(zip(found.keeps, full, found.partitions, strict=True))
+    for j, (keep, probabilities, starts) in enumerate(known):
+        if not many and keep.size == starts[-1]:
             columns[j] = columns[j][:, keep] * _within(keep, probabilities)
     made = rows_of_mixture(columns, count, rng)
-    for j, (keep, probabilities) in enumerate(zip(found.keeps, full, strict=True)):
-        if in_places[j]:
+    for j, (keep, probabilities, starts) in enumerate(known):
+        if many or keep.size < starts[-1]:
             made[:, j] = _spread(made[:, j], keep, probabilities, rng)
-        starts = found.partitions[j]
-        if len(starts) <= starts[-1]:
+        if keep.size < starts[-1]:
             made[:, j] = rng.integers(starts[made[:, j]], starts[made[:, j] + 1])
     return made
 
