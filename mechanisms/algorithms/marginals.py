@@ -1,8 +1,8 @@
-"""Tables from noisy marginals: three rounds of Gaussian noise, a fitted model, and its rows."""
+"""Tables from noisy marginals: rounds of Gaussian noise, a fitted model, and its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +90,7 @@ def codes_like(
     *,
     options: MarginalsOptions,
     noise: NoiseSource,
+    ordered: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> tuple[Codes, float]:
     """Synthetic codes from private ones, and the noisy number of private records.
@@ -110,6 +111,9 @@ def codes_like(
     noise : NoiseSource
         Where the noise comes from. Everything that is random after the measurements comes from it,
         too, though it need not be secret.
+    ordered : sequence of int
+        For each column how many of its codes, from 0, are ordered and may be counted in groups,
+        which is public: none by default. Within a group rows are spread evenly over codes.
     progress : callable, optional
         Called with steps of the fit done and all of them.
 
@@ -121,7 +125,14 @@ def codes_like(
     checked, sizes = checked_codes(codes, domain)
     if len(sizes) > _LARGEST_COLUMNS:
         raise _validate.fail("domain", f"to have at most {_LARGEST_COLUMNS} columns", len(sizes))
-    found = measure(checked, sizes, noise_std=options.noise_std, shares=options.shares, noise=noise)
+    found = measure(
+        checked,
+        sizes,
+        noise_std=options.noise_std,
+        shares=options.shares,
+        noise=noise,
+        ordered=ordered,
+    )
     rng = np.random.default_rng(noise.words(4).tolist())
     made = synthetic_codes(found, rows=options.rows, fit=options.fit, rng=rng, progress=progress)
     return made, found.records
@@ -202,19 +213,20 @@ def _binned(rows: Floats, bins: int) -> Codes:
     return np.minimum((rows * bins).astype(np.int64), bins - 1)
 
 
-SMALL = MarginalsOptions(noise_std=1.5, shares=RoundShares(one_way=0.3, scores=0.2))
-"""The options with which ``rdpkit verify`` tests the three rounds."""
+SMALL = MarginalsOptions(noise_std=1.5, shares=RoundShares(one_way=0.2, scores=0.2, parts=0.2))
+"""The options with which ``rdpkit verify`` tests the rounds."""
 
 _SMALL_DOMAIN = (2, 2)
 
 
 def batches(codes: Codes, *, options: MarginalsOptions, noise: NoiseSource) -> Iterator[Batch]:
-    """The three rounds on a tiny table, as one row: all that a release is computed from.
+    """All rounds on a tiny table, as one row: all that a release is computed from.
 
     Every pair is measured, so that the row has the same length whatever the data are.
     """
-    first, second, third = options.shares.stds(options.noise_std)
+    first, again, second, third = options.shares.stds(options.noise_std)
     singles = measure_one_way(codes, _SMALL_DOMAIN, std=first, noise=noise)
+    singles += measure_one_way(codes, _SMALL_DOMAIN, std=again, noise=noise)
     pair = (0, 1)
     expected = {pair: np.full(_SMALL_DOMAIN, 1.0)}
     scores, _ = measure_scores(codes, _SMALL_DOMAIN, expected, std=second, noise=noise)

@@ -22,6 +22,7 @@ from rdpkit import Adjacency, Event, Gaussian
 from rdpkit.events import EpsilonDelta
 from rdpkit.mechanisms.data.tables.arrow_types import limits
 from rdpkit.mechanisms.data.tables.encoding import read_values
+from rdpkit.mechanisms.data.tables.fine_parts import with_parts
 from rdpkit.mechanisms.data.tables.schema import BINS, Column, Schema
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
@@ -133,7 +134,7 @@ def _cut(column: Column, given: pa.ChunkedArray, std: float, noise: NoiseSource)
     leaves = _leaves(keys, std, noise)
     # Where all of it drowns in noise there is nothing to tell.
     ends = _quantiles(leaves) - shift if leaves != [_ALL] else np.array([0.0, 1.0])
-    return _with_parts(column, np.clip(ends, low, high))
+    return with_parts(column, np.clip(ends, low, high))
 
 
 def _shift(column: Column) -> float:
@@ -210,19 +211,3 @@ def _quantiles(leaves: list[Interval]) -> Floats:
 
 def _finite(values: Floats) -> Floats:
     return np.clip(np.nan_to_num(values, nan=1e300), -1e300, 1e300)
-
-
-def _with_parts(column: Column, ends: Floats) -> Column:
-    """The column with these parts: of whole steps, those inside of the ends."""
-    if column.is_whole:
-        first = math.ceil(ends[0])
-        last = max(first, math.floor(ends[-1]))
-        inner = np.clip(np.rint(ends[1:-1]), first, last)
-        steps: list[Any] = sorted({first, *(int(step) for step in inner), last})
-    else:
-        steps = [float(end) for end in np.unique(ends)]
-    if len(steps) == 1 and not column.is_whole:
-        steps.append(math.nextafter(steps[0], math.inf))
-    shown = [column.value_of(step) for step in steps]
-    edges = tuple(shown[:-1]) if len(shown) > 1 else (shown[0],)
-    return replace(column, range=(shown[0], shown[-1]), edges=edges)

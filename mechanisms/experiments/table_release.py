@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.table_domains import DomainSearch
 
 _UNSTATED: Mapping[str, Any] = {}
+# Share of the noise's budget that counts fine parts, where nobody has stated how ranges are cut.
+_OF_PARTS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -166,8 +168,9 @@ def synthesize_table(
         If an argument is not accepted, the schema is an unconfirmed draft, or a column of the
         schema is not there.
     """
-    from rdpkit.mechanisms.algorithms.marginals import SPEC, codes_like  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.encoding import check_columns, decode, encode  # noqa: PLC0415
+    from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.encoding import check_columns  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.fine_parts import with_fine_parts  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.reading import read  # noqa: PLC0415
 
     public = _checked_schema(schema)
@@ -182,7 +185,11 @@ def synthesize_table(
         most_per_person=most,
     )
     search = _search(public, privacy)
-    values = _calibrated({**options, "rows": rows}, search, privacy, epsilon)
+    shares = dict(options)
+    # Whoever states shares states all of them.
+    if not {"one_way", "scores"} & set(options) and any(with_fine_parts(public)[1]):
+        shares.setdefault("parts", _OF_PARTS)
+    values = _calibrated({**shares, "rows": rows}, search, privacy, epsilon)
     chosen = SPEC.build(values)
     event = _event(chosen, search)
     table = read(source, schema=public)
@@ -192,11 +199,9 @@ def synthesize_table(
     if before is not None:
         before(event if most is None else Group(event=event, size=most))
     public = search.found(table, source_of_noise, chosen.noise_std)
-    codes = encode(table, public)
-    made, records = codes_like(
-        codes, public.domain, options=chosen, noise=source_of_noise, progress=progress
+    made, records = _synthetic(
+        table, public, options=chosen, noise=source_of_noise, progress=progress
     )
-    draws = np.random.default_rng(source_of_noise.words(4).tolist())
     unused = ("noise_std", "bins", "preprocessing")
     parameters = {name: value for name, value in values.items() if name not in unused}
     stated = guaranteed(
@@ -207,9 +212,24 @@ def synthesize_table(
         tested_as=SPEC.name,
         checks=(delta_check(delta, max(1, round(records))),),
     )
-    return TableRelease(
-        table=decode(made.astype(np.int32), public, draws=draws), schema=public, stated=stated
-    )
+    return TableRelease(table=made, schema=public, stated=stated)
+
+
+def _synthetic(
+    table: pa.Table, schema: Schema, *, options: Any, noise: NoiseSource, progress: Progress | None
+) -> tuple[pa.Table, float]:
+    """Synthetic records, and the noisy number of private ones."""
+    from rdpkit.mechanisms.algorithms.marginals import codes_like  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.encoding import decode, encode  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.fine_parts import with_fine_parts  # noqa: PLC0415
+
+    fine, ordered = with_fine_parts(schema) if options.shares.parts else (schema, [])
+    made, records = codes_like(
+        encode(table, fine), fine.domain, options=options, noise=noise, ordered=ordered,
+        progress=progress,
+    )  # fmt: skip
+    draws = np.random.default_rng(noise.words(4).tolist())
+    return decode(made.astype(np.int32), fine, draws=draws), records
 
 
 def _checked_schema(given: Any) -> Schema:

@@ -21,6 +21,8 @@ from rdpkit.mechanisms.data.tables.arrow_types import is_text, value_type
 from rdpkit.mechanisms.data.tables.schema import PER_SECOND, Column, Schema
 
 Codes = NDArray[np.int32]
+# More steps than this are further apart than rounding errors of their product with a scale.
+_LARGEST_STEPS = 1e9
 Floats = NDArray[np.float64]
 
 
@@ -295,12 +297,29 @@ def _values(column: Column, codes: NDArray[np.int64], draws: UniformDraws) -> pa
         return _from_steps(column, steps, missing)
     numbers = low * (1.0 - place) + high * place
     if column.decimals is not None:
-        numbers = np.round(numbers, column.decimals)
+        numbers = _with_decimals(column, numbers, low, high, place)
     numbers = np.clip(numbers, column.cuts[0], column.cuts[-1])
     if pa.types.is_integer(column.arrow_type):
         numbers = np.rint(numbers)
     found = pa.array(numbers, mask=missing)
     return found if found.type == column.arrow_type else found.cast(column.arrow_type, safe=False)
+
+
+def _with_decimals(
+    column: Column, numbers: Floats, low: Floats, high: Floats, place: Floats
+) -> Floats:
+    """Numbers of so many decimals, uniformly among those in each part if there are any."""
+    assert column.decimals is not None
+    scale = 10.0**column.decimals
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Rounding of products must not move an end that is a number of such decimals.
+        first = np.ceil(low * scale - 1e-6)
+        count = np.ceil(high * scale - 1e-6) - first
+        # The last part holds the end of the range.
+        count += (high == column.cuts[-1]) & (first + count <= high * scale + 1e-6)
+        found = (first + np.floor(place * count)) / scale
+        known = (count >= 1.0) & (np.abs(first) + count < _LARGEST_STEPS)
+        return np.where(known, found, np.round(numbers, column.decimals))
 
 
 def _from_steps(column: Column, steps: NDArray[np.int64], missing: NDArray[np.bool_]) -> pa.Array:

@@ -1,8 +1,9 @@
-"""What a table's release asks of the private records: three rounds of Gaussian noise.
+"""What a table's release asks of the private records: rounds of Gaussian noise.
 
 Each round releases a vector that is a sum of one vector a record, or moves no further than such a
 sum, and adds Gaussian noise. Later rounds may be chosen by the outputs of earlier ones. How much
-noise each round has is fixed beforehand, so all three are one :class:`rdpkit.Composed`.
+noise each round has is fixed beforehand, so all of them are one
+:class:`rdpkit.Composed`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ class RoundShares:
     scores : float
         Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of chosen
         pairs, and again to those of single columns as far as that is better.
+    parts : float
+        Share of a second count of each column, in parts that follow from the first one, in [0, 1).
+        Without it there is no such round.
 
     Raises
     ------
@@ -40,40 +44,51 @@ class RoundShares:
 
     one_way: float = 0.12
     scores: float = 0.03
+    parts: float = 0.0
 
     def __post_init__(self) -> None:
         _validate.open_probability("one_way", self.one_way)
         _validate.open_probability("scores", self.scores)
-        if self.one_way + self.scores >= 1.0:
+        if self.parts:
+            _validate.open_probability("parts", self.parts)
+        if self.one_way + self.scores + self.parts >= 1.0:
             raise _validate.fail("scores", "to leave something for the pairs", self.scores)
 
-    def stds(self, noise_std: float) -> tuple[float, float, float]:
-        """Noise of each round, of which one record moves the vector by at most 1.
+    @property
+    def pairs(self) -> float:
+        """Share of the last round."""
+        return 1.0 - self.one_way - self.scores - self.parts
 
-        A round with the share s has noise_std / sqrt(s): three rounds of noise of these standard
-        deviations tell as much as one round with noise_std.
+    def stds(self, noise_std: float) -> tuple[float, float, float, float]:
+        """Noise of the rounds of columns, of parts, of dependence, and of pairs.
+
+        A round with the share s has noise_std / sqrt(s): rounds of noise of these standard
+        deviations, of each of which one record moves the vector by at most 1, tell as much as one
+        round with noise_std. It is infinite for a round that there is not.
         """
-        rest = 1.0 - self.one_way - self.scores
-        first, second, third = (
-            noise_std / math.sqrt(share) for share in (self.one_way, self.scores, rest)
+        shares = (self.one_way, self.parts, self.scores, self.pairs)
+        first, again, second, third = (
+            noise_std / math.sqrt(share) if share else math.inf for share in shares
         )
-        return first, second, third
+        return first, again, second, third
 
 
 def rounds_event(noise_std: float, shares: RoundShares) -> Composed:
-    """The three rounds as an event.
+    """All rounds as an event.
 
     Guarantee
     ---------
     A record adds to the marginals of single columns, weighted by w_j with squares that add up to 1,
-    a vector of norm 1; two records are at most sqrt(2) apart. The same holds for the marginals of
-    pairs and columns together. A distance of counts from a fixed
+    a vector of norm 1; two records are at most sqrt(2) apart. The same holds where columns are
+    counted in parts that follow from these counts, and for the marginals of pairs and columns
+    together. A distance of counts from a fixed
     table moves by at most 1 if a record comes or goes and by at most 2 if one is replaced; all of
     them together, divided by the square root of their number, by at most 1 and 2.
     """
-    first, second, third = shares.stds(noise_std)
+    first, again, second, third = shares.stds(noise_std)
     scores = Gaussian(noise_std=second, record_norm=1.0)
-    return Composed(events=(_counts_event(first), scores, _counts_event(third)))
+    parts = (_counts_event(again),) if shares.parts else ()
+    return Composed(events=(_counts_event(first), *parts, scores, _counts_event(third)))
 
 
 def _counts_event(std: float) -> Gaussian:
@@ -103,7 +118,7 @@ def weights(cells: Sequence[int], power: float) -> Floats:
 def measure_one_way(
     codes: Codes, domain: Sequence[int], *, std: float, noise: NoiseSource
 ) -> list[MeasuredCounts]:
-    """First round: the marginal of each column."""
+    """First round, and that of parts: the marginal of each column."""
     shares = weights(domain, 2.0 / 3.0)
     return [
         _measured(counts, std / weight, noise)
@@ -119,7 +134,7 @@ def measure_scores(
     std: float,
     noise: NoiseSource,
 ) -> tuple[dict[Pair, float], float]:
-    """Second round: how far the marginal of each pair is from what is expected, in records.
+    """Round of dependence: how far the marginal of each pair is from what is expected, in records.
 
     Parameters
     ----------
@@ -153,7 +168,7 @@ def measure_chosen(
     std: float,
     noise: NoiseSource,
 ) -> dict[Chosen, MeasuredCounts]:
-    """Third round: the marginals of the chosen pairs and columns.
+    """Last round: the marginals of the chosen pairs and columns.
 
     Parameters
     ----------

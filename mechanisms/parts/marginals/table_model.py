@@ -1,4 +1,4 @@
-"""From private codes to synthetic codes: three noisy rounds, then nothing but computation."""
+"""From private codes to synthetic codes: noisy rounds, then nothing but computation."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ from rdpkit.mechanisms.parts.marginals.choosing import (
 )
 from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, Pair, pairs_of
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit, WantedMarginal, fit_mixture
+from rdpkit.mechanisms.parts.marginals.partitions import (
+    contiguous_places,
+    in_parts,
+    public_groups,
+    split_groups,
+    with_totals,
+)
 from rdpkit.mechanisms.parts.marginals.rounds import (
     Chosen,
     MeasuredCounts,
@@ -25,13 +32,18 @@ from rdpkit.mechanisms.parts.marginals.rounds import (
     measure_chosen,
     measure_one_way,
     measure_scores,
+    weights,
 )
 from rdpkit.mechanisms.parts.marginals.rows import rows_of_mixture
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 # Scores with so much noise, for each record, have never shown a pair worth a measurement.
 _HOPELESS = 0.2
-# Rows are made of single codes, and not of places, where all columns have so many of them.
+# How many places a column of ordered parts has, each of about as many records.
+_FEWEST_PLACES, _MOST_PLACES = 4, 24
+# A part of the last round that goes to columns, where pairs are measured as well.
+_OF_PAIRS = 0.15
+# Rows are made of single parts, and not of places, where all columns have so many of them.
 _MOST_CODES = 4096
 # An unmeasured pair is held to independence with this part of a measured pair's weight.
 _INDEPENDENCE = 0.03
@@ -44,10 +56,12 @@ class TableMeasurements:
     Parameters
     ----------
     singles : list of MeasuredCounts
-        Noisy marginals of the columns, of both rounds that measure them.
+        Noisy marginals of the columns over their parts, of all rounds that measure them.
+    partitions : list of ndarray
+        For each column the code with which each part begins, and the number of its codes.
     keeps : list of ndarray
-        For each column the place of each code among those that stand out of the noise; all others
-        share the last place.
+        For each column the place of each part. Ordered parts share one with their neighbours;
+        others have one if they stand out of the noise, and all that do not share the last.
     scores : dict
         Noisy dependence of each pair, in records.
     pairs : dict
@@ -57,6 +71,7 @@ class TableMeasurements:
     """
 
     singles: list[MeasuredCounts]
+    partitions: list[Codes]
     keeps: list[Codes]
     scores: dict[Pair, float]
     pairs: dict[Pair, MeasuredCounts]
@@ -70,8 +85,9 @@ def measure(
     noise_std: float,
     shares: RoundShares,
     noise: NoiseSource,
+    ordered: Sequence[int] = (),
 ) -> TableMeasurements:
-    """The three rounds of :func:`rounds_event`: the only function that sees private records.
+    """The rounds of :func:`rounds_event`: the only function that sees private records.
 
     Parameters
     ----------
@@ -81,24 +97,34 @@ def measure(
         Of the event.
     noise : NoiseSource
         Where the noise comes from.
+    ordered : sequence of int
+        For each column how many of its codes, from 0, are ordered and may be counted in groups.
     """
-    first, second, third = shares.stds(noise_std)
-    singles = measure_one_way(codes, domain, std=first, noise=noise)
+    _, _, second, third = shares.stds(noise_std)
+    ordered = ordered or [0] * len(domain)
+    # No dependence is believed where its score has so much noise, and the round is for columns.
+    of_scores = second * math.sqrt(math.comb(len(domain), 2))
+    codes, partitions, singles = _columns(
+        codes, domain, ordered, noise_std=noise_std, shares=shares, noise=noise
+    )
     records = records_estimate(singles)
-    keeps = [_places(frequent_codes(one)) for one in singles]
+    # As many as leave the pairs' noise in a cell below its records, if all pairs are measured.
+    most = math.sqrt(records / (third * math.sqrt(max(1, math.comb(len(domain), 2)))))
+    most_places = int(np.clip(most, _FEWEST_PLACES, _MOST_PLACES))
+    near = [_probabilities(one, records) for one in singles]
+    keeps = [
+        contiguous_places(one, starts < many, most_places) if many else _frequent(counts)
+        for counts, one, starts, many in zip(singles, near, partitions, ordered, strict=True)
+    ]
     merged = np.column_stack([keep[codes[:, j]] for j, keep in enumerate(keeps)])
     sizes = [int(keep.max()) + 1 for keep in keeps]
-    shown = [
-        _merged(nearest_probabilities(one.counts / records), keep)
-        for keep, one in zip(keeps, singles, strict=True)
-    ]
+    shown = [_merged(one, keep) for keep, one in zip(keeps, near, strict=True)]
     expected: dict[Pair, Floats] = {
         (i, j): np.outer(shown[i], shown[j]) * records for i, j in pairs_of(sizes)
     }
-    of_scores = second * math.sqrt(len(expected))
+    widths = [len(starts) for starts in partitions]
     if of_scores > _HOPELESS * records:
-        # No dependence would be believed, so that the second round is for columns as well.
-        again = measure_one_way(codes, domain, std=second, noise=noise)
+        again = measure_one_way(codes, widths, std=second, noise=noise)
         singles = [together(*both) for both in zip(singles, again, strict=True)]
         scores: dict[Pair, float] = {}
     else:
@@ -106,26 +132,60 @@ def measure(
     chosen = chosen_tables(
         scores, expected, singles, std=third, of_scores=of_scores, records=records
     )
-    # Pairs are counted with merged codes, and columns, which come after these, with all of theirs.
-    width = len(sizes)
+    # Pairs are counted in places, and columns, which come after these, in all of their parts.
+    count = len(sizes)
     places: dict[Chosen, float] = {
-        columns if len(columns) == 2 else (width + columns[0],): weight
+        columns if len(columns) == 2 else (count + columns[0],): weight
         for columns, weight in chosen.items()
     }
-    both, widths = np.hstack([merged, codes]), (*sizes, *domain)
-    found = measure_chosen(both, widths, places, std=third, noise=noise)
+    both = np.hstack([merged, codes])
+    found = measure_chosen(both, (*sizes, *widths), places, std=third, noise=noise)
     singles = [
-        together(one, found[(width + j,)]) if (width + j,) in found else one
+        together(one, found[(count + j,)]) if (count + j,) in found else one
         for j, one in enumerate(singles)
     ]
-    pairs = {columns: one for columns, one in found.items() if len(columns) == 2}
     return TableMeasurements(
         singles=singles,
+        partitions=[np.append(s, size) for s, size in zip(partitions, domain, strict=True)],
         keeps=keeps,
         scores=scores,
-        pairs=pairs,
+        pairs={columns: one for columns, one in found.items() if len(columns) == 2},
         records=records_estimate(singles),
     )
+
+
+def _columns(
+    codes: Codes,
+    domain: Sequence[int],
+    ordered: Sequence[int],
+    *,
+    noise_std: float,
+    shares: RoundShares,
+    noise: NoiseSource,
+) -> tuple[Codes, list[Codes], list[MeasuredCounts]]:
+    """Columns in public groups, then in parts of these: codes as parts, the parts, and counts."""
+    groups = [public_groups(size, many) for size, many in zip(domain, ordered, strict=True)]
+    grouped, sizes = in_parts(codes, groups)
+    first, again, second, _ = shares.stds(noise_std)
+    coarse = measure_one_way(grouped, sizes, std=first, noise=noise)
+    if not shares.parts:
+        return grouped, groups, coarse
+    hopeless = second * math.sqrt(math.comb(len(domain), 2)) > _HOPELESS * records_estimate(coarse)
+    # What is still to come to columns: where there are no pairs, all of it.
+    still = 1.0 - shares.one_way if hopeless else shares.parts + _OF_PAIRS * shares.pairs
+    shares_of_columns = weights(sizes, 2.0 / 3.0)
+    partitions = [
+        split_groups(starts, one, size, noise_std / math.sqrt(still) / weight)
+        for starts, one, size, weight in zip(groups, coarse, domain, shares_of_columns, strict=True)
+    ]
+    parts, sizes = in_parts(codes, partitions)
+    fine = measure_one_way(parts, sizes, std=again, noise=noise)
+    found = [with_totals(*given) for given in zip(fine, partitions, coarse, groups, strict=True)]
+    return parts, partitions, found
+
+
+def _probabilities(one: MeasuredCounts, records: float) -> Floats:
+    return nearest_probabilities(one.counts / records)
 
 
 def synthetic_codes(
@@ -152,12 +212,12 @@ def synthetic_codes(
         Called with the number of steps done and of all steps.
     """
     count = round(found.records) if rows is None else int(_validate.integer("rows", rows))
-    full = [nearest_probabilities(one.counts / found.records) for one in found.singles]
+    full = [_probabilities(one, found.records) for one in found.singles]
     singles = [
         WantedMarginal(
             _merged(probabilities, keep),
-            # The weight of a column is that of its noise; the merged codes are few.
-            float((found.records / one.std) ** 2),
+            # The weight of a column is that of the noise of most of its places.
+            float((found.records / one.std) ** 2 / np.median(np.bincount(keep))),
         )
         for keep, probabilities, one in zip(found.keeps, full, found.singles, strict=True)
     ]
@@ -174,14 +234,18 @@ def synthetic_codes(
     columns = [one.values[None, :] for one in singles]
     if found.pairs:
         columns = fit_mixture(singles, pairs, fit, seed=seed, progress=progress)
-    if sum(one.size for one in full) > _MOST_CODES:
-        codes = rows_of_mixture(columns, count, rng)
-        for j, (keep, probabilities) in enumerate(zip(found.keeps, full, strict=True)):
-            codes[:, j] = _spread(codes[:, j], keep, probabilities, rng)
-        return codes
-    for j, (keep, probabilities) in enumerate(zip(found.keeps, full, strict=True)):
-        columns[j] = columns[j][:, keep] * _within(keep, probabilities)
-    return rows_of_mixture(columns, count, rng)
+    many = sum(one.size for one in full) > _MOST_CODES
+    known = list(zip(found.keeps, full, found.partitions, strict=True))
+    for j, (keep, probabilities, starts) in enumerate(known):
+        if not many and keep.size == starts[-1]:
+            columns[j] = columns[j][:, keep] * _within(keep, probabilities)
+    made = rows_of_mixture(columns, count, rng)
+    for j, (keep, probabilities, starts) in enumerate(known):
+        if many or keep.size < starts[-1]:
+            made[:, j] = _spread(made[:, j], keep, probabilities, rng)
+        if keep.size < starts[-1]:
+            made[:, j] = rng.integers(starts[made[:, j]], starts[made[:, j] + 1])
+    return made
 
 
 def _within(keep: Codes, probabilities: Floats) -> Floats:
@@ -191,9 +255,9 @@ def _within(keep: Codes, probabilities: Floats) -> Floats:
     return np.divide(probabilities, totals, out=equal, where=totals > 0.0)
 
 
-def _places(frequent: Floats) -> Codes:
+def _frequent(one: MeasuredCounts) -> Codes:
     """Each frequent code's number among them; the others share one place after the last."""
-    wanted = frequent > 0.0
+    wanted = frequent_codes(one) > 0.0
     # A single rare code keeps its own place, too.
     return np.where(wanted, np.cumsum(wanted) - 1, int(wanted.sum())).astype(np.int64)
 

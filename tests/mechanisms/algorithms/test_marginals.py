@@ -17,7 +17,6 @@ from tests.mechanisms.flat import synthesize
 
 DOMAIN = (6, 4, 2, 30)
 QUICK = MixtureFit(components=40, steps=150)
-TINY = MixtureFit(components=3, steps=2)
 
 
 def _table(count=4000, seed=0):
@@ -105,25 +104,48 @@ class _Replayed:
         values[...] = self.outputs[number]
 
 
+def _with_skewed(table, codes, seed=0):
+    """One more column, of many ordered codes of which most are small, and of one for missing."""
+    rng = np.random.default_rng(seed)
+    drawn = np.minimum(rng.lognormal(3.0, 1.0, len(table)), codes - 2).astype(int)
+    return np.column_stack([table, np.where(rng.random(len(table)) < 0.1, codes - 1, drawn)])
+
+
+@pytest.mark.parametrize("parts", [0.0, 0.1])
 @pytest.mark.parametrize("count", [0, 20, 200, 5000])
-def test_all_that_is_measured_moves_no_further_than_the_event_says(count):
+def test_all_that_is_measured_moves_no_further_than_the_event_says(count, parts):
     """Of few records, whose second round counts columns again, and of many."""
-    private = _table(count + 1)
-    options = marginals.MarginalsOptions(noise_std=4.0)
-    question = {"noise_std": options.noise_std, "shares": options.shares}
+    domain = (*DOMAIN, 900)
+    private = _with_skewed(_table(count + 1), 900)
+    shares = RoundShares(parts=parts)
+    options = marginals.MarginalsOptions(noise_std=4.0, shares=shares)
+    question = {"noise_std": options.noise_std, "shares": shares, "ordered": (0, 0, 0, 30, 899)}
     other = private.copy()
-    other[-1] = (np.array(DOMAIN) - 1) * (private[-1] == 0)
+    other[-1] = (np.array(domain) - 1) * (private[-1] == 0)
     first = _Replayed()
-    table_model.measure(private, DOMAIN, noise=first, **question)
+    table_model.measure(private, domain, noise=first, **question)
     for neighbour, most in ((private[:-1], 1.0), (other, 2.0 + 2.0 * options.shares.scores)):
         second = _Replayed(first.outputs)
-        table_model.measure(neighbour, DOMAIN, noise=second, **question)
+        table_model.measure(neighbour, domain, noise=second, **question)
         assert [std for _, std in first.exact] == [std for _, std in second.exact]
         moved = sum(
             np.square((one - two) / std).sum()
             for (one, std), (two, _) in zip(first.exact, second.exact, strict=True)
         )
         assert 0.8 / 4.0**2 < moved <= most / 4.0**2 * (1.0 + 1e-9)
+
+
+def test_ordered_codes_are_near_where_most_are_small():
+    """Of 10,000 codes most records have one of the first hundred, and some have the last one."""
+    private = _with_skewed(_table(20_000), 10_000)
+    options = marginals.MarginalsOptions(noise_std=4.0, shares=RoundShares(parts=0.1), fit=QUICK)
+    made, _ = marginals.codes_like(
+        private, (*DOMAIN, 10_000), options=options, noise=NoiseSource.seeded(1),
+        ordered=(0, 0, 0, 0, 9_999),
+    )  # fmt: skip
+    for below in (10, 20, 40, 80, 9_999):
+        shares = [float((rows[:, 4] < below).mean()) for rows in (private, made)]
+        assert shares[1] == pytest.approx(shares[0], abs=0.03)
 
 
 @pytest.mark.thorough

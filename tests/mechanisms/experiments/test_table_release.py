@@ -80,6 +80,24 @@ def test_a_table_comes_back_with_its_columns_types_and_ranges(tmp_path):
     assert manifest.parameters["rows"] == 70
 
 
+def test_ranges_that_nobody_cut_pay_for_their_parts():
+    """One round more, of the same cost in all; with stated bins or shares there is none."""
+    skewed = private().set_column(
+        3, "paid", pa.array(np.random.default_rng(1).lognormal(0.0, 1.0, 300))
+    )
+    open_range = Column(name="paid", kind="number", type="double", range=(0.0, 1e6))
+    schema = Schema(columns=(*SCHEMA.columns[:3], open_range))
+    events = []
+    for given_schema, options in ((SCHEMA, {}), (schema, {}), (schema, {"one_way": 0.95})):
+        made = synthesize_table(
+            skewed, schema=given_schema, **QUESTION, options=options, before=events.append
+        )
+        assert 0.9999 < made.guarantee.epsilon <= 1.0
+        assert made.private
+        assert made.schema == given_schema
+    assert [len(event.events) for event in events] == [3, 4, 3]
+
+
 def test_the_number_of_records_is_noisy():
     found = [
         synthesize_table(private(), schema=SCHEMA, **QUESTION).table.num_rows for _ in range(3)
