@@ -44,8 +44,8 @@ class Training:
     optimizer: Literal["adam", "sgd"] = "adam"
     """Adam with its usual moments, or stochastic gradient descent with ``momentum``."""
     learning_rate: float = 1e-3
-    # Momentum of "sgd"; weight decay of either optimizer.
     """Learning rate at the start."""
+    # Momentum of "sgd"; weight decay of either optimizer.
     momentum: float = 0.9
     weight_decay: float = 0.0
     schedule: Literal["constant", "step", "cosine"] = "constant"

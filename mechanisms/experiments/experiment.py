@@ -156,8 +156,8 @@ class Experiment:
     """All runs that a file describes."""
 
     name: str
-    # A title; the table or figure of a paper that the experiment redraws, where there is one.
     """The file's name without its ending."""
+    # A title; the table or figure of a paper that the experiment redraws, where there is one.
     title: str
     source: str
     seeds: tuple[int, ...]

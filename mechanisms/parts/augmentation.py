@@ -118,18 +118,14 @@ class Augmentation:
     It does the same to every batch ("siamese"): real and synthetic records of a class are compared
     after the same change. Each record is changed independently of the rest of its batch, so a
     clipped sum over records keeps its sensitivity.
-
-    Parameters
-    ----------
-    operation : str
-        One of :data:`OPERATIONS`.
-    uniforms : tensor of shape (1, 3) or (n, 3)
-        Numbers in [0, 1) that the operation turns into its parameters: one row for all records,
-        or a row for each record.
     """
 
     operation: str
+    """One of :data:`OPERATIONS`."""
     uniforms: torch.Tensor
+    """Numbers in [0, 1) that the operation turns into its parameters: one row for all records, or a
+    row for each record; shape (1, 3) or (n, 3).
+    """
 
     def __call__(self, images: torch.Tensor) -> torch.Tensor:
         """Images of shape (n, channels, height, width), changed; differentiable in the pixels."""

@@ -74,19 +74,14 @@ class PublicCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsUse:
-    """What a mechanism needs numbers of records for.
-
-    Parameters
-    ----------
-    by_class : bool
-        Whether it needs one for each class, or one for all records.
-    lower_bounds : bool
-        Whether its theorem holds only if there are at least so many records, as for samples of a
-        fixed size. Poisson sampling has no such condition.
-    """
+    """What a mechanism needs numbers of records for."""
 
     by_class: bool
+    """Whether it needs one for each class, or one for all records."""
     lower_bounds: bool
+    """Whether its theorem holds only if there are at least so many records, as for samples of a
+    fixed size. Poisson sampling has no such condition.
+    """
 
 
 BOUND_BY_CLASS = CountsUse(by_class=True, lower_bounds=True)

@@ -125,17 +125,12 @@ class Counts:
 
     At most one of the two is given; without both, ``Privacy.counts`` says how counts become known.
     Noisy sums are divided by the counts, which have no other use.
-
-    Parameters
-    ----------
-    public : sequence of int, optional
-        Class counts that are public already, and the same for both neighbours.
-    noise_std : float, optional
-        Standard deviation of Gaussian noise on each count.
     """
 
     public: tuple[int, ...] | None
+    """Class counts that are public already, and the same for both neighbours."""
     noise_std: float | None
+    """Standard deviation of Gaussian noise on each count."""
 
     @classmethod
     def of(cls, public: Sequence[int] | None, noise_std: float | None, *, classes: int) -> Counts:

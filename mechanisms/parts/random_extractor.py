@@ -57,27 +57,18 @@ def random_convnet(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CondensationOptions:
-    """Options of methods that learn records from their representations in random ConvNets.
-
-    Parameters
-    ----------
-    iterations : int
-        Number of steps, each with a freshly drawn ConvNet.
-    samples_per_class : int
-        Synthetic records per class.
-    learning_rate, momentum : float
-        Learning rate and momentum of the step on the synthetic records.
-    operations : sequence of str
-        Augmentations to draw from; leave out "flip" for digits.
-    extractor_width, extractor_depth : int
-        Width and depth of the ConvNets.
-    """
+    """Options of methods that learn records from their representations in random ConvNets."""
 
     iterations: int
+    """Number of steps, each with a freshly drawn ConvNet."""
     samples_per_class: int = 50
+    """Synthetic records per class."""
+    # Learning rate and momentum of the step on the synthetic records.
     learning_rate: float = 1.0
     momentum: float = 0.0
     operations: Sequence[str] = OPERATIONS
+    # Width and depth of the ConvNets.
+    """Augmentations to draw from; leave out "flip" for digits."""
     extractor_width: int = 128
     extractor_depth: int = 3
 

@@ -91,29 +91,21 @@ def scattering(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Plan:
-    """Filters for images of one size.
-
-    Parameters
-    ----------
-    padding : sequence of int
-        Pixels by which images are continued, mirrored: left, right, above and below.
-    scales, angles : int
-        J and L.
-    shape : (int, int, int)
-        Of the result: channels, height and width.
-    waves : tuple of tuples of Tensor
-        Fourier transforms of the wavelets of width j for images at resolution r, [r][j - r], shape
-        (angles, height, 2 * width): each number twice, for the real and the imaginary part.
-    lowpass : tuple of (Tensor, Tensor)
-        Matrices that smooth and shrink the columns and the rows of images at resolution r.
-    """
+    """Filters for images of one size."""
 
     padding: Sequence[int]
+    """Pixels by which images are continued, mirrored: left, right, above and below."""
+    # J and L.
     scales: int
     angles: int
     shape: tuple[int, int, int]
+    """Of the result: channels, height and width."""
     waves: Filters
+    """Fourier transforms of the wavelets of width j for images at resolution r, [r][j - r], shape
+    (angles, height, 2 * width): each number twice, for the real and the imaginary part.
+    """
     lowpass: Filters
+    """Matrices that smooth and shrink the columns and the rows of images at resolution r."""
 
     def apply(self, images: torch.Tensor) -> torch.Tensor:
         """Scattering of images, shape (n, 1, height, width)."""

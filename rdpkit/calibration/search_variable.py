@@ -53,8 +53,8 @@ class SearchVariable:
     one of {1, -1, 0}.
     """
     whole: bool
-    # The ends of its range.
     """Whether t is an integer."""
+    # The ends of its range.
     lowest: float
     highest: float
     start: float

@@ -108,8 +108,11 @@ def to_file(
             return function(*args, **kwargs)
         other = (others or {}).get(path.suffix.lower())
         if other is not None:
-            several = isinstance(kwargs[other], tuple)
-            return function(*args, **{**kwargs, other: (*kwargs[other], path) if several else path})
+            given = kwargs[other]
+            if given is not None and not isinstance(given, tuple):
+                raise ValueError(f"Expected --output or --{other}, got both: they write the same.")
+            both = path if given is None else (*given, path)
+            return function(*args, **{**kwargs, other: both})
         _choose_format(path, kwargs)
         with written_to(path):
             return function(*args, **kwargs)

@@ -57,9 +57,9 @@ class SynthesisPair:
     order: float
     """Renyi order."""
     adjacency: Adjacency
+    """The neighbouring relation."""
     # The two data sets; P and Q are the distributions of the output on them. No eigenvalue of
     # their covariances is below ``event.min_eigenvalue``, which has been checked exactly.
-    """The neighbouring relation."""
     first: WeightedRows
     second: WeightedRows
     divergence: float

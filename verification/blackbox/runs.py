@@ -79,8 +79,8 @@ class Part:
     seed: int
     """The seed of the whole verification."""
     key: tuple[int, ...]
-    # Their numbers in the sequence of all runs with that key.
     """The purpose of these runs, as numbers."""
+    # Their numbers in the sequence of all runs with that key.
     start: int
     count: int
     layout: ReleaseLayout

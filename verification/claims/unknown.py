@@ -49,8 +49,8 @@ class Unknown:
     "delta" stand for the claim's own. Empty where no region can be given.
     """
     cases: tuple[Case, ...] = ()
-    # The range in which is searched; None for the range of the parameter.
     """Every combination of the listed values."""
+    # The range in which is searched; None for the range of the parameter.
     low: float | None = None
     high: float | None = None
     meets: str | None = None

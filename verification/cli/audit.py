@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from rdpkit.verification.cli.audit_options import (
     Sources,
     audit_options,
     audited,
+    build_time,
     file_type,
     page_options,
     read_selection,
@@ -177,7 +179,8 @@ def audit(
         write_pages(pages, findings, sources, certificates=certificates, **others)
     shown = selection.findings(findings)
     if output_format == "json":
-        click.echo(as_json(_entries(AuditResult(shown, rules, comparison))))
+        entries = _entries(AuditResult(shown, rules, comparison))
+        click.echo(as_json({"made": _made(sources.files), **entries}))
     else:
         named = [*sources.shipped, *(shlex.quote(str(file)) for file in files)]
         _print(
@@ -270,6 +273,15 @@ def _entries(result: AuditResult) -> dict[str, Any]:
     if result.comparison is not None:
         entries["baseline"] = result.comparison.as_dict()
     return entries
+
+
+def _made(files: Sequence[Path]) -> dict[str, Any]:
+    """By what and when a result was made, and of which files: a number alone says none of it."""
+    # Imported here because it reads the source code, for its digest.
+    from rdpkit.verification.auditing.versions import versions  # noqa: PLC0415
+
+    digests = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {"date": f"{build_time():%Y-%m-%d}", "versions": versions(), "sha256": digests}
 
 
 def _entry(finding: Finding, rules: FailOn, *, noise: bool) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -230,6 +232,12 @@ _NO_CLAIMS = (
     "new' writes a first file, 'rdpkit init' finds what code claims, and 'rdpkit audit --papers' "
     "shows an audit of four papers."
 )
+
+
+def build_time() -> datetime:
+    """Now, or what SOURCE_DATE_EPOCH says, with which equal claims give equal bytes."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(epoch) if epoch.isdecimal() else int(time.time()), tz=UTC)
 
 
 def audit_options(command: Command) -> Command:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
-import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.certified import kept_certificates
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.versions import versions
-from rdpkit.verification.cli.audit_options import PageOptions, Sources
+from rdpkit.verification.cli.audit_options import PageOptions, Sources, build_time
 from rdpkit.verification.outputs.explorer import (
     Audit,
     Explorer,
@@ -63,7 +60,7 @@ def write_pages(
     if options.report is not None:
         provenance = Provenance(
             title=options.title,
-            made=f"{_now():%Y-%m-%d %H:%M} UTC",
+            made=f"{build_time():%Y-%m-%d %H:%M} UTC",
             files=files,
             versions=versions(),
             settings={"bounds": bounds},
@@ -80,7 +77,7 @@ def write_pages(
         made = Explorer(
             title=options.title,
             works=works,
-            audit=Audit(version=versions()["rdpkit"], date=f"{_now():%Y-%m-%d}"),
+            audit=Audit(version=versions()["rdpkit"], date=f"{build_time():%Y-%m-%d}"),
             versions=versions(),
             certificates=kept,
         )
@@ -106,12 +103,6 @@ def _audited_files(sources: Sources, findings: Sequence[Finding]) -> list[Audite
         for path in sources.files
         if str(path) in chosen
     ]
-
-
-def _now() -> datetime:
-    # With SOURCE_DATE_EPOCH the same claims give the same pages, byte by byte.
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(epoch) if epoch.isdecimal() else int(time.time()), tz=UTC)
 
 
 def _drawn(findings: Sequence[Finding], bounds: str, jobs: int) -> list[Curves | None]:

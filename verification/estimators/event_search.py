@@ -23,8 +23,8 @@ class Candidate:
     """An event, and how clearly it speaks against one pair (epsilon, delta) of a claim."""
 
     event: ThresholdEvent
-    # A pair that the claim implies.
     """The event."""
+    # A pair that the claim implies.
     epsilon: float
     delta: float
     excess: float

@@ -31,8 +31,8 @@ class Witness:
     description: str
     """In words."""
     cell: Callable[[Array], Cells]
-    # The payoff in each cell, for an output from P and for an output from Q; shape (k,).
     """Maps scores, shape (n,), to the numbers of their cells, from 0 to k - 1."""
+    # The payoff in each cell, for an output from P and for an output from Q; shape (k,).
     payoffs_p: Array
     payoffs_q: Array
     limit: float

@@ -46,10 +46,10 @@ class ClaimOptions:
     event: Event | None = None
     """What is released; None for the target's own event, or for a claim without one."""
     event_word: str = ""
-    # The claim, or a part of it.
     """How the event is written on a command line: the name of its file. By default it is the event
     itself, as JSON.
     """
+    # The claim, or a part of it.
     epsilon: float | None = None
     delta: float | None = None
     adjacency: Adjacency | None = None

@@ -21,22 +21,16 @@ MOST_CELLS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:
-    """The cells of one column; there is one more for values that are missing.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    edges : ndarray of float64 or None
-        Where a cell of a number ends and the next one begins; None for categories.
-    labels : tuple of str
-        What the cells hold, without the last one; for categories the values themselves, and
-        behind them a cell for all others.
-    """
+    """The cells of one column; there is one more for values that are missing."""
 
     name: str
+    """The column."""
     edges: NDArray[np.float64] | None
+    """Where a cell of a number ends and the next one begins; None for categories."""
     labels: tuple[str, ...]
+    """What the cells hold, without the last one; for categories the values themselves, and behind
+    them a cell for all others.
+    """
 
     @property
     def size(self) -> int:

@@ -15,56 +15,35 @@ from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSummary:
-    """What one column holds in the release and in the real records.
-
-    Parameters
-    ----------
-    name, kind : str
-        Of the column.
-    missing : (float, float)
-        Shares of missing values: in the release, in the real records.
-    ranges : (float, float, float, float) or None
-        Of a number: smallest and largest value of the release, then of the real records.
-    means, spreads : (float, float) or None
-        Of a number: means and standard deviations, of the release and of the real records.
-    lost : tuple of str
-        Of a category: values of real records that the release lacks, the most frequent first.
-    invented : tuple of str
-        Of a category: values of the release that no real record has.
-    outside : float
-        The share of records of the release outside of what real records hold.
-    shown : tuple of str
-        The ranges and the means as people read them: dates as dates.
-    broken : float or None
-        The share of records of the release that the schema does not allow; None without a schema.
-    """
+    """What one column holds in the release and in the real records."""
 
     name: str
     kind: str
     missing: tuple[float, float]
+    """Shares of missing values: in the release, in the real records."""
     ranges: tuple[float, float, float, float] | None = None
+    """Of a number: smallest and largest value of the release, then of the real records."""
+    # Of a number: means and standard deviations, of the release and of the real records.
     means: tuple[float, float] | None = None
     spreads: tuple[float, float] | None = None
     lost: tuple[str, ...] = ()
+    """Of a category: values of real records that the release lacks, the most frequent first."""
     invented: tuple[str, ...] = ()
+    """Of a category: values of the release that no real record has."""
     outside: float = 0.0
+    """The share of records of the release outside of what real records hold."""
     shown: tuple[str, ...] = ()
+    """The ranges and the means as people read them: dates as dates."""
     broken: float | None = None
+    """The share of records of the release that the schema does not allow; None without a schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correlation:
-    """How two columns of numbers move together, in the release and in the real records.
+    """How two columns of numbers move together, in the release and in the real records."""
 
-    Parameters
-    ----------
-    columns : (str, str)
-        Which.
-    synthetic, real : float
-        Pearson's correlation, in [-1, 1].
-    """
-
-    columns: tuple[str, str]
+    columns: tuple[str, str]  # Which
+    # Pearson's correlation, in [-1, 1].
     synthetic: float
     real: float
 
@@ -76,20 +55,11 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """The shares of the cells of a column, for a drawing.
+    """The shares of the cells of a column, for a drawing."""
 
-    Parameters
-    ----------
-    name : str
-        The column.
-    labels : tuple of str
-        Of the cells.
-    synthetic, real : tuple of float
-        Shares.
-    """
-
-    name: str
-    labels: tuple[str, ...]
+    name: str  # The column
+    labels: tuple[str, ...]  # Of the cells
+    # Shares of the cells.
     synthetic: tuple[float, ...]
     real: tuple[float, ...]
 

@@ -23,14 +23,10 @@ class Encoder:
     A number is centred and divided by its standard deviation; beside it stands whether it is
     missing, where some were missing in training. A category has a coordinate for each of its
     values. Everything comes from the sample that :func:`encoder_of` was given.
-
-    Parameters
-    ----------
-    columns : tuple
-        The name of each column, and its values or its mean and standard deviation.
     """
 
     columns: tuple[tuple[str, tuple[str, ...] | tuple[float, float, bool]], ...]
+    """The name of each column, and its values or its mean and standard deviation."""
 
     def rows(self, sample: Sample) -> Matrix:
         """The records as rows, shape (n, d)."""

@@ -18,38 +18,24 @@ MOST_COLUMNS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginalError:
-    """How far one distribution is from the real one.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        One column, or two.
-    error : float
-        Total variation distance to the real records, in [0, 1].
-    floor : float or None
-        The distance between two random halves of the real records; None if it was not measured.
-    """
+    """How far one distribution is from the real one."""
 
     columns: tuple[str, ...]
+    """One column, or two."""
     error: float
+    """Total variation distance to the real records, in [0, 1]."""
     floor: float | None
+    """The distance between two random halves of the real records; None if it was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marginals:
-    """Distances of all columns and of pairs of columns.
+    """Distances of all columns and of pairs of columns."""
 
-    Parameters
-    ----------
-    single, pairs : tuple of MarginalError
-        In the order of the columns.
-    left_out : int
-        How many columns were not compared, because there are too many.
-    """
-
+    # In the order of the columns.
     single: tuple[MarginalError, ...]
     pairs: tuple[MarginalError, ...]
-    left_out: int
+    left_out: int  # How many columns were not compared, because there are too many
 
     def worst(self, distances: Sequence[MarginalError], count: int) -> list[MarginalError]:
         """The largest errors, the largest first."""

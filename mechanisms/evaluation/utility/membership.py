@@ -48,56 +48,27 @@ _TINY = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """How one attack did.
+    """How one attack did."""
 
-    Parameters
-    ----------
-    score : str
-        What it looks at.
-    guesses, right : int
-        For how many pairs it guessed, the clearest first, and how often it was right.
-    lower : float
-        The epsilon that this proves, with its share of the probability of error.
-    """
-
-    score: str
+    score: str  # What it looks at
+    # For how many pairs it guessed, the clearest first, and how often it was right.
     guesses: int
     right: int
-    lower: float
+    lower: float  # The epsilon that this proves, with its share of the probability of error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipTest:
-    """What attacks on a release show.
+    """What attacks on a release show."""
 
-    Parameters
-    ----------
-    pairs : int
-        How many pairs of a record that was in and one that was not.
-    attacks : tuple of Attack
-        All that were tried.
-    lower : float
-        A lower bound on epsilon, in nats: the largest of the attacks'.
-    confidence : float
-        It is too large with at most the rest of this probability.
-    most : float
-        The largest bound that so many pairs could have given.
-    delta : float
-        The delta of the bound.
-    adjacency : str
-        The neighbours of the bound.
-    proven : float or None
-        The release's own epsilon, an upper bound.
-    """
-
-    pairs: int
-    attacks: tuple[Attack, ...]
-    lower: float
-    confidence: float
-    most: float
-    delta: float
-    adjacency: str
-    proven: float | None
+    pairs: int  # How many pairs of a record that was in and one that was not
+    attacks: tuple[Attack, ...]  # All that were tried
+    lower: float  # A lower bound on epsilon, in nats: the largest of the attacks'
+    confidence: float  # It is too large with at most the rest of this probability
+    most: float  # The largest bound that so many pairs could have given
+    delta: float  # The delta of the bound
+    adjacency: str  # The neighbours of the bound
+    proven: float | None  # The release's own epsilon, an upper bound
 
     @property
     def refuted(self) -> bool:

@@ -27,21 +27,11 @@ _POOLS, _SMALLEST, _PIECE = 3, 8, 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PrivateLinear:
-    """A linear classifier and its guarantee.
+    """A linear classifier and its guarantee."""
 
-    Parameters
-    ----------
-    weights : ndarray, shape (d + 1, classes)
-        The last row is the intercept.
-    classes : tuple of str
-        In the order of the columns.
-    guarantee : Guarantee
-        Of the training.
-    """
-
-    weights: NDArray[np.float64]
-    classes: tuple[str, ...]
-    guarantee: Guarantee
+    weights: NDArray[np.float64]  # The last row is the intercept; shape (d + 1, classes)
+    classes: tuple[str, ...]  # In the order of the columns
+    guarantee: Guarantee  # Of the training
 
     def predicted(self, rows: NDArray[np.float64]) -> NDArray[np.object_]:
         """The class of each row."""

@@ -25,30 +25,20 @@ ARRAYS = (".npz", ".safetensors")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Opened:
-    """Records as they were found.
-
-    Parameters
-    ----------
-    name : str
-        What they are called in the report: the name of a file or of a data set.
-    table : pyarrow.Table or None
-        The records, if they are a table.
-    arrays : (ndarray, ndarray) or None
-        Features and labels, if they are arrays.
-    image : tuple of int, optional
-        Channels, height and width of the features.
-    test : Opened or None
-        Test records that a data set has of its own.
-    manifest : Manifest or None
-        Of a release.
-    """
+    """Records as they were found."""
 
     name: str
+    """What they are called in the report: the name of a file or of a data set."""
     table: Any = None
+    """The records, if they are a table."""
     arrays: tuple[NDArray[Any], NDArray[Any]] | None = None
+    """Features and labels, if they are arrays."""
     image: Image | None = None
+    """Channels, height and width of the features."""
     test: Opened | None = None
+    """Test records that a data set has of its own."""
     manifest: Manifest | None = None
+    """Of a release."""
 
 
 def open_release(source: Any, schema: Schema | None = None) -> Opened:

@@ -46,42 +46,21 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseFacts:
-    """What the release says of itself.
+    """What the release says of itself."""
 
-    Parameters
-    ----------
-    name : str
-        Of its file.
-    rows : int
-        How many records it has.
-    mechanism : str or None
-        From its manifest; None if there is none.
-    private : bool or None
-        The verdict of its manifest.
-    guarantee : Guarantee or None
-        Of its manifest.
-    """
-
-    name: str
-    rows: int
-    mechanism: str | None
-    private: bool | None
-    guarantee: Guarantee | None
+    name: str  # Of its file
+    rows: int  # How many records it has
+    mechanism: str | None  # From its manifest; None if there is none
+    private: bool | None  # The verdict of its manifest
+    guarantee: Guarantee | None  # Of its manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pictures:
-    """Images of each class; never part of the JSON.
+    """Images of each class; never part of the JSON."""
 
-    Parameters
-    ----------
-    classes : tuple of str
-        The label of each column.
-    synthetic, real : ndarray of uint8, shape (rows, classes, height, width, 3)
-        Images of the release, and real ones.
-    """
-
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # The label of each column
+    # Images of the release, and real ones; shape (rows, classes, height, width, 3).
     synthetic: NDArray[np.uint8]
     real: NDArray[np.uint8]
 

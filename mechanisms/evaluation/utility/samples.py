@@ -25,24 +25,18 @@ FEW = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampleColumn:
-    """One column of a table.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    kind : {"number", "category"}
-        What it holds.
-    values : ndarray, shape (n,)
-        Floats, NaN where one is missing; or texts, None where one is missing.
-    unit : {"", "D", "s", "ms", "us", "ns"}
-        Of numbers that are dates or times: days or parts of a second since 1970.
-    """
+    """One column of a table."""
 
     name: str
+    """Its name."""
     kind: Kind
+    """What it holds; one of {"number", "category"}."""
     values: NDArray[Any]
+    """Floats, NaN where one is missing; or texts, None where one is missing; shape (n,)."""
     unit: str = ""
+    """Of numbers that are dates or times: days or parts of a second since 1970; one of {"", "D",
+    "s", "ms", "us", "ns"}.
+    """
 
     def shown(self, value: float) -> str:
         """A number of the column for people: a date where it is one."""
@@ -65,18 +59,12 @@ class SampleColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """Records.
-
-    Parameters
-    ----------
-    columns : tuple of SampleColumn
-        All of one length, with different names.
-    image : tuple of int, optional
-        Channels, height and width, if all columns but the last are pixels of images.
-    """
+    """Records."""
 
     columns: tuple[SampleColumn, ...]
+    """All of one length, with different names."""
     image: Image | None = None
+    """Channels, height and width, if all columns but the last are pixels of images."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -17,22 +17,15 @@ from rdpkit.mechanisms.evaluation.utility.samples import Image
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandardModel:
-    """A model by its name.
+    """A model by its name."""
 
-    Parameters
-    ----------
-    name, title : str
-        For programs, and for people.
-    classifier : callable
-        From a seed to a classifier as scikit-learn has them.
-    regressor : callable or None
-        The same for a column of numbers; None if there is none.
-    """
-
+    # For programs, and for people.
     name: str
     title: str
     classifier: Callable[[int], Any]
+    """From a seed to a classifier as scikit-learn has them."""
     regressor: Callable[[int], Any] | None = None
+    """The same for a column of numbers; None if there is none."""
 
 
 def _logistic(seed: int) -> Any:

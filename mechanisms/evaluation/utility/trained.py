@@ -34,21 +34,14 @@ _LARGEST_SHARE = 0.98
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelScore:
-    """What one model reaches on real test records.
-
-    Parameters
-    ----------
-    model : str
-        Its name, one of :data:`rdpkit.mechanisms.evaluation.utility.standard_models.NAMES`.
-    synthetic : float
-        Trained on the release alone.
-    real : float or None
-        The same model trained on real records; None if they may not be used for that.
-    """
+    """What one model reaches on real test records."""
 
     model: str
+    """Its name, one of :data:`rdpkit.mechanisms.evaluation.utility.standard_models.NAMES`."""
     synthetic: float
+    """Trained on the release alone."""
     real: float | None
+    """The same model trained on real records; None if they may not be used for that."""
 
     @property
     def title(self) -> str:
@@ -58,33 +51,25 @@ class ModelScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetScores:
-    """How well one column is predicted from the others.
-
-    Parameters
-    ----------
-    target : str
-        The column.
-    measure : {"accuracy", "R2"}
-        Share of right answers for categories; for numbers 1 less the mean squared error over the
-        variance, so that 0 is what the mean reaches and 1 is best.
-    floor : float
-        What is reached without a model: always the commonest category, or the mean.
-    private : float or None
-        What a linear model reaches that is trained on real records with noise, at the release's
-        epsilon; None if there is no guarantee, or the target is a number.
-    train_records, test_records : int
-        How many of the release a model was trained on at most, and how many real ones it saw.
-    models : tuple of ModelScore
-        One for each model.
-    """
+    """How well one column is predicted from the others."""
 
     target: str
+    """The column."""
     measure: str
+    """Share of right answers for categories; for numbers 1 less the mean squared error over the
+    variance, so that 0 is what the mean reaches and 1 is best; one of {"accuracy", "R2"}.
+    """
     floor: float
+    """What is reached without a model: always the commonest category, or the mean."""
     private: float | None
+    """What a linear model reaches that is trained on real records with noise, at the release's
+    epsilon; None if there is no guarantee, or the target is a number.
+    """
+    # How many of the release a model was trained on at most, and how many real ones it saw.
     train_records: int
     test_records: int
     models: tuple[ModelScore, ...]
+    """One for each model."""
 
     @property
     def best(self) -> ModelScore:
@@ -100,21 +85,11 @@ class TargetScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What is trained.
+    """What is trained."""
 
-    Parameters
-    ----------
-    targets : tuple of str
-        Columns to predict; none for a choice by the release.
-    models : tuple of str
-        Models; none for a choice by the kind of the records.
-    seed : int
-        Of everything random.
-    """
-
-    targets: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    seed: int = 0
+    targets: tuple[str, ...] = ()  # Columns to predict; none for a choice by the release
+    models: tuple[str, ...] = ()  # Models; none for a choice by the kind of the records
+    seed: int = 0  # Of everything random
 
 
 def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:

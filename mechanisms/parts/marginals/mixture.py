@@ -31,24 +31,15 @@ _LAST_RATE = 0.01
 class MixtureFit:
     """How a mixture is fitted.
 
-    Parameters
-    ----------
-    components : int
-        Number of product distributions.
-    steps : int
-        Steps of Adam.
-    step_size : float
-        Of the first step; the last one is a hundredth of it.
-
     Raises
     ------
     ValueError
         If a number is out of range.
     """
 
-    components: int = 400
-    steps: int = 500
-    step_size: float = 0.05
+    components: int = 400  # Number of product distributions
+    steps: int = 500  # Steps of Adam
+    step_size: float = 0.05  # Of the first step; the last one is a hundredth of it
 
     def __post_init__(self) -> None:
         _validate.integer("components", self.components, minimum=1)

@@ -25,17 +25,6 @@ Chosen = Pair | tuple[int]
 class RoundShares:
     """How the privacy of a release is shared between its rounds.
 
-    Parameters
-    ----------
-    one_way : float
-        Share of the marginals of single columns, in (0, 1).
-    scores : float
-        Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of chosen
-        pairs, and again to those of single columns as far as that is better.
-    parts : float
-        Share of a second count of each column, in parts that follow from the first one, in [0, 1).
-        Without it there is no such round.
-
     Raises
     ------
     ValueError
@@ -43,8 +32,15 @@ class RoundShares:
     """
 
     one_way: float = 0.12
+    """Share of the marginals of single columns, in (0, 1)."""
     scores: float = 0.03
+    """Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of chosen
+    pairs, and again to those of single columns as far as that is better.
+    """
     parts: float = 0.0
+    """Share of a second count of each column, in parts that follow from the first one, in [0, 1).
+    Without it there is no such round.
+    """
 
     def __post_init__(self) -> None:
         _validate.open_probability("one_way", self.one_way)

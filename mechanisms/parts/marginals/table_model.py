@@ -51,31 +51,22 @@ _INDEPENDENCE = 0.03
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMeasurements:
-    """Everything that was asked of the private records.
-
-    Parameters
-    ----------
-    singles : list of MeasuredCounts
-        Noisy marginals of the columns over their parts, of all rounds that measure them.
-    partitions : list of ndarray
-        For each column the code with which each part begins, and the number of its codes.
-    keeps : list of ndarray
-        For each column the place of each part. Ordered parts share one with their neighbours;
-        others have one if they stand out of the noise, and all that do not share the last.
-    scores : dict
-        Noisy dependence of each pair, in records.
-    pairs : dict
-        Noisy marginals of the chosen pairs, over the places.
-    records : float
-        The number of records, from all singles.
-    """
+    """Everything that was asked of the private records."""
 
     singles: list[MeasuredCounts]
+    """Noisy marginals of the columns over their parts, of all rounds that measure them."""
     partitions: list[Codes]
+    """For each column the code with which each part begins, and the number of its codes."""
     keeps: list[Codes]
+    """For each column the place of each part. Ordered parts share one with their neighbours; others
+    have one if they stand out of the noise, and all that do not share the last.
+    """
     scores: dict[Pair, float]
+    """Noisy dependence of each pair, in records."""
     pairs: dict[Pair, MeasuredCounts]
+    """Noisy marginals of the chosen pairs, over the places."""
     records: float
+    """The number of records, from all singles."""
 
 
 def measure(

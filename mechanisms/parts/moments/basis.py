@@ -46,23 +46,18 @@ def most_of(name: str, shape: Shape) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """A public map from images to rows.
-
-    Parameters
-    ----------
-    name : {"scattering", "cosines", "columns"}
-        "scattering": the square root of the scattering transform, each order divided by its norm,
-        and of each channel the low cosine frequencies over the places. "cosines": the low cosine
-        frequencies of the pixels. "columns": the numbers themselves, as a table has them.
-    frequencies : int
-        Frequencies that are kept in each direction; ignored for "columns".
-    shape : (int, int, int)
-        Channels, height and width of a record.
-    """
+    """A public map from images to rows."""
 
     name: str
+    """"scattering": the square root of the scattering transform, each order divided by its norm,
+    and of each channel the low cosine frequencies over the places. "cosines": the low cosine
+    frequencies of the pixels. "columns": the numbers themselves, as a table has them; one of
+    {"scattering", "cosines", "columns"}.
+    """
     frequencies: int
+    """Frequencies that are kept in each direction; ignored for "columns"."""
     shape: Shape
+    """Channels, height and width of a record."""
 
     def __post_init__(self) -> None:
         _validate.choice("basis", self.name, BASES)

@@ -34,18 +34,11 @@ _DEVIATIONS = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MomentShares:
-    """How the budget is divided.
+    """How the budget is divided."""
 
-    Parameters
-    ----------
-    location : float
-        Share of the first release, of the mean and the mean square.
-    sums, pooled, by_class, counts : float
-        Squared weights of the second release: class sums, second moments of all records, those of
-        each class, and class counts. They add up to 1.
-    """
-
-    location: float
+    location: float  # Share of the first release, of the mean and the mean square
+    # Squared weights of the second release: class sums, second moments of all records, those of
+    # each class, and class counts. They add up to 1.
     sums: float
     pooled: float
     by_class: float

@@ -29,20 +29,15 @@ _RIDGE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublicView:
-    """Public coordinates of features, and public records in them.
-
-    Parameters
-    ----------
-    mean : array of shape (d,)
-        Of the public features.
-    directions : array of shape (d, d)
-        Public classes vary by the same in all columns, and differ most in the first ones.
-    rows, labels : arrays of shape (n, d) and (n,)
-        Public records in these coordinates, and their classes.
-    """
+    """Public coordinates of features, and public records in them."""
 
     mean: Array
+    """Of the public features; shape (d,)."""
     directions: Array
+    """Public classes vary by the same in all columns, and differ most in the first ones; shape (d,
+    d).
+    """
+    # Public records in these coordinates, and their classes; shape (n, d) and (n,).
     rows: Array
     labels: Labels
 

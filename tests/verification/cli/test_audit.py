@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 from click.testing import CliRunner
 
+import rdpkit
 from rdpkit.cli import main
 
 CLAIM = """
@@ -69,7 +71,7 @@ def test_json_has_one_entry_a_claim_in_the_order_of_the_file(audit):
 
     done = audit(claim() + claim("inf", identifier="b") + MISSING, "--format", "json")
     data = json.loads(done.stdout, parse_constant=refuse)
-    assert data.keys() == {"claims", "summary"}
+    assert data.keys() == {"made", "claims", "summary"}
     assert data["summary"]["claims"] == 3
     assert data["summary"]["sentences"] == [
         "Of 3 claims none is refuted, 1 differs from its own formula, 1 cannot be recomputed "
@@ -229,7 +231,11 @@ def test_without_files_it_is_about_the_claims_of_this_folder(tmp_path, monkeypat
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.claims.toml").write_text(claim("0.1"))
     done = CliRunner().invoke(main, ["audit", "--format", "json"])
-    (entry,) = json.loads(done.stdout)["claims"]
+    found = json.loads(done.stdout)
+    (entry,), made = found["claims"], found["made"]
+    content = (tmp_path / "sub" / "a.claims.toml").read_bytes()
+    assert made["sha256"] == {"sub/a.claims.toml": hashlib.sha256(content).hexdigest()}
+    assert made["versions"]["rdpkit"] == rdpkit.__version__
     assert (done.exit_code, entry["id"], entry["file"]) == (1, "a", "sub/a.claims.toml")
 
 
@@ -253,3 +259,10 @@ def test_names_cannot_be_formulas_or_commands_in_tables(audit, tmp_path, monkeyp
     assert "\n'=1+1" in (tmp_path / "r.csv").read_text()
     assert audit(claim(identifier=name), "-o", "r.tex").exit_code == 0
     assert r"=1+1\textbackslash{}input\{x\}\&\%" in (tmp_path / "r.tex").read_text()
+
+
+def test_a_page_is_written_to_one_file_alone(audit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = audit(claim(), "-o", "a.html", "--report", "b.html")
+    assert done.exit_code == 2
+    assert "Expected --output or --report, got both" in done.stderr

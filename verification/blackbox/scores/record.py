@@ -40,9 +40,9 @@ class RecordDistance:
     """How much nearer a release comes to D's record than to that of D'."""
 
     places: NDArray[np.intp]
-    # The records; shape (features,).
     """The places in the flattened output that are compared with a record; shape (rows, features).
     """
+    # The records; shape (features,).
     first: Array | None
     second: Array | None
     angle: bool

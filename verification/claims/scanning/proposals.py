@@ -38,8 +38,8 @@ class ClaimProposal:
     adjacency: str = _ADD_OR_REMOVE
     """What the library's accountant means by neighbours."""
     known: dict[str, Known] = field(default_factory=dict)
-    # What is claimed, if the code says so.
     """Parameters of the mechanism."""
+    # What is claimed, if the code says so.
     epsilon: Known | None = None
     delta: Known | None = None
     missing: dict[str, str] = field(default_factory=dict)

@@ -19,65 +19,31 @@ _WORST = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table of texts.
+    """A table of texts."""
 
-    Parameters
-    ----------
-    headings : tuple of str
-        One for each column.
-    rows : tuple of tuple of str
-        Its cells.
-    caption : str
-        What it shows.
-    """
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    caption: str
+    headings: tuple[str, ...]  # One for each column
+    rows: tuple[tuple[str, ...], ...]  # Its cells
+    caption: str  # What it shows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the report.
+    """A part of the report."""
 
-    Parameters
-    ----------
-    name : str
-        For programs; the page puts drawings beside some sections by their name.
-    title : str
-        Its heading.
-    text : tuple of str
-        Paragraphs.
-    tables : tuple of Table
-        What is shown below them.
-    """
-
-    name: str
-    title: str
-    text: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    name: str  # For programs; the page puts drawings beside some sections by their name
+    title: str  # Its heading
+    text: tuple[str, ...] = ()  # Paragraphs
+    tables: tuple[Table, ...] = ()  # What is shown below them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A report in words.
+    """A report in words."""
 
-    Parameters
-    ----------
-    title : str
-        Of the report.
-    cost : (str, str)
-        What the report costs: in a few words, and in full.
-    alarm : str
-        What must not be overlooked; empty if there is nothing.
-    sections : tuple of Section
-        In order.
-    """
-
-    title: str
-    cost: tuple[str, str]
-    alarm: str
-    sections: tuple[Section, ...]
+    title: str  # Of the report
+    cost: tuple[str, str]  # What the report costs: in a few words, and in full
+    alarm: str  # What must not be overlooked; empty if there is nothing
+    sections: tuple[Section, ...]  # In order
 
 
 def view(report: UtilityReport) -> View:
