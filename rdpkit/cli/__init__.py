@@ -29,6 +29,40 @@ _BUILT_IN = {
     "tradeoff": "rdpkit.cli.tradeoffs",
 }
 
+# What help says of the commands, without importing any. Those of other distributions are imported.
+_HELP = {
+    "How private a release is": {
+        "epsilon": "The privacy loss epsilon of an event at a given delta.",
+        "delta": "The delta of an event at a given epsilon.",
+        "dpsgd": "What a DP-SGD run is worth: a certified epsilon, and what is assumed.",
+        "compare": "All bounds on the epsilon of an event, in one table.",
+        "tradeoff": "What any attack on one record achieves at most.",
+    },
+    "How much noise it takes": {
+        "calibrate": "The value of a parameter that meets a target, with a proof.",
+        "plan": "Order of mixture, releases and noise of DP-CDA, for most accuracy.",
+        "sweep": "Epsilon over a grid or a table of configurations.",
+    },
+    "Whether a claim is true": {
+        "audit": "Recompute the claims of this folder, and bound what is true.",
+        "fix": "Mend claims that do not hold, and show the changed lines.",
+        "certify": "A certificate of an epsilon, which a small program checks.",
+        "claims": "Write a file of claims, check it, or print its schema.",
+        "init": "Find calls of privacy libraries, and write down what they claim.",
+    },
+    "Whether code keeps its claim": {
+        "verify": "Test a claim against the code that makes the release.",
+        "verify-training": "Check whether a training does what its accountant was told.",
+    },
+    "Private releases, and what they cost": {
+        "schema": "Draft what is public of each column of a table.",
+        "synthesize": "Make a private release of a table, or of images.",
+        "evaluate": "Say how good a release is.",
+        "ledger": "Keep all releases from a data set together, and what they cost.",
+        "budget": "Spend a privacy budget release by release.",
+    },
+}
+
 # Commands of earlier versions, and what does the same.
 _MOVED = {"explorer": "audit --explorer DIR", "report": "audit --report FILE"}
 
@@ -54,6 +88,18 @@ class Commands(click.Group):
             from rdpkit.cli.output import without_library  # noqa: PLC0415 - only for errors
 
             return without_library(cmd_name, error)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in groups, by what somebody wants to know."""
+        names = self.list_commands(ctx)
+        others = set(names).difference(*_HELP.values())
+        found = {name: self.get_command(ctx, name) for name in sorted(others)}
+        more = {name: one.get_short_help_str() for name, one in found.items() if one is not None}
+        for title, commands in {**_HELP, "More commands": more}.items():
+            rows = [(name, text) for name, text in commands.items() if name in names]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -183,7 +183,8 @@ def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
         assert done.stderr == (
             "Error: rdpkit fix needs jinja2: pip install 'rdpkit[verification]'\n"
         )
-    assert "pip install 'rdpkit[verification]'" in run("--help").output
+    # Help imports no command, and so it lists those that cannot be imported as well.
+    assert "fix " in run("--help").output
 
 
 @pytest.mark.parametrize(
