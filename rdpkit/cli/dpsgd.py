@@ -121,6 +121,7 @@ def dpsgd(
     if output_format == "json":
         table = report.as_dict()
         extra: dict[str, Any] = {"assumed": assumed, "found": found or None, "verdict": verdict}
+        extra["warnings"] = _warnings(event, delta)
         if rows:
             extra["samplings"] = [row.as_dict() for row in rows]
         click.echo(as_json({**table, **extra}))
@@ -148,6 +149,17 @@ def _assumed(delta: float | None, adjacency: str | None, given: dict[str, Any]) 
     if given["sampling"] is None:
         found.append("Poisson sampling, which most claims mean (--sampling)")
     return found
+
+
+def _warnings(event: DPSGD, delta: float) -> list[str]:
+    """What makes the numbers mean less than they seem to."""
+    size = event.dataset_size
+    if delta * size < 1.0:
+        return []
+    return [
+        f"delta = {delta:g} is not below 1/{size}: a program that publishes one record at random, "
+        "whole, keeps such a promise, too"
+    ]
 
 
 def _check_given(settings: dict[str, Any]) -> None:
@@ -249,7 +261,15 @@ def _text(
         f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
         f"{rounded_up(report.tpr.upper)} at a false positive rate of 0.01",
     )
+    percent = rounded_up(100.0 * report.tpr.upper, digits=3)
+    lines += _entry(
+        "in words",
+        "who accuses 1 in 100 of the people who are not in the data finds at most "
+        f"{percent} in 100 of those who are",
+    )
     lines.append("")
+    for text in _warnings(event, upper.delta):
+        lines += _entry("warning", text)
     for text in assumed:
         lines += _entry("assumed", text)
     for text in upper.assumptions:

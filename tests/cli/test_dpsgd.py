@@ -113,3 +113,11 @@ def test_truncated_batches_need_their_size():
     found = run(*BASIC, *NOISE, "--sampling", "truncated-poisson")
     assert found.exit_code == 2
     assert "max_batch_size" in found.output
+
+
+@pytest.mark.parametrize(("delta", "warned"), [("1e-3", True), ("2e-5", True), ("1e-5", False)])
+def test_a_delta_that_promises_nothing_is_warned_of(delta, warned):
+    told = run(*BASIC, *NOISE, "--delta", delta)
+    assert ("warning" in told.stdout) is warned
+    assert "who accuses 1 in 100" in told.stdout
+    assert bool(as_json(*BASIC, *NOISE, "--delta", delta)["warnings"]) is warned
