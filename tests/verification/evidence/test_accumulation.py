@@ -247,7 +247,10 @@ def test_an_audit_may_leave_unchanged_code_out(module, tmp_path, runs):
     ("arguments", "message"),
     [
         (["verify", "half-sensitivity", "--again"], "Expected --evidence FILE with --again"),
-        (["audit", "--papers", "--skip-unchanged"], "Expected --evidence FILE with --skip-unchanged"),
+        (
+            ["audit", "--papers", "--skip-unchanged"],
+            "Expected --evidence FILE with --skip-unchanged",
+        ),
         (["audit", "--papers", "--evidence", FILE], "Expected --allow-code with --evidence"),
         (["verify", "--zoo", "--evidence", FILE], "Expected no --evidence with --zoo"),
         (["verify", "half-sensitivity", "--evidence", "text"], "text, line 1: not a line of evid"),
