@@ -153,13 +153,18 @@ def _assumed(delta: float | None, adjacency: str | None, given: dict[str, Any]) 
 
 def _warnings(event: DPSGD, delta: float) -> list[str]:
     """What makes the numbers mean less than they seem to."""
-    size = event.dataset_size
-    if delta * size < 1.0:
+    size, own = event.dataset_size, event.examples_per_user
+    if delta * size < own:
         return []
     return [
-        f"delta = {delta:g} is not below 1/{size}: a program that publishes one record at random, "
-        "whole, keeps such a promise, too"
+        f"delta = {delta:g} is not below {own}/{size}: a program that publishes one example at "
+        "random, whole, keeps such a promise, too"
     ]
+
+
+def _unit(event: DPSGD) -> str:
+    """Whose membership the numbers are about."""
+    return "users" if event.examples_per_user > 1 else "examples"
 
 
 def _check_given(settings: dict[str, Any]) -> None:
@@ -264,8 +269,8 @@ def _text(
     percent = rounded_up(100.0 * report.tpr.upper, digits=3)
     lines += _entry(
         "in words",
-        "who accuses 1 in 100 of the people who are not in the data finds at most "
-        f"{percent} in 100 of those who are",
+        f"who accuses 1 in 100 of the {_unit(event)} that are not in the data finds at most "
+        f"{percent} in 100 of those that are",
     )
     lines.append("")
     for text in _warnings(event, upper.delta):

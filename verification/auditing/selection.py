@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rdpkit.formats.records import refused
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, number_of
 from rdpkit.verification.claims.claim import Claim
 
 VERDICTS = (*(member.value for member in Soundness), *(member.value for member in Reproduction))
@@ -53,14 +53,20 @@ class Selection:
     verdicts: tuple[str, ...] = ()  # Findings with one of these verdicts; all if it is empty
 
     def claims(self, claims: Iterable[Claim]) -> list[Claim]:
-        """The claims of these kinds and years; one whose kind or year is not said is of none.
+        """The claims of these kinds and years, and the other readings of their numbers.
+
+        A claim whose kind or year is not said is of none.
 
         Raises
         ------
         ValueError
             If none is left.
         """
-        found = [claim for claim in claims if self._is_of_kind(claim) and self._is_of_years(claim)]
+        claims = list(claims)
+        numbers = {
+            number_of(one) for one in claims if self._is_of_kind(one) and self._is_of_years(one)
+        }
+        found = [claim for claim in claims if number_of(claim) in numbers]
         if not found:
             raise ValueError("no claim is of this kind and these years.")
         return found

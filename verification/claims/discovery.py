@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rdpkit.verification.claims.ledgers import LEDGER
 
@@ -16,12 +16,19 @@ SUFFIX = ".claims.toml"
 
 # Folders in which others keep their files.
 _NOT_OURS = frozenset(["__pycache__", "build", "dist", "node_modules", "site-packages", "venv"])
-_LARGEST_MANIFEST = 2**20
+_LARGEST_MANIFEST = 64 * 2**20
 _OF_LEDGER = b"ledger of releases"
 _PROJECT = "pyproject.toml"
 
 
-def claims_here(folder: Path) -> list[Path]:
+class Discovered(NamedTuple):
+    """What an audit of a folder is about."""
+
+    files: list[Path]
+    left_out: list[str]  # What may hold claims and was not taken, with the reason
+
+
+def claims_here(folder: Path) -> Discovered:
     """Files of claims, manifests of releases and ledgers, in a folder and those below it.
 
     Parameters
@@ -34,20 +41,27 @@ def claims_here(folder: Path) -> list[Path]:
     ------
     ValueError
         If the list is not one, or nothing fits one of its patterns.
+    OSError
+        If a folder or a file cannot be read.
     """
     named = _named(folder / _PROJECT)
     if named is None:
-        return sorted(_found(folder))
+        seen = sorted(_look(folder))
+        left_out = [f"{path}: {reason}" for path, reason in seen if reason is not None]
+        return Discovered([path for path, reason in seen if reason is None], left_out)
     files: dict[Path, None] = {}
     for pattern in named:
-        fitting = sorted(folder.glob(pattern))
+        try:
+            fitting = sorted(folder.glob(pattern))
+        except ValueError as error:
+            raise ValueError(f"{pattern!r} in [tool.rdpkit] of {_PROJECT}: {error}.") from None
         if not fitting:
             raise ValueError(
                 f"Expected a file for {pattern!r}, which claims in [tool.rdpkit] of {_PROJECT} "
                 f"names; there is none in {str(folder)!r}."
             )
         files.update(dict.fromkeys(fitting))
-    return list(files)
+    return Discovered(list(files), [])
 
 
 def _named(project: Path) -> list[str] | None:
@@ -74,31 +88,63 @@ def _named(project: Path) -> list[str] | None:
     return list(named)
 
 
-def _found(folder: Path) -> Iterator[Path]:
-    for place, below, names in os.walk(folder):
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _look(folder: Path) -> Iterator[tuple[Path, str | None]]:
+    """Files that may hold claims, each with why it is left out, or None."""
+    for place, below, names in os.walk(folder, onerror=_raise):
         below[:] = [one for one in below if one not in _NOT_OURS and not one.startswith(".")]
+        for path in (Path(place, name) for name in below):
+            if path.is_symlink():
+                yield path, "links to folders are not followed"
         for path in (Path(place, name) for name in names):
-            if path.name.endswith(SUFFIX) or _is_manifest(path) or _is_ledger(path):
-                yield path
+            kind = _KINDS.get(path.suffix)
+            if not path.is_file():
+                continue
+            if path.name.endswith(SUFFIX):
+                yield path, None
+            elif kind is not None:
+                reason = kind(path)
+                if reason != _OTHER:
+                    yield path, reason
 
 
-def _is_manifest(path: Path) -> bool:
-    """Whether a file is the manifest of a release that guarantees something."""
+_OTHER = "another program's"
+
+
+def _of_manifest(path: Path) -> str | None:
+    """Why a file is no manifest of a release that guarantees something; None if it is one."""
+    if path.stat().st_size > _LARGEST_MANIFEST:
+        return "it is too large for a manifest"
     try:
-        if path.suffix != ".json" or path.stat().st_size > _LARGEST_MANIFEST:
-            return False
         found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        # Files of other programs may be broken; a manifest that is named is read with all errors.
-        return False
-    return (
-        isinstance(found, dict) and "reproducible_noise" in found and bool(found.get("guarantee"))
-    )
+    except (ValueError, RecursionError):
+        return "it is no JSON"
+    if not isinstance(found, dict) or "reproducible_noise" not in found:
+        return _OTHER
+    return None if found.get("guarantee") else "this manifest guarantees nothing"
 
 
-def _is_ledger(path: Path) -> bool:
+def _of_ledger(path: Path) -> str | None:
+    """Why a file is no ledger with a release; None if it is one, or a damaged one."""
+    with path.open("rb") as file:
+        begin = file.read(1000)
+    if not begin:
+        return "it is empty"
+    if _OF_LEDGER not in begin:
+        return _OTHER
+    # Imported here because most folders have no ledger.
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
+
     try:
-        with path.open("rb") as file:
-            return path.suffix == LEDGER and _OF_LEDGER in file.read(200)
-    except OSError:
-        return False
+        ledger = Ledger(path)
+        released = any(ledger.account(name).releases for name in ledger.datasets)
+    except ValueError:
+        # Whoever reads its claims says what is wrong.
+        return None
+    return None if released else "nothing was released from this ledger's data"
+
+
+_KINDS: dict[str, Callable[[Path], str | None]] = {".json": _of_manifest, LEDGER: _of_ledger}

@@ -159,6 +159,7 @@ def audit(
     pages = PageOptions.read(others)
     selection = read_selection(others)
     sources = Sources.read(files, others)
+    _check_not_read([path for path, _ in to_write], pages, sources.files)
     claims = selection.claims(load_files(sources.files))
     compare = _comparison_with(baseline)
     if explain is not None:
@@ -180,7 +181,8 @@ def audit(
     shown = selection.findings(findings)
     if output_format == "json":
         entries = _entries(AuditResult(shown, rules, comparison))
-        click.echo(as_json({"made": _made(sources.files), **entries}))
+        made = _made(sources.files, looked_up=sources.looked_up)
+        click.echo(as_json({"made": made, **entries}))
     else:
         named = [*sources.shipped, *(shlex.quote(str(file)) for file in files)]
         _print(
@@ -196,6 +198,14 @@ def audit(
     failed = any(failures(finding, rules) for finding in findings)
     if failed if comparison is None else comparison.worse:
         sys.exit(1)
+
+
+def _check_not_read(written: list[Path], pages: PageOptions | None, read: Sequence[Path]) -> None:
+    """Check that no file of claims is one that is written."""
+    known = {path.resolve() for path in read}
+    for path in [*written, *([pages.report] if pages is not None and pages.report else [])]:
+        if path.resolve() in known:
+            raise ValueError(f"Expected to write another file than one that is read, got {path}.")
 
 
 def _keep(result: AuditResult, baseline: Path | None, certificates: Path | None) -> None:
@@ -275,13 +285,16 @@ def _entries(result: AuditResult) -> dict[str, Any]:
     return entries
 
 
-def _made(files: Sequence[Path]) -> dict[str, Any]:
+def _made(files: Sequence[Path], *, looked_up: bool) -> dict[str, Any]:
     """By what and when a result was made, and of which files: a number alone says none of it."""
     # Imported here because it reads the source code, for its digest.
     from rdpkit.verification.auditing.versions import versions  # noqa: PLC0415
 
     digests = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    return {"date": f"{build_time():%Y-%m-%d}", "versions": versions(), "sha256": digests}
+    # What was looked up was proven with other versions of libraries, which nothing here knows.
+    by = {"rdpkit": versions()["rdpkit"]} if looked_up else versions()
+    date = f"{build_time():%Y-%m-%d}"
+    return {"date": date, "versions": by, "looked_up": looked_up, "sha256": digests}
 
 
 def _entry(finding: Finding, rules: FailOn, *, noise: bool) -> dict[str, Any]:

@@ -220,7 +220,11 @@ class Sources(NamedTuple):
             found = [path for name in asked for path in kinds[name]()]
             looked_up = not recompute and options.get("bounds") == Bounds.ALL
             return cls(found, tuple(f"--{name}" for name in asked), looked_up)
-        found = list(files) or claims_here(Path())
+        found = list(files)
+        if not files:
+            found, left_out = claims_here(Path())
+            for one in left_out:
+                click.echo(printable(f"left out: {one}"), err=True)
         if not found:
             raise ValueError(_NO_CLAIMS)
         return cls(found, (), looked_up=False)
@@ -274,10 +278,13 @@ def audited(
         from rdpkit.verification.auditing.shipped import ShippedFindings  # noqa: PLC0415
 
         kept = ShippedFindings()
+        if not len(kept):
+            click.echo(f"Warning: {kept.path} is missing: all is proven again.", err=True)
     elif cache is not None:
         from rdpkit.verification.auditing.cache import AuditCache  # noqa: PLC0415
 
         kept = AuditCache(cache)
+    if kept is not None:
         for problem in kept.damaged:
             click.echo(printable(f"Warning: {problem}: computed again."), err=True)
     findings: list[Finding] = []

@@ -63,7 +63,7 @@ def write_pages(
             made=f"{build_time():%Y-%m-%d %H:%M} UTC",
             files=files,
             versions=versions(),
-            settings={"bounds": bounds},
+            settings={"bounds": bounds, **_how(sources)},
         )
         drawn: list[Curves | None] = [None] * len(findings)
         if options.curves:
@@ -77,7 +77,11 @@ def write_pages(
         made = Explorer(
             title=options.title,
             works=works,
-            audit=Audit(version=versions()["rdpkit"], date=f"{build_time():%Y-%m-%d}"),
+            audit=Audit(
+                version=versions()["rdpkit"],
+                date=f"{build_time():%Y-%m-%d}",
+                looked_up=sources.looked_up,
+            ),
             versions=versions(),
             certificates=kept,
         )
@@ -103,6 +107,11 @@ def _audited_files(sources: Sources, findings: Sequence[Finding]) -> list[Audite
         for path in sources.files
         if str(path) in chosen
     ]
+
+
+def _how(sources: Sources) -> dict[str, str]:
+    """Whether findings were looked up, for the settings of a page."""
+    return {"findings": "proven when this version was made"} if sources.looked_up else {}
 
 
 def _drawn(findings: Sequence[Finding], bounds: str, jobs: int) -> list[Curves | None]:

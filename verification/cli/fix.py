@@ -198,6 +198,9 @@ def _planned(finding: Finding, *, by: str, tighten: bool) -> PlannedRepair:
     if not kinds:
         return PlannedRepair(finding=finding)
     every = remedies(finding, noise=by != "claim")
+    if finding.readings:
+        # Another number in one reading alone would no longer be the same printed number.
+        every = tuple(one for one in every if one.kind not in ("claim", "tighter"))
     for remedy in every:
         if remedy.kind in kinds:
             return PlannedRepair(finding=finding, remedy=remedy)

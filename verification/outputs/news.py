@@ -54,10 +54,18 @@ class VerdictCounts:
             approximate=counts[ClaimVerdict.APPROXIMATE],
             missing=counts[ClaimVerdict.INCOMPLETE],
             open=counts[ClaimVerdict.OPEN],
-            differs=sum(1 for one in findings if one.reproduction is Reproduction.DIFFERS),
-            halved=sum(1 for one in findings if could_be_halved(one)),
+            differs=_numbers(one for one in findings if one.reproduction is Reproduction.DIFFERS),
+            halved=_numbers(
+                one
+                for one in findings
+                if worst[number_of(one.claim)] is ClaimVerdict.TRUE and could_be_halved(one)
+            ),
             rounded=counts[ClaimVerdict.ROUNDED],
         )
+
+
+def _numbers(findings: Iterable[Finding]) -> int:
+    return len({number_of(one.claim) for one in findings})
 
 
 def could_be_halved(finding: Finding) -> bool:
@@ -124,7 +132,9 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
     if not false:
         number = how_many(len(tested), "theorem")
         return f"{number} {works} {_were(len(tested))} tested, and none is refuted."
-    refuted = sum(VerdictCounts.of(group).refuted for group in false.values())
+    refuted = sum(
+        1 for group in false.values() for one in group if one.soundness is Soundness.REFUTED
+    )
     settings = sum(len(group) for group in false.values())
     return (
         f"{how_many(len(false), 'theorem')} {works} {_is(len(false))} false as printed: "

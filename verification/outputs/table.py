@@ -34,8 +34,7 @@ def csv_table(result: AuditResult) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for finding in result.findings:
-        # A spreadsheet takes a text that begins so for a formula.
-        writer.writerow("'" + one if one[:1] in tuple("=+-@") else one for one in _row(finding, 10))
+        writer.writerow("'" + one if _is_formula(one) else one for one in _row(finding, 10))
     return text.getvalue()
 
 
@@ -48,7 +47,8 @@ def tex_table(result: AuditResult) -> str:
         The findings.
     """
     rows = [_COLUMNS, *(_row(finding, 4) for finding in result.findings)]
-    head, *lines = (" & ".join(map(_latex, row)) + r" \\" for row in rows)
+    # Braces, because a row that begins with [ or * would be an option of the one before it.
+    head, *lines = ("{}" + " & ".join(map(_latex, row)) + r" \\" for row in rows)
     columns = "llll" + "r" * 5 + "ll"
     return "\n".join([
         rf"\begin{{tabular}}{{{columns}}}", r"\hline", head, r"\hline", *lines, r"\hline",
@@ -76,6 +76,11 @@ def _row(finding: Finding, digits: int) -> tuple[str, ...]:
             ),
         )
     )
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet may take a text for a formula; it knows full-width signs, too."""
+    return text.lstrip()[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 
 
 def _number(side: Side | None, digits: int, *, up: bool = True) -> str:

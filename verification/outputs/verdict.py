@@ -46,7 +46,8 @@ class ClaimVerdict(StrEnum):
         if finding.soundness is Soundness.SOUND:
             return cls.DEPENDS if Soundness.REFUTED in others else cls.TRUE
         if others - {Soundness.REFUTED}:
-            return cls.DEPENDS
+            # What nobody has proven does not hold, and what is open in a reading is not false.
+            return cls.DEPENDS if Soundness.SOUND in others else cls.OPEN
         if finding.claim.approximation is not None and refuted_by_bound(finding):
             return cls.APPROXIMATE
         return cls.ROUNDED if false_by_rounding(finding) else cls.FALSE

@@ -7,6 +7,7 @@ the ends of the range and towards zero, where the many small values of a long ta
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +41,15 @@ def _fine(column: Column) -> Column:
     if stated or not column.is_ordered or column.range is None or column.parts < BINS:
         return column
     low, high = (float(column.steps_of(end)) for end in column.range)
-    return with_parts(column, np.clip(_ends(low, high), low, high))
+    try:
+        found = with_parts(column, np.clip(_ends(low, high), low, high))
+    except ValueError:
+        # Ends that are less than a microsecond apart are the same time of a calendar.
+        return column
+    # Doubles do not tell large whole numbers apart, and no value may lie outside of the range.
+    exact = map(column.steps_of, column.range) if column.is_whole else ()
+    assert found.range is not None
+    return found if all(map(operator.eq, exact, map(column.steps_of, found.range))) else column
 
 
 def _ends(low: float, high: float) -> Floats:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
+from rdpkit.mechanisms.releases.ledger import Ledger
 from rdpkit.verification.claims.discovery import claims_here
 
 PROJECT = "[tool.rdpkit]\nclaims = {}\n"
 
 
 def here(folder):
-    return [path.relative_to(folder).as_posix() for path in claims_here(folder)]
+    return [path.relative_to(folder).as_posix() for path in claims_here(folder).files]
 
 
 def test_files_of_claims_manifests_and_ledgers_are_found(tmp_path):
@@ -25,6 +27,7 @@ def test_files_of_claims_manifests_and_ledgers_are_found(tmp_path):
         "package.json": "{}",
         "broken.json": "{",
         "ledger.jsonl": '{"line": 1, "kind": "ledger of releases", "version": 1}\n',
+        "emptied.jsonl": "",
         "other.jsonl": "{}\n",
         "claims.txt": "",
         "venv/c.claims.toml": "",
@@ -39,6 +42,26 @@ def test_files_of_claims_manifests_and_ledgers_are_found(tmp_path):
         "deep/er/b.claims.toml",
         "deep/release.json",
         "ledger.jsonl",
+    ]
+    left_out = [one.removeprefix(f"{tmp_path}/") for one in claims_here(tmp_path).left_out]
+    assert left_out == [
+        "broken.json: it is no JSON",
+        "deep/baseline.json: this manifest guarantees nothing",
+        "emptied.jsonl: it is empty",
+    ]
+
+
+def test_what_is_not_looked_into_is_said(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    os.mkfifo(tmp_path / "pipe.json")
+    ledger = Ledger.create(tmp_path / "new.jsonl")
+    ledger.open("people", adjacency="add_or_remove_one", delta=1e-6, epsilon=1.0)
+    found = claims_here(tmp_path)
+    assert found.files == []
+    assert [one.rpartition("/")[2] for one in found.left_out] == [
+        "link: links to folders are not followed",
+        "new.jsonl: nothing was released from this ledger's data",
     ]
 
 

@@ -169,3 +169,21 @@ def test_an_approximation_is_compared_and_not_accused():
     assert "1 is an approximation below the truth" in sentences([one, finding("b")])[0]
     # What a release or code refutes is no matter of an approximation.
     assert ClaimVerdict.of(replace(one, lower=None)) is ClaimVerdict.FALSE
+
+
+def test_what_is_open_in_another_reading_is_neither_false_nor_held_to_hold():
+    false, _ = readings(Soundness.REFUTED, Soundness.SOUND)
+    found = with_readings([false, replace(unproven(), claim=replace(unproven().claim, reads="r0"))])
+    assert ClaimVerdict.of(found[0]) is ClaimVerdict.OPEN
+    assert "can be neither proven nor refuted" in sentences(found)[0]
+
+
+def test_what_could_be_halved_is_proven_in_every_reading():
+    found = readings(Soundness.SOUND, Soundness.REFUTED)
+    loose = with_readings([replace(found[0], slack=3.0, readings=()), found[1]])
+    assert VerdictCounts.of(loose).halved == 0
+
+
+def test_a_theorem_that_is_false_in_a_reading_is_counted_where_it_is():
+    found = [theorem(one) for one in readings(Soundness.SOUND, Soundness.REFUTED)]
+    assert "1 of the 2 settings" in sentences(with_readings(found))[0]

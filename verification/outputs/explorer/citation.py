@@ -33,10 +33,13 @@ class Audit:
         Of rdpkit.
     date : str
         Of the audit, as ``2026-11-22``.
+    looked_up : bool
+        Whether the findings were proven when this version was made, and looked up on that date.
     """
 
     version: str
     date: str
+    looked_up: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

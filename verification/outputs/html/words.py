@@ -138,7 +138,8 @@ GROUPS = (
     ClaimGroup(
         id="refuted",
         title="Refuted",
-        about="These claims are false: more leaks than they say.",
+        about="As they are read here these claims are false: more leaks than they say. Where "
+        "another reading of the number holds, the claim says so.",
     ),
     ClaimGroup(
         id="open",

@@ -78,3 +78,20 @@ def test_dates_times_and_integers_have_fine_parts():
     ):
         schema, ordered = fine(**column)
         assert ordered == schema["x"].parts > 1000
+
+
+@pytest.mark.parametrize(
+    "given_column",
+    [
+        {"kind": "integer", "range": (1700000000000000001, 1700000000000100001)},
+        {"kind": "integer", "range": (-(2**53) - 1, 5000)},
+        {
+            "kind": "datetime",
+            "type": "timestamp[ns]",
+            "range": ("2024-01-01T00:00:00", "2024-01-02T00:00:00"),
+        },
+    ],
+)
+def test_steps_that_doubles_or_calendars_do_not_tell_apart_have_no_fine_parts(given_column):
+    schema = Schema(columns=(Column(name="x", **given_column),))
+    assert with_fine_parts(schema) == (schema, [0])
