@@ -42,12 +42,13 @@ def examples(names):
     return [shlex.split(line)[1:] for line in lines if line.strip()]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "names",
     [
         pytest.param(
-            names, id=" ".join(names), marks=[] if names[0] == QUICK else [pytest.mark.slow]
+            names,
+            id=" ".join(names),
+            marks=pytest.mark.thorough if names[0] == QUICK else pytest.mark.slow,
         )
         for names in commands(main)
     ],
