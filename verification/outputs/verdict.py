@@ -121,7 +121,7 @@ def word(finding: Finding) -> str:
 
 def reason(finding: Finding) -> str:
     """What the verdict rests on, in one clause with its numbers."""
-    others = (f"read with {printable(one.reading)} {_in_short(one)}" for one in finding.readings)
+    others = (f"read with {printable(one.reading)}: {_in_short(one)}" for one in finding.readings)
     return "; ".join([_own_reason(finding), *others])
 
 
@@ -143,7 +143,7 @@ def _own_reason(finding: Finding) -> str:
             low = _above(lower.epsilon, float(finding.claim.epsilon or 0))
             said = f"two neighbouring data sets leak at least {low}"
             reading = finding.claim.reading if finding.readings else None
-            return said if reading is None else f"with {printable(reading)} {said}"
+            return said if reading is None else f"with {printable(reading)}, {said}"
         case Soundness.REFUTED:
             return printable(finding.refutation[-1] if finding.refutation else "see its notes")
         case Soundness.SOUND:

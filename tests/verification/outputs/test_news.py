@@ -150,9 +150,9 @@ def test_a_number_is_false_only_if_every_reading_is():
     assert (counts.claims, counts.refuted, counts.depends, counts.sound) == (2, 0, 1, 1)
     assert "1 holds in one reading and not in another" in sentences([*one, finding("b")])[0]
     assert [each.claim.id for each in worst_first(one)] == ["r1"]
-    assert "with way 1 two neighbouring data sets leak at least" in reason(one[1])
+    assert "with way 1, two neighbouring data sets leak at least" in reason(one[1])
     assert "read with way 0" in reason(one[1])
-    assert "read with way 1 at least" in reason(one[0])
+    assert "read with way 1: at least" in reason(one[0])
 
 
 def test_of_several_false_readings_the_one_that_leaks_least_is_shown():
