@@ -28,6 +28,7 @@ from rdpkit.verification.blackbox.options import (
     VerificationOptions,
     read_options,
 )
+from rdpkit.verification.cli.replay import replayed_library, replayed_targets
 from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
 from rdpkit.verification.outputs import CODE_OUTPUTS
 
@@ -103,6 +104,18 @@ def _targets(ctx: click.Context) -> list[str]:
 @click.option("--zoo", is_flag=True, help="Verify all mechanisms of the zoo, and print the power.")
 @click.option("--list", "list_them", is_flag=True, help="List the mechanisms of the zoo.")
 @click.option(
+    "--replay",
+    is_flag=True,
+    help="Record the noise of a run on D, give it again on D', and say what else differs; then "
+    "confirm that by ordinary runs.",
+)
+@click.option(
+    "--library",
+    metavar="NAME[==VERSION]",
+    help="Replay all mechanisms of a library, in an environment that is made for it; --library "
+    "list names the libraries. TARGETs choose some of its mechanisms.",
+)
+@click.option(
     "--event",
     metavar="FILE.toml|JSON",
     help="The claim: what is released, as for rdpkit epsilon, in a file or as a JSON object. With "
@@ -162,6 +175,8 @@ def verify(
     targets: tuple[str, ...],
     zoo: bool,
     list_them: bool,
+    replay: bool,
+    library: str | None,
     strict: bool,
     repeats: int,
     jobs: int,
@@ -186,8 +201,8 @@ def verify(
     Exit status: 0 not rejected, 1 rejected or a mistake was named, 2 bad usage or bad input, which
     includes a mechanism that raises in every run.
     """
-    if [bool(targets), zoo, list_them].count(True) != 1:
-        raise ValueError("Expected exactly one of TARGET, --zoo and --list.")
+    if [bool(targets) or library is not None, zoo, list_them].count(True) != 1:
+        raise ValueError("Expected exactly one of TARGET, --library, --zoo and --list.")
     twice = [name for place, name in enumerate(targets) if name in targets[:place]]
     if twice:
         raise ValueError(f"Expected every TARGET once, got {twice[0]!r} twice.")
@@ -198,9 +213,19 @@ def verify(
     evidence = read_evidence_options(given, given["false_alarm_rate"])
     if evidence is not None and zoo:
         raise ValueError("Expected no --evidence with --zoo: it measures how often claims fall.")
+    if evidence is not None and (replay or library):
+        raise ValueError("Expected no --evidence with a replay: its tests are of one pair each.")
     options = read_options(given, by_flag=True)
     with _in_backend(backend):
-        if zoo:
+        if library is not None:
+            views = replayed_library(
+                library, targets, options, jobs=jobs, strict=strict, output_format=output_format
+            )
+        elif replay:
+            views = replayed_targets(
+                _requests(targets, given, options), strict=strict, output_format=output_format
+            )
+        elif zoo:
             views = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
         else:
             asked = _Asked(

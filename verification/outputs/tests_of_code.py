@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rdpkit.formats.text import escaped_markdown
@@ -17,12 +18,16 @@ from rdpkit.verification.evidence.outcomes import TargetOutcome
 from rdpkit.verification.outputs.junit import JUnitCase, JUnitProblem, junit_document
 from rdpkit.verification.outputs.sarif import SarifResult, SarifRule, sarif_log
 from rdpkit.verification.outputs.view import how_many_fail
+from rdpkit.verification.replay.findings import ReplayResult, ReplayVerdict
 
 REJECTED = "code-rejected"
 ERROR = "code-error"
 DOUBTFUL = "code-doubtful"
+UNACCOUNTED = "code-unaccounted"
 MISSED = "zoo-missed"
 ACCUSED = "zoo-accused"
+# Verdicts that are no failure by themselves, and no pass.
+_OPEN = (ReplayVerdict.UNACCOUNTED.value, ReplayVerdict.NOT_EXAMINED.value, "inconclusive")
 _PAGE = "docs/how-to/verify.md, What comes out"
 _RULES = [
     SarifRule(
@@ -42,6 +47,12 @@ _RULES = [
         meaning="The claim was not rejected, and the test would hardly have noticed a violation.",
         level="warning",
         page=_PAGE,
+    ),
+    SarifRule(
+        id=UNACCOUNTED,
+        meaning="With the same noise, one record changes more than the values that noise hides.",
+        level="warning",
+        page="docs/how-to/replay.md",
     ),
     SarifRule(
         id=MISSED,
@@ -138,6 +149,32 @@ def _evidence(outcome: TargetOutcome) -> tuple[str, ...]:
     return () if outcome.position is None else (f"on record {outcome.position.describe()}",)
 
 
+def view_of_replay(result: ReplayResult, *, strict: bool = False) -> CodeView:
+    """A replay in words; with ``strict``, what is unaccounted or not examined breaks a rule."""
+    rule, shown = "", result.shown
+    if result.verdict is ReplayVerdict.REFUTED:
+        rule = REJECTED
+    elif strict and result.verdict is not ReplayVerdict.NOTHING_FOUND:
+        rule = UNACCOUNTED if result.verdict is ReplayVerdict.UNACCOUNTED else DOUBTFUL
+    place = None
+    for one in () if shown is None else shown.differences:
+        file, _, line = one.place.rpartition(":")
+        if file and (Path.cwd() / file).is_file():
+            place = (file, int(line))
+            break
+    return CodeView(
+        name=result.target,
+        verdict=result.verdict.value,
+        rule=rule,
+        headline=f"{result.target} is {result.verdict.value}: {result.claim} at the false-alarm "
+        f"rate {result.false_alarm_rate:g}",
+        details=tuple(f"{heading} {text}".strip() for heading, text in result.rows()),
+        place=place,
+        seconds=result.seconds,
+        data=result.as_dict(),
+    )
+
+
 def view_of_rate(rate: DetectionRate) -> CodeView:
     """Many tests of a mechanism of the zoo in words."""
     broken = not rate.name.endswith(FIXED)
@@ -213,7 +250,8 @@ def summary_of_tests(views: Sequence[CodeView]) -> str:
     """Tests of code as a page of Markdown: a table, then what is wrong."""
     failing = [view for view in views if view.rule]
     lines = ["## Tests of code", ""]
-    lines += [f"**{how_many_fail(len(failing), len(views))}**" if failing else "All pass.", ""]
+    passed = "All pass." if all(view.verdict not in _OPEN for view in views) else "None fails."
+    lines += [f"**{how_many_fail(len(failing), len(views))}**" if failing else passed, ""]
     lines += ["| | target | verdict |", "| --- | --- | --- |"]
     rest = [view for view in views if not view.rule]
     lines += [_row(view) for view in (*failing, *rest)]
@@ -227,6 +265,8 @@ def summary_of_tests(views: Sequence[CodeView]) -> str:
 
 def _row(view: CodeView) -> str:
     mark = ":x:" if view.rule else ":white_check_mark:"
+    if view.verdict in _OPEN and not view.rule:
+        mark = ":warning:"
     return f"| {mark} | {escaped_markdown(view.name)} | {escaped_markdown(view.verdict)} |"
 
 

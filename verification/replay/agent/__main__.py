@@ -1,0 +1,75 @@
+"""Answer requests about one target, a JSON object a line, in the environment that it needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Dict
+
+from . import examine
+from .data import Dataset
+from .releases import parts_of
+from .tape import Tape
+
+
+def answer(request: Dict[str, Any], target: Any = None) -> Any:
+    """The answer to a request: about the target, a pair, or ordinary runs."""
+    if target is None:
+        target = examine.loaded(request["target"], request["directory"])
+    if request["do"] == "describe":
+        return described(target)
+    if request["do"] == "examine":
+        pair = [Dataset(**one) for one in request["pair"]]
+        asked = {key: request[key] for key in ("seed", "again", "traced")}
+        return examine.examined(target, *pair, **asked)
+    if request["do"] == "import":
+        # What the target imports when it runs is there before draws are tapped.
+        examine.run_once(target, Dataset(**request["data"]), Tape(), 0)
+        return None
+    return released(target, Dataset(**request["data"]), request)
+
+
+def described(target: Any) -> Dict[str, Any]:
+    """What the target says of itself, in plain values."""
+    names = ("columns", "adjacency", "epsilon", "delta", "records", "dimension", "classes",
+             "record_norm", "because", "any_values", "user")  # fmt: skip
+    found = {name: getattr(target, name, None) for name in names}
+    found["adjacency"] = getattr(found["adjacency"], "value", found["adjacency"])
+    return {name: one for name, one in found.items() if one is not None and not callable(one)}
+
+
+def released(target: Any, data: Dataset, request: Dict[str, Any]) -> Any:
+    """Releases of ordinary runs: the parts that were asked for, or all."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    found = []
+    for place in range(request["count"]):
+        rng = np.random.Generator(np.random.PCG64([*request["seed"], place]))
+        try:
+            release = target(data, rng)
+            own = getattr(target, "summary", None)
+            parts = parts_of(own(release) if callable(own) else release)
+            wanted = request["parts"]
+            one = {key: parts.get(key, "not there") for key in wanted} if wanted else parts
+        except (Exception, SystemExit) as error:
+            one = {"exception": type(error).__name__}
+        found.append(one)
+    return found
+
+
+def main() -> None:
+    """Answer until there are no more requests. What the target prints is no answer."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        try:
+            found: Dict[str, Any] = {"answer": answer(json.loads(line))}
+        except Exception as error:
+            found = {"error": "%s: %s" % (type(error).__name__, error)}
+        answers.write(json.dumps(found) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

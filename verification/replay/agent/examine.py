@@ -1,0 +1,564 @@
+"""Record a run on D, replay it on D', and say in what the two differ."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import logging
+import math
+import operator
+import re
+import sys
+import traceback
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+import numpy as np
+
+from .data import Dataset
+from .generators import generator, tapped_generators
+from .noise import plain
+from .releases import parts_of, same
+from .sources import Watch, first_common, parting
+from .tape import Call, Place, Tape, recording
+from .taps import tapped_libraries
+
+_MOST_DIFFERENCES = 40
+# Values and sensitivities are computed in floats; a difference within this part of one is rounding.
+_ROUNDING = 1e-9
+# Differences that come of a branch that one run took and the other one did not.
+_OF_BRANCHES = ("structure", "value", "error", "calls", "message")
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+Target = Callable[[Dataset, np.random.Generator], Any]
+
+
+@dataclass
+class Run:
+    """One run: its calls, and all that came out."""
+
+    tape: Tape
+    parts: Dict[str, Any]
+    error: str = ""
+    error_place: Optional[Place] = None
+    messages: Tuple[str, ...] = ()
+    wholes: Dict[str, Any] = field(default_factory=dict)
+    """The arrays, lists and objects of the release, by their paths."""
+    origin: Any = None
+    """The released object, in whose class the lines that set its attributes are looked up."""
+
+
+@dataclass
+class Difference:
+    """Something that one record changes although all noise is the same."""
+
+    kind: str
+    """``error``, ``structure``, ``value``, ``sensitivity``, ``parameter``, ``calls`` or
+    ``message``.
+    """
+    what: str
+    """The part of the release, or the primitive and its parameter."""
+    first: str
+    """What it is on D."""
+    second: str
+    """What it is on D'."""
+    file: str = ""
+    line: int = 0
+    code: str = ""
+    through: List[str] = field(default_factory=list)
+    """The lines that led there, the outermost first."""
+    size: float = 0.0
+    """How large it is: the logarithm of the ratio of two numbers, infinite for others."""
+    source: str = ""
+    """The line at which the two values were computed, where that is another one."""
+    branch: str = ""
+    """The line at which the two runs part."""
+    values: Tuple[List[Any], List[Any]] = field(default_factory=lambda: ([], []))
+    """What the source is looked for by, on D and on D'."""
+
+    def plain(self) -> Dict[str, Any]:
+        """All but the values, for JSON."""
+        return {key: one for key, one in vars(self).items() if key != "values"}
+
+
+def loaded(name: str, directory: Optional[str]) -> Target:
+    """The target ``module:callable``; its code is imported."""
+    module, _, path = name.partition(":")
+    if directory is not None and directory not in sys.path:
+        sys.path.insert(0, directory)
+    found = operator.attrgetter(path)(importlib.import_module(module))
+    return found  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def tapped() -> Iterator[None]:
+    """All draws of noise go to the tape that is current."""
+    # The libraries keep references to generators, so that these are replaced first.
+    with tapped_generators(), tapped_libraries():
+        yield
+
+
+def run_once(target: Target, data: Dataset, tape: Tape, seed: int) -> Run:
+    """Run the target, with a tape, and keep everything that comes out."""
+    output, found = io.StringIO(), None
+    run = Run(tape=tape, parts={})
+    handler = _Lines()
+    logging.getLogger().addHandler(handler)
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(output):
+        warnings.simplefilter("always")
+        try:
+            with recording(tape):
+                found = target(data, generator(seed))
+                own = getattr(target, "summary", None)
+                run.parts = parts_of(own(found) if callable(own) else found, run.wholes)
+        except (Exception, SystemExit) as error:
+            run.error = "%s: %s" % (type(error).__name__, error)
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            run.error_place = Place(frame.filename, frame.lineno or 0, frame.name)
+        finally:
+            logging.getLogger().removeHandler(handler)
+    run.origin = found
+    said = ["%s: %s" % (one.category.__name__, one.message) for one in caught]
+    said += handler.lines + output.getvalue().splitlines()
+    run.messages = tuple(dict.fromkeys(_ADDRESS.sub("0x", one) for one in said))
+    return run
+
+
+class _Lines(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.lines: List[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line."""
+        self.lines.append("%s: %s" % (record.levelname, record.getMessage()))
+
+
+def examined(
+    target: Target,
+    first: Dataset,
+    second: Dataset,
+    *,
+    seed: int,
+    again: bool = True,
+    traced: bool = False,
+) -> Dict[str, Any]:
+    """What one record changes when the noise of the run on D is replayed on D'.
+
+    A replay on D itself comes first. What differs there is drawn from where no tap is, so that it
+    says nothing about the record, and it is left out and named.
+
+    Parameters
+    ----------
+    target : callable
+        What is examined.
+    first, second : Dataset
+        D and D'.
+    seed : int
+        The generator that the target is handed comes from it.
+    again : bool
+        Whether another run on D, with another seed, shows if noise is drawn anew.
+    traced : bool
+        Whether the lines at which differing values were computed are looked for, in slower runs.
+
+    Returns
+    -------
+    dict
+        ``usable``: whether the target ran on at least one of the two; ``differences``; ``calls``:
+        what every call of noise hid and how far the record moved that; ``unseen``: what could not
+        be seen, in words.
+    """
+    with tapped():
+        distance = 2 if len(first) == len(second) else 1
+        recorded = run_once(target, first, Tape(distance=distance), seed)
+        control = run_once(target, first, Tape(earlier=recorded.tape), seed)
+        replayed = run_once(target, second, Tape(earlier=recorded.tape), seed)
+        if recorded.error and replayed.error:
+            return {"usable": False, "error": recorded.error}
+        fixed, parts = [], set()
+        if again:
+            fixed, parts = _fixed(target, first, second, recorded, seed + 1)
+        noise = {(one.kind, one.what) for one in _differences(recorded, control)}
+        found = [*fixed, *_reused(replayed.tape), *_differences(recorded, replayed)]
+        found = [one for one in found if (one.kind, one.what) not in noise]
+        if traced:
+            _with_sources(found, target, (first, second), (recorded, replayed), seed)
+    escaped = _escaped(recorded.tape)
+    uneven = replayed.tape.uneven()
+    calls = [_described(*pair, uneven) for pair in replayed.tape.matched()]
+    unseen = ["a draw at %s is put on nothing that was seen" % one for one in escaped]
+    if noise:
+        same_data = ", ".join(sorted({what or "the release" for _, what in noise})[:5])
+        unseen.append("not the same again on the same data, with the same noise: %s" % same_data)
+    parts |= {one.what for one in found if one.kind in ("value", "structure")}
+    # A number may differ by what such noise hides. Anything else may not.
+    possible = [one for one in found if escaped and one.kind == "value"]
+    found = [one for one in found if one not in possible]
+    return {
+        "usable": True,
+        "differences": [one.plain() for one in found[:_MOST_DIFFERENCES]],
+        "more": max(0, len(found) - _MOST_DIFFERENCES),
+        "possible": [one.plain() for one in possible[:_MOST_DIFFERENCES]],
+        "parts": sorted("" if one == "release" else one for one in parts)[:200],
+        "calls": calls,
+        "released": _released(recorded),
+        "unseen": unseen,
+    }
+
+
+def _fixed(
+    target: Target, first: Dataset, second: Dataset, recorded: Run, seed: int
+) -> Tuple[List[Difference], Set[str]]:
+    """Noise that is the same with another seed, and the parts of the release that it leaves bare."""
+    fresh = run_once(target, first, Tape(), seed)
+    numbered = dict(fresh.tape.numbered())
+    same_answers: Dict[Any, List[bool]] = {}
+    for key, call in recorded.tape.numbered():
+        answer = np.asarray(plain(call.answer), dtype=object).ravel()
+        if (call.value is None and call.declared is None) or not _has_fractions(answer):
+            continue
+        other = numbered.get(key)
+        equal = other is not None and _equal(call.answer, other.answer)
+        same_answers.setdefault(call.key, [call]).append(equal)
+    found = [
+        _at_call("seed", call, call.primitive, "the same", "in every run")
+        for call, *equal in same_answers.values()
+        if all(equal)
+    ]
+    if not found:
+        return [], set()
+    other = run_once(target, second, Tape(), seed)
+    bare = {
+        path
+        for path, one in recorded.parts.items()
+        if same(one, fresh.parts.get(path)) and not same(one, other.parts.get(path))
+    }
+    return found, bare
+
+
+def _has_fractions(answer: Any) -> bool:
+    """Whether numbers are not whole, so that they do not come twice by chance."""
+    return any(isinstance(one, float) and math.isfinite(one) and one % 1.0 for one in answer)
+
+
+def _reused(tape: Tape) -> List[Difference]:
+    """Draws of noise that hide several values, which one record moves by different amounts."""
+    moves: Dict[Any, List[Tuple[float, Call]]] = {}
+    for before, after in tape.matched():
+        if before is None or after is None or before.noise is None:
+            continue
+        shape = np.shape(before.answer)
+        try:
+            noise, one, other = (
+                np.broadcast_to(np.asarray(part, dtype=float), shape).ravel()
+                for part in (before.noise, before.value, after.value)
+            )
+        except ValueError:
+            continue
+        for draw, moved in zip(noise.tolist(), (one - other).tolist()):
+            moves.setdefault((before.origin, draw), []).append((moved, after))
+    found = []
+    for several in moves.values():
+        least, most = min(moved for moved, _ in several), max(moved for moved, _ in several)
+        if most - least > 1e-9 * (1.0 + abs(most)):
+            _, call = several[-1]
+            values = ("one value moves by %.6g" % least, "another one by %.6g" % most)
+            found.append(_at_call("reused noise", call, call.primitive, *values))
+    return _first_of_each(found)
+
+
+def _with_sources(
+    found: List[Difference],
+    target: Target,
+    data: Tuple[Dataset, Dataset],
+    runs: Tuple[Run, Run],
+    seed: int,
+) -> None:
+    """Add the lines at which values that differ were computed."""
+    sides: List[Watch] = []
+    for side, (one, run) in enumerate(zip(data, runs)):
+        values: Dict[Any, Any] = {}
+        for place, difference in enumerate(found):
+            for part, value in enumerate(difference.values[side]):
+                values[place, part] = value
+        watch = Watch(values)
+        # The noise of the first run comes back, so that all values are those that were seen.
+        with watch:
+            run_once(target, one, Tape(earlier=runs[0].tape), seed)
+        sides.append(watch)
+    branch = parting(*sides)
+    for place, difference in enumerate(found):
+        if branch is not None and difference.kind in _OF_BRANCHES:
+            difference.branch = "%s:%d  %s" % (branch.file, branch.line, branch.code())
+        for part in range(min(len(one) for one in difference.values)):
+            lines = [side.found.get((place, part), []) for side in sides]
+            source = first_common(*lines)
+            if source is not None:
+                difference.source = "%s:%d  %s" % (source.file, source.line, source.code())
+                if not difference.file:
+                    difference.file, difference.line = source.file, source.line
+                    difference.code, difference.source = source.code(), ""
+                elif (source.file, source.line) == (difference.file, difference.line):
+                    difference.source = ""
+                break
+
+
+def _escaped(tape: Tape) -> List[str]:
+    """The lines whose draws of noise were not seen to be put on a value."""
+    places = [one.place for one in tape.draws if not one.followed]
+    places += list(tape.escaped)
+    return sorted({"%s:%d" % (one.file, one.line) for one in places if one is not None})
+
+
+def _released(run: Run) -> List[bool]:
+    """For every call, whether all numbers that it answered are in the release.
+
+    What was chosen among probabilities counts as released: whatever follows depends on it.
+    """
+    numbers = {one for one in run.parts.values() if isinstance(one, (int, float))}
+    return [
+        call.family == "categorical"
+        or all(one in numbers for one in np.ravel(np.asarray(plain(call.answer), dtype=object)))
+        for call in run.tape.calls
+    ]
+
+
+def _differences(one: Run, other: Run) -> List[Difference]:
+    """In what two runs differ, what weighs most first."""
+    return [
+        *_of_errors(one, other),
+        *_of_calls(other.tape),
+        *([] if one.error or other.error else _of_releases(one, other)),
+        *_of_messages(one, other),
+    ]
+
+
+def _of_errors(one: Run, other: Run) -> List[Difference]:
+    first, second = (_ADDRESS.sub("0x", run.error) for run in (one, other))
+    if first == second:
+        return []
+    place = one.error_place or other.error_place
+    return [_difference("error", "exception", first or "none", second or "none", place)]
+
+
+def _of_messages(one: Run, other: Run) -> List[Difference]:
+    only = [line for line in one.messages if line not in other.messages]
+    more = [line for line in other.messages if line not in one.messages]
+    if not only and not more:
+        return []
+    return [_difference("message", "warnings, logs and print", "; ".join(only), "; ".join(more))]
+
+
+def _of_calls(tape: Tape) -> List[Difference]:
+    found, uneven = [], tape.uneven()
+    for before, after in tape.matched():
+        if before is None or after is None:
+            call = before or after
+            assert call is not None
+            said = ["called", "not called"]
+            first, second = said if after is None else said[::-1]
+            found.append(_at_call("calls", call, call.primitive, first, second))
+            continue
+        if after.key in uneven:
+            continue
+        for key in sorted(set(before.parameters) | set(after.parameters)):
+            values = (before.parameters.get(key), after.parameters.get(key))
+            if not _equal(*values):
+                what = "%s of %s" % (key, after.primitive)
+                found.append(_at_call("parameter", after, what, *map(_short, values)))
+                found[-1].size = _size(*values)
+                found[-1].values = ([values[0]], [values[1]])
+        found += _of_values(before, after)
+    return _first_of_each(found)
+
+
+def _of_values(before: Call, after: Call) -> List[Difference]:
+    """A value that moves by more than its noise hides."""
+    moved = _moved(before.value, after.value)
+    if moved is None:
+        return []
+    shown = (_short(before.value), _short(after.value))
+    sensitivity = after.sensitivity
+    if sensitivity is None:
+        # No noise of any scale hides a value that is missing, or infinite, on one side alone.
+        if moved[1] < math.inf:
+            return []
+        what = "value given to %s" % after.primitive
+    elif moved[1] <= sensitivity * (1.0 + _ROUNDING) + 1e-12:
+        # The mechanisms of a single number, whose three norms are one.
+        return []
+    else:
+        what = "value given to %s, of sensitivity %.6g" % (after.primitive, sensitivity)
+    found = _at_call("sensitivity", after, what, *shown)
+    found.size = math.inf if not sensitivity else _size(moved[1], sensitivity)
+    return [found]
+
+
+def _size(first: Any, second: Any) -> float:
+    """The logarithm of the ratio of two numbers; infinite for anything else."""
+    try:
+        with np.errstate(all="ignore"):
+            ratio = np.abs(np.log(np.abs(np.asarray(first, dtype=float))) - np.log(
+                np.abs(np.asarray(second, dtype=float))))  # fmt: skip
+    except (TypeError, ValueError):
+        return math.inf
+    largest = float(np.max(ratio, initial=0.0))
+    return math.inf if math.isnan(largest) else largest
+
+
+def _first_of_each(found: List[Difference]) -> List[Difference]:
+    """One difference of each kind at each line."""
+    kept: Dict[Any, Difference] = {}
+    for one in found:
+        kept.setdefault((one.kind, one.what, one.file, one.line), one)
+    return list(kept.values())
+
+
+def _of_releases(one: Run, other: Run) -> List[Difference]:
+    found = []
+    for path in [*one.parts, *(path for path in other.parts if path not in one.parts)]:
+        missing = "not there"
+        values = (one.parts.get(path, missing), other.parts.get(path, missing))
+        if same(*values):
+            continue
+        whole = path.endswith("(kind)") or path not in one.parts or path not in other.parts
+        kind = "structure" if whole else "value"
+        place = _setting_line(one.origin, path)
+        what = path or "release"
+        found.append(_difference(kind, what, *map(_short, values), place))
+        found[-1].size = _size(*values)
+        found[-1].values = tuple(_looked_for(run, path) for run in (one, other))
+    return found
+
+
+def _looked_for(run: Run, path: str) -> List[Any]:
+    """What the line that computed a part of the release is found by: itself, and what holds it."""
+    found = [] if path.endswith("(kind)") else [run.parts.get(path)]
+    holder = path[: -len(" (kind)")] if path.endswith(" (kind)") else path.rpartition("[")[0]
+    return [*found, run.wholes[holder]] if holder in run.wholes else found
+
+
+def _setting_line(released: Any, path: str) -> Optional[Place]:
+    """The line of the library that sets the attribute of a released object."""
+    name = re.match(r"\.(\w+)", path)
+    if name is None:
+        return None
+    for kind in type(released).__mro__:
+        try:
+            lines, start = inspect.getsourcelines(kind)
+            file = inspect.getsourcefile(kind)
+        except (OSError, TypeError):
+            continue
+        for place, line in enumerate(lines):
+            if re.search(r"\bself\.%s\b[^=\n]*=[^=]" % name.group(1), line):
+                return Place(file or "", start + place, kind.__name__)
+    return None
+
+
+def _difference(
+    kind: str, what: str, first: str, second: str, place: Optional[Place] = None
+) -> Difference:
+    if place is None:
+        return Difference(kind, what, first, second)
+    return Difference(kind, what, first, second, place.file, place.line, place.code())
+
+
+def _at_call(kind: str, call: Call, what: str, first: str, second: str) -> Difference:
+    found = _difference(kind, what, first, second, call.places[0] if call.places else None)
+    found.through = ["%s:%d" % (one.file, one.line) for one in reversed(call.places[:12])]
+    if call.stated_at is not None and kind in ("parameter", "sensitivity"):
+        stated = call.stated_at
+        found.source = "%s:%d  %s" % (stated.file, stated.line, stated.code())
+    return found
+
+
+def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Dict[str, Any]:
+    """What accounting needs of a call in both runs."""
+    call = before or after
+    assert call is not None
+    moved = relative = None
+    known = before is not None and after is not None and call.key not in uneven
+    if before is not None and after is not None and known:
+        moved = _moved(before.value, after.value)
+        relative = _relative(before, after) if call.family else None
+    return {
+        "primitive": call.primitive,
+        "family": call.family,
+        "known": known,
+        "hides": call.value is not None,
+        "moved": moved,
+        "relative": relative,
+        "declared": call.declared,
+        "line": "%s:%d" % (call.places[0].file, call.places[0].line) if call.places else "",
+    }
+
+
+def _relative(before: Call, after: Call) -> Optional[List[float]]:
+    """How far the values moved in units of the noise: the L1 and the L2 length.
+
+    For draws among probabilities, the sum of the largest logarithms of their ratios, twice.
+    """
+    first, second = (np.asarray(one.value, dtype=float) for one in (before, after))
+    if first.shape != second.shape or not _equal(before.scale, after.scale):
+        return None
+    size = np.size(plain(before.answer))
+    if before.family == "categorical":
+        return [_ratios(first, second).max(initial=0.0) * size] * 2
+    with np.errstate(all="ignore"):
+        moved = np.abs(first - second) / np.asarray(before.scale, dtype=float)
+    moved = np.where(first == second, 0.0, moved)
+    if moved.size < size:
+        # One value under many draws, each of which shows it.
+        moved = np.broadcast_to(moved, np.shape(plain(before.answer)))
+    return [float(moved.sum()), float(np.sqrt(np.square(moved).sum()))]
+
+
+def _ratios(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The logarithms of the ratios of probabilities, without their signs."""
+    with np.errstate(all="ignore"):
+        found = np.abs(np.log(first) - np.log(second))
+    return np.where(first == second, 0.0, found)
+
+
+def _moved(first: Any, second: Any) -> Optional[List[float]]:
+    """The L1, the L2 and the largest difference of two values; None if they are no numbers."""
+    try:
+        one, other = (np.asarray(value, dtype=float) for value in (first, second))
+    except (TypeError, ValueError):
+        return None
+    if first is None or second is None:
+        return None
+    if one.shape != other.shape:
+        return None if one.ndim else [float("inf")] * 3
+    with np.errstate(all="ignore"):
+        by = np.abs(one - other)
+    by = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, by)
+    by = np.where(np.isnan(by), np.inf, by)
+    return [float(by.sum()), float(np.sqrt(np.square(by).sum())), float(by.max(initial=0.0))]
+
+
+def _equal(first: Any, second: Any) -> bool:
+    try:
+        if callable(first) and callable(second):
+            return True
+        one, other = np.asarray(first), np.asarray(second)
+        if one.dtype.kind == "f" and other.dtype.kind in "fiu":
+            return one.shape == other.shape and bool(
+                np.allclose(one, other, rtol=_ROUNDING, atol=0.0, equal_nan=True)
+            )
+        return one.shape == other.shape and bool(np.all(one == other))
+    except Exception:  # objects of the examined library may refuse to be compared
+        return repr(first) == repr(second)
+
+
+def _short(value: Any) -> str:
+    value = plain(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    shown = value if isinstance(value, str) else repr(value)
+    return shown if len(shown) <= 120 else shown[:117] + "..."

@@ -1,0 +1,337 @@
+"""Taps of generators: numpy's, those of Python's ``random`` and ``secrets``, and torch's."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+import sys
+from contextlib import ExitStack, contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import numpy as np
+
+from .noise import again, given_value, noise, plain
+from .tape import current
+
+# Methods of numpy's generators: the family of their noise and the names of location and scale.
+_NOISE = {
+    "normal": ("normal", "loc", "scale"),
+    "standard_normal": ("normal", "", ""),
+    "laplace": ("laplace", "loc", "scale"),
+    "gumbel": ("gumbel", "loc", "scale"),
+    "exponential": ("exponential", "", "scale"),
+    "standard_exponential": ("exponential", "", ""),
+    "geometric": ("geometric", "", "p"),
+}
+# Draws whose parameters are compared, and whose answers are given again.
+_DRAWS = {
+    "choice": ("a", "size", "replace", "p"),
+    "random": ("size",),
+    "random_sample": ("size",),
+    "uniform": ("low", "high", "size"),
+    "integers": ("low", "high", "size"),
+    "randint": ("low", "high", "size"),
+    "permutation": ("x",),
+    "binomial": ("n", "p", "size"),
+    "poisson": ("lam", "size"),
+    "gamma": ("shape", "scale", "size"),
+    "chisquare": ("df", "size"),
+    "beta": ("a", "b", "size"),
+    "multinomial": ("n", "pvals", "size"),
+    "multivariate_normal": ("mean", "cov", "size"),
+    "dirichlet": ("alpha", "size"),
+    "standard_t": ("df", "size"),
+    "standard_cauchy": ("size",),
+    "logistic": ("loc", "scale", "size"),
+    "lognormal": ("mean", "sigma", "size"),
+    "bytes": ("length",),
+    "rand": (),
+    "randn": (),
+}
+# Arguments that say how much is drawn, and not from what.
+_AMOUNTS = ("size", "replace", "length", "shuffle", "dtype", "x", "a", "k", "n", "population")
+
+
+def _drawn(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a numpy generator whose calls go to the tape."""
+
+    @functools.wraps(draw)
+    def method(*args: Any, **given: Any) -> Any:
+        tape = current()
+        if tape is None:
+            return draw(*args, **given)
+        args = tuple(map(plain, args))
+        given = {key: plain(one) for key, one in given.items()}
+        if name == "shuffle":
+            return _shuffled(args[0], draw)
+        if name in _NOISE:
+            return _noise(name, draw, args, given)
+        parameters = _parameters(_DRAWS[name], args, given)
+        probabilities = parameters.pop("p", None) if name == "choice" else None
+        if probabilities is not None:
+            return given_value(tape, probabilities, "categorical", 1.0, lambda: draw(*args, **given))
+        return _again(name, lambda: draw(*args, **given), parameters)
+
+    return method
+
+
+def _noise(name: str, draw: Callable[..., Any], args: Any, given: Dict[str, Any]) -> Any:
+    family, location, scale_name = _NOISE[name]
+    tape = current()
+    assert tape is not None
+    names = [one for one in (location, scale_name) if one]
+    said = dict(zip(names, args))
+    said.update({key: one for key, one in given.items() if key in names})
+    centre = said.get(location, 0.0) if location else 0.0
+    scale = said.get(scale_name, 1.0 if family != "geometric" else None)
+    if np.any(centre) and family != "geometric":
+        return given_value(tape, centre, family, scale, lambda: draw(*args, **given))
+    found = _again(family, lambda: draw(*args, **given), {"scale": scale}, followed=True)
+    if given.get("out") is not None:
+        tape.escapes()
+        return found
+    if family == "geometric":
+        scale = -1.0 / np.log1p(-np.asarray(scale, dtype=float))
+    return noise(found, family, scale)
+
+
+def _again(
+    name: str, draw: Callable[[], Any], parameters: Dict[str, Any], *, followed: bool = False
+) -> Any:
+    """A draw that hides nothing, or the answer of the earlier run.
+
+    Unless it is noise that is followed, it may hide something later: in a randomised response, say.
+    """
+    tape = current()
+    assert tape is not None
+    if not followed:
+        tape.escapes()
+    stated = {key: one for key, one in parameters.items() if key not in _AMOUNTS}
+    return again(tape, name, draw, parameters=stated)
+
+
+def _shuffled(x: Any, draw: Callable[..., Any]) -> None:
+    """Shuffle a list or an array in place, in an order that is on the tape."""
+
+    def order() -> Any:
+        places = np.arange(len(x))
+        draw(places)
+        return places
+
+    places = _again("permutation", order, {})
+    if isinstance(x, np.ndarray):
+        x[...] = x[np.asarray(places)]
+    else:
+        x[:] = [x[int(place)] for place in places]
+
+
+def _parameters(names: Any, args: Any, given: Dict[str, Any]) -> Any:
+    said = dict(zip(names, args))
+    said.update(given)
+    return {key: one for key, one in said.items() if one is not None}
+
+
+class _LikeItsBase(type):
+    """Instances of the generator that is replaced count as instances of its replacement."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.__mro__[1])
+
+
+def _with_taps(base: type) -> type:
+    """The class of a numpy generator whose draws go to the tape."""
+    names = [*_NOISE, *_DRAWS, "shuffle"]
+
+    def tapped(name: str) -> Callable[..., Any]:
+        def method(self: Any, *args: Any, **given: Any) -> Any:
+            draw = functools.partial(getattr(base, name), self)
+            return _drawn(name, draw)(*args, **given)
+
+        method.__name__ = name
+        return method
+
+    body: Dict[str, Any] = {name: tapped(name) for name in names if hasattr(base, name)}
+    return _LikeItsBase(base.__name__, (base,), body)
+
+
+RecordedGenerator = _with_taps(np.random.Generator)
+RecordedState = _with_taps(np.random.RandomState)
+
+
+def generator(seed: int) -> np.random.Generator:
+    """The generator that a target is handed."""
+    return RecordedGenerator(np.random.PCG64(seed))  # type: ignore[no-any-return]
+
+
+def _default_rng(seed: Any = None) -> Any:
+    if isinstance(seed, np.random.Generator):
+        return seed
+    bits = seed if isinstance(seed, np.random.BitGenerator) else np.random.PCG64(seed)
+    return RecordedGenerator(bits)
+
+
+# Methods of random.Random. Those of the first kind are noise of a family.
+_OF_PYTHON = (
+    "random", "gauss", "normalvariate", "uniform", "expovariate", "getrandbits", "choice",
+    "choices", "sample", "shuffle", "randint", "randrange", "betavariate", "gammavariate",
+    "lognormvariate", "triangular", "vonmisesvariate", "paretovariate", "weibullvariate",
+    "binomialvariate",
+)  # fmt: skip
+
+
+def _of_python(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(draw)
+    def method(self: Any, *args: Any, **given: Any) -> Any:
+        tape = current()
+        if tape is None:
+            return draw(self, *args, **given)
+        args = tuple(map(plain, args))
+        if name == "shuffle":
+            return _shuffled(args[0], lambda places: draw(self, places))
+        compute = functools.partial(draw, self, *args, **given)
+        if name in ("gauss", "normalvariate"):
+            mu, sigma = (list(args) + [0.0, 1.0][len(args) :])[:2]
+            mu, sigma = given.get("mu", mu), given.get("sigma", sigma)
+            if mu:
+                return given_value(tape, mu, "normal", sigma, compute)
+            found = _again("normal", compute, {"scale": sigma}, followed=True)
+            return noise(found, "normal", sigma)
+        if name == "expovariate":
+            rate = given.get("lambd", args[0] if args else 1.0)
+            found = _again("exponential", compute, {"rate": rate}, followed=True)
+            return noise(found, "exponential", 1.0 / rate)
+        signature = inspect.signature(draw)
+        said = {
+            key: one
+            for key, one in signature.bind(self, *args, **given).arguments.items()
+            if key not in ("self", "population", "seq", "k")
+        }
+        if name in ("choice", "choices", "sample"):
+            return _chosen(name, draw, self, args, given, said)
+        return _again(name, compute, said)
+
+    return method
+
+
+def _chosen(
+    name: str, draw: Callable[..., Any], self: Any, args: Any, given: Any, said: Dict[str, Any]
+) -> Any:
+    """Members of a population: their places answer again, and not the members themselves."""
+    population = list(args[0] if args else next(iter(given.values())))
+    places = range(len(population))
+    rest = {key: one for key, one in given.items() if key not in ("population", "seq")}
+    found = _again(name, lambda: np.array(draw(self, places, *args[1:], **rest)), said)
+    if name == "choice":
+        return population[min(int(found), len(population) - 1)]
+    return [population[min(int(one), len(population) - 1)] for one in found]
+
+
+def replaced(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
+    """Replace an attribute until the stack is closed."""
+    own = name in vars(owner)
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+
+    def back() -> None:
+        if own:
+            setattr(owner, name, before)
+        else:
+            delattr(owner, name)
+
+    stack.callback(back)
+
+
+def replace_everywhere(stack: ExitStack, pairs: List[Any], prefix: str = "") -> None:
+    """Replace objects, each by another, under every name that a module has for them."""
+    wanted = {id(before): (before, value) for before, value in pairs}
+    for name, module in list(sys.modules.items()):
+        if module is None or not name.startswith(prefix) or name.startswith(__package__ or "-"):
+            continue
+        for key, one in list(getattr(module, "__dict__", {}).items()):
+            found = wanted.get(id(one))
+            if found is not None and found[0] is one:
+                replaced(stack, module, key, found[1])
+
+
+@contextmanager
+def tapped_generators() -> Iterator[None]:
+    """Draws of all generators go to the tape that is current."""
+    with ExitStack() as stack:
+        state = np.random.mtrand._rand
+        recorded = RecordedState(np.random.MT19937())
+        recorded.set_state(state.get_state())
+        replaced(stack, np.random.mtrand, "_rand", recorded)
+        pairs = [
+            (np.random.default_rng, _default_rng),
+            (np.random.Generator, RecordedGenerator),
+            (np.random.RandomState, RecordedState),
+        ]
+        names = [name for name in [*_NOISE, *_DRAWS, "shuffle"] if hasattr(np.random, name)]
+        pairs += [(getattr(np.random, name), getattr(recorded, name)) for name in names]
+        for kind in (random.Random, random.SystemRandom):
+            for name in _OF_PYTHON:
+                if name in vars(kind) or (kind is random.Random and hasattr(kind, name)):
+                    replaced(stack, kind, name, _of_python(name, getattr(kind, name)))
+        pairs += [
+            (getattr(random, name), functools.partial(getattr(random.Random, name), random._inst))
+            for name in _OF_PYTHON
+            if hasattr(random, name)
+        ]
+        replace_everywhere(stack, pairs)
+        _tap_torch(stack)
+        yield
+
+
+def _tap_torch(stack: ExitStack) -> None:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+    for name in ("randn", "rand", "randn_like", "rand_like", "randperm", "randint", "normal",
+                 "bernoulli", "multinomial", "poisson"):  # fmt: skip
+        replaced(stack, torch, name, _of_torch(name, getattr(torch, name)))
+    for name in ("normal_", "uniform_", "exponential_", "bernoulli_", "random_"):
+        replaced(stack, torch.Tensor, name, _in_place_of_torch(name, getattr(torch.Tensor, name)))
+
+
+def _of_torch(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(draw)
+    def function(*args: Any, **given: Any) -> Any:
+        tape = current()
+        if tape is None:
+            return draw(*args, **given)
+        scale: Optional[Any] = None
+        if name == "normal":
+            scale = given.get("std", args[1] if len(args) > 1 else None)
+        tape.escapes()
+        return _again_tensor("torch." + name, lambda: draw(*args, **given), scale)
+
+    return function
+
+
+def _in_place_of_torch(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(draw)
+    def method(self: Any, *args: Any, **given: Any) -> Any:
+        tape = current()
+        if tape is None:
+            return draw(self, *args, **given)
+        tape.escapes()
+        parameters = [float(one) for one in args if isinstance(one, (int, float))]
+        found = _again_tensor("torch." + name, lambda: draw(self, *args, **given), parameters)
+        with sys.modules["torch"].no_grad():
+            self.copy_(found)
+        return self
+
+    return method
+
+
+def _again_tensor(name: str, draw: Callable[[], Any], scale: Any) -> Any:
+    tape = current()
+    assert tape is not None
+    wanted = draw()
+    return tape.call(
+        name,
+        lambda: wanted,
+        fits=lambda answer: answer.shape == wanted.shape,
+        parameters={"scale": scale},
+    )

@@ -1,0 +1,149 @@
+"""Where values were computed: the first line after which a variable holds them.
+
+A difference is found where it comes out: in a release, or in a parameter of noise. The line that is
+at fault is where the number was computed. Both runs are made once more, line by line, and the first
+line at which a variable, or a returned value, holds the one number on D and the other one on D' is
+named.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import time
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+
+from .noise import plain
+from .releases import parts_of, same
+from .tape import Place
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_STANDARD = sysconfig.get_paths()["stdlib"]
+# Packages whose lines are never at fault, and whose loops are long.
+_LARGE = ("numpy", "pandas", "scipy", "sklearn", "torch", "jax", "jaxlib", "joblib")
+_SECONDS = 5.0
+_MOST_PARTS = 2_000
+
+Line = Tuple[str, int]
+
+
+class Watch:
+    """The lines of a run after which variables hold values that are looked for.
+
+    Parameters
+    ----------
+    values : dict
+        What is looked for, by a key.
+    """
+
+    def __init__(self, values: Dict[Any, Any]) -> None:
+        self._values = {key: _Value(value) for key, value in values.items()}
+        self.found: Dict[Any, List[Line]] = {key: [] for key in values}
+        self.steps: Dict[Tuple[Line, Line], None] = {}
+        """From which line to which one the run went, in the order of the first time."""
+        self._frames: Dict[int, Tuple[int, Dict[str, int]]] = {}
+        self._watched: Dict[str, bool] = {}
+        self._until = 0.0
+
+    def __enter__(self) -> Watch:
+        self._until = time.perf_counter() + _SECONDS
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        sys.settrace(None)
+
+    def _called(self, frame: Any, event: str, arg: Any) -> Optional[Callable[..., Any]]:
+        file = frame.f_code.co_filename
+        if file not in self._watched:
+            self._watched[file] = _is_examined(file)
+        if not self._watched[file]:
+            return None
+        # What a function is given was computed before.
+        known = {name: id(one) for name, one in frame.f_locals.items()}
+        self._frames[id(frame)] = (frame.f_lineno, known)
+        return self._line
+
+    def _line(self, frame: Any, event: str, arg: Any) -> Optional[Callable[..., Any]]:
+        if time.perf_counter() > self._until:
+            sys.settrace(None)
+            return None
+        line, known = self._frames.get(id(frame), (frame.f_lineno, {}))
+        file = frame.f_code.co_filename
+        for name, one in frame.f_locals.items():
+            if known.get(name) != id(one):
+                known[name] = id(one)
+                self._look_at(one, (file, line))
+        if event == "return":
+            self._frames.pop(id(frame), None)
+            self._look_at(arg, (file, frame.f_lineno))
+            return None
+        self.steps[(file, line), (file, frame.f_lineno)] = None
+        self._frames[id(frame)] = (frame.f_lineno, known)
+        return self._line
+
+    def _look_at(self, value: Any, line: Line) -> None:
+        for key, wanted in self._values.items():
+            if wanted.is_held_by(value):
+                self.found[key].append(line)
+
+
+class _Value:
+    """A value that is looked for: a number or a text, or all parts of an array or a list."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = plain(value)
+        whole = not isinstance(self._value, (bool, int, float, str, type(None)))
+        self._parts = parts_of(self._value) if whole else None
+
+    def is_held_by(self, value: Any) -> bool:
+        """Whether a variable holds it."""
+        value = plain(value)
+        if self._parts is None:
+            if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0:
+                value = value.item()
+            return type(value) is type(self._value) and same(value, self._value)
+        if type(value) is not type(self._value) or not hasattr(value, "__len__"):
+            return False
+        if len(value) != len(self._value) or len(value) > _MOST_PARTS:
+            return False
+        parts = parts_of(value)
+        return parts.keys() == self._parts.keys() and all(
+            same(one, self._parts[key]) for key, one in parts.items()
+        )
+
+
+def _is_examined(file: str) -> bool:
+    """Whether lines of a file may be at fault: the target's, and those of a library."""
+    if file.startswith((_HERE + os.sep, "<")):
+        # Targets of libraries lie here, too.
+        return os.sep + "targets" + os.sep in file
+    for mark in ("site-packages", "dist-packages"):
+        folder = os.sep + mark + os.sep
+        if folder in file:
+            return file.split(folder, 1)[1].split(os.sep)[0] not in _LARGE
+    return not file.startswith(_STANDARD)
+
+
+def first_common(one: List[Line], other: List[Line]) -> Optional[Place]:
+    """The first line of the one run that is among the lines of the other."""
+    among: Set[Line] = set(other)
+    for file, line in one:
+        if (file, line) in among:
+            return Place(file, line, "")
+    return None
+
+
+def parting(one: Watch, other: Watch) -> Optional[Place]:
+    """The first line from which the one run went where the other one never did."""
+    for side, opposite in ((one, other), (other, one)):
+        reached = {line for step in opposite.steps for line in step}
+        for start, end in side.steps:
+            if start not in reached or (start, end) in opposite.steps:
+                continue
+            place = Place(*start, "")
+            # How often a loop over records runs differs in any case.
+            if not place.code().startswith(("for ", "async for ")):
+                return place
+    return None

@@ -1,0 +1,241 @@
+"""The calls of noise primitives in one run, and their answers again in another run.
+
+A private algorithm sees its data through noise alone. If every draw of noise answers in a second
+run, on a neighbouring data set, what it answered in the first, then nothing else may differ but the
+values that were given to the noise. A :class:`Tape` keeps calls, and gives their answers again.
+"""
+
+from __future__ import annotations
+
+import copy
+import linecache
+import os
+import sys
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_MOST_FRAMES = 60
+_MOST_CALLS = 200_000
+
+
+class TooManyCallsError(ValueError):
+    """The examined code draws more often than a tape keeps."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the examined code."""
+
+    file: str
+    line: int
+    function: str
+
+    def code(self) -> str:
+        """The text of the line; empty if the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+
+@dataclass
+class Call:
+    """One call of a primitive: what it was given, and what it answered."""
+
+    primitive: str
+    """What drew, such as ``Laplace`` or ``normal noise``."""
+    places: Tuple[Place, ...]
+    """The lines that led to it, the innermost first."""
+    parameters: Dict[str, Any]
+    """What the noise depends on; equal in both runs, unless the code is at fault."""
+    value: Any
+    """What the noise hides; None for a draw that hides nothing."""
+    answer: Any
+    """What the examined code was given."""
+    sensitivity: Optional[float] = None
+    """By how much the call says that one record may move the value."""
+    key: Any = None
+    """The primitive and the line, by which calls of two runs are matched."""
+    family: str = ""
+    """The distribution of the noise, where what was spent follows from it."""
+    scale: Any = None
+    """The scale of that distribution."""
+    declared: Optional[Tuple[float, float]] = None
+    """The epsilon and delta that the call itself says to spend."""
+    stated_at: Optional[Place] = None
+    """The line at which the examined code stated the parameters, if that is another one."""
+    noise: Any = None
+    """What was put on the value, where that was seen."""
+    origin: Any = ()
+    """The numbers of the draws that the noise is made of."""
+
+
+@dataclass
+class Draw:
+    """A draw of noise, and whether it was seen to be put on a value."""
+
+    place: Optional[Place]
+    number: int = 0
+    followed: bool = False
+
+
+@dataclass
+class Tape:
+    """The calls of one run.
+
+    Parameters
+    ----------
+    earlier : Tape, optional
+        The run whose answers are given again. A call has the answer of the call with the same
+        number among those of the same primitive at the same line.
+    """
+
+    earlier: Optional[Tape] = None
+    distance: int = 1
+    """In how many records the data sets of the two runs differ: 2 where one is replaced."""
+    calls: List[Call] = field(default_factory=list)
+    escaped: List[Place] = field(default_factory=list)
+    """Where noise was used in a way that is not followed: in a product of two draws, say."""
+    draws: List[Draw] = field(default_factory=list)
+    _numbers: Counter = field(default_factory=Counter)
+    _index: Dict[Any, Call] = field(default_factory=dict)
+    _local: threading.local = field(default_factory=threading.local)
+
+    def call(
+        self,
+        primitive: str,
+        draw: Callable[[], Any],
+        *,
+        fits: Callable[[Any], bool] = lambda answer: True,
+        **stated: Any,
+    ) -> Any:
+        """The answer of a primitive, drawn or given again.
+
+        Parameters
+        ----------
+        primitive : str
+            What draws.
+        draw : callable
+            Draws. Primitives that it calls are not looked at.
+        fits : callable, optional
+            Whether an earlier answer is an answer to this call, too; it is drawn anew otherwise.
+        **stated
+            Fields of :class:`Call`.
+        """
+        if getattr(self._local, "inside", False):
+            return draw()
+        if len(self.calls) >= _MOST_CALLS:
+            raise TooManyCallsError(
+                "Expected at most %d draws of noise in one run." % _MOST_CALLS
+            )
+        places = _places()
+        key = (primitive, places[0] if places else None)
+        number = self._numbers[key]
+        self._numbers[key] += 1
+        before = None if self.earlier is None else self.earlier._index.get((key, number))
+        self._local.inside = True
+        try:
+            # Kept as they are now: the examined code may change its arrays later.
+            kept = {name: copied(one) for name, one in stated.items()}
+            if before is not None and fits(before.answer):
+                answer = before.answer
+            else:
+                answer = draw()
+        finally:
+            self._local.inside = False
+        call = Call(
+            primitive=primitive,
+            places=places,
+            parameters=kept.pop("parameters", {}),
+            value=kept.pop("value", None),
+            answer=copied(answer),
+            key=key,
+            **kept,
+        )
+        self.calls.append(call)
+        self._index[key, number] = call
+        return copied(answer)
+
+    def drawn(self) -> Draw:
+        """Remember a draw of noise, which somebody should put on a value."""
+        inside = getattr(self._local, "inside", False)
+        found = Draw(None if inside else (_places() or (None,))[0], len(self.draws))
+        if not inside:
+            self.draws.append(found)
+        return found
+
+    def escapes(self) -> None:
+        """Remember that noise is used in a way that is not followed."""
+        if not getattr(self._local, "inside", False):
+            self.escaped.extend(_places()[:1])
+
+    def uneven(self) -> Set[Any]:
+        """The primitives and lines that were called more often in one run than in the other.
+
+        Which call of the one is which of the other is not known there.
+        """
+        assert self.earlier is not None
+        counts = self.earlier._numbers
+        return {key for key in {*counts, *self._numbers} if counts[key] != self._numbers[key]}
+
+    def numbered(self) -> Iterator[Tuple[Any, Call]]:
+        """The calls, each with its primitive, line and number."""
+        return iter(self._index.items())
+
+    def matched(self) -> List[Tuple[Optional[Call], Optional[Call]]]:
+        """The calls of the earlier run beside those of this one; None where there is none."""
+        assert self.earlier is not None
+        keys = list(self.earlier._index)
+        keys += [key for key in self._index if key not in self.earlier._index]
+        return [(self.earlier._index.get(key), self._index.get(key)) for key in keys]
+
+
+def place_here() -> Optional[Place]:
+    """The line of the examined code that is being executed."""
+    return (_places() or (None,))[0]
+
+
+def copied(value: Any) -> Any:
+    """A copy, or the value itself where it cannot be copied."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # anything may be raised by an object of the examined library
+        return value
+
+
+def _places() -> Tuple[Place, ...]:
+    """The lines of the examined code that led here, the innermost first."""
+    found = []
+    frame = sys._getframe(2)
+    while frame is not None and len(found) < _MOST_FRAMES:
+        name = frame.f_code.co_filename
+        if name.startswith(_HERE):
+            # Below the outermost call of the agent, everything is its own.
+            if frame.f_code.co_name == "run_once":
+                break
+        elif not name.startswith("<"):
+            found.append(Place(name, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return tuple(found)
+
+
+_CURRENT: List[Tape] = []
+
+
+def current() -> Optional[Tape]:
+    """The tape of the run that is going on, if there is one."""
+    return _CURRENT[-1] if _CURRENT else None
+
+
+class recording:
+    """A context in which calls of primitives go to a tape."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def __enter__(self) -> Tape:
+        _CURRENT.append(self._tape)
+        return self._tape
+
+    def __exit__(self, *error: Any) -> None:
+        _CURRENT.pop()

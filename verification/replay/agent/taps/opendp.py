@@ -1,0 +1,94 @@
+"""Taps of OpenDP: measurements. Their noise is drawn in compiled code."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import ExitStack, contextmanager
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+
+from ..generators import replaced
+from ..noise import noise
+from ..tape import current
+
+# Metrics that count a record that is replaced as two, and those that count it as one.
+_COUNT_BOTH = ("SymmetricDistance", "InsertDeleteDistance")
+_COUNT_ONE = ("ChangeOneDistance", "HammingDistance")
+
+
+@contextmanager
+def tapped() -> Iterator[None]:
+    """Calls of its measurements go to the current tape."""
+    from opendp.mod import Measurement  # noqa: PLC0415 - only where it is installed
+
+    with ExitStack() as stack:
+        for name in ("__call__", "invoke"):
+            if name in vars(Measurement):
+                replaced(stack, Measurement, name, _called(vars(Measurement)[name]))
+        yield
+
+
+def _called(draw: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(draw)
+    def call(self: Any, value: Any) -> Any:
+        tape = current()
+        if tape is None:
+            return draw(self, value)
+        metric = str(self.input_metric)
+        alone = _noise_alone(self, value, metric)
+        if alone is not None:
+            found = tape.call("noise of a measurement", lambda: draw(self, value))
+            return noise(found, *alone)
+        return tape.call(
+            "measurement",
+            lambda: draw(self, value),
+            parameters=_parameters(self, metric),
+            value=_hidden(value),
+            declared=_declared(self, metric, tape.distance),
+        )
+
+    return call
+
+
+def _noise_alone(self: Any, value: Any, metric: str) -> Optional[Tuple[str, float]]:
+    """The family and scale of noise that code draws on a zero, to add it to a value itself."""
+    if not metric.startswith("AbsoluteDistance") or isinstance(value, bool) or not isinstance(value, (int, float)) or value:
+        return None
+    try:
+        spent = float(self.map(1.0 if isinstance(value, float) else 1))
+    except Exception:  # a distance of another type, or one that is not covered
+        return None
+    if "MaxDivergence" in str(self.output_measure):
+        return "laplace", 1.0 / spent
+    if "ZeroConcentrated" in str(self.output_measure):
+        return "normal", (2.0 * spent) ** -0.5
+    return None
+
+
+def _hidden(value: Any) -> Any:
+    """The value, or nothing where it is an object of OpenDP that cannot be compared."""
+    return None if type(value).__module__.startswith("opendp") else value
+
+
+def _parameters(self: Any, metric: str) -> Dict[str, Any]:
+    """What the noise depends on: the metrics, and what is spent at a few distances."""
+    found: Dict[str, Any] = {"metric": metric, "measure": str(self.output_measure)}
+    for distance in (1, 2, 1.0, 2.0):
+        try:
+            found["spent at %r" % distance] = repr(self.map(distance))
+        except Exception:  # a distance of another type, or one that is not covered
+            continue
+    return found
+
+
+def _declared(self: Any, metric: str, records: int) -> Optional[Tuple[float, float]]:
+    """What one record spends, where the metric counts records and the measure is epsilon."""
+    if not metric.startswith((*_COUNT_BOTH, *_COUNT_ONE)):
+        return None
+    try:
+        found = self.map(1 if metric.startswith(_COUNT_ONE) else records)
+    except Exception:  # as above
+        return None
+    if isinstance(found, tuple) and len(found) == 2:
+        return float(found[0]), float(found[1])
+    is_epsilon = "MaxDivergence" in str(self.output_measure)
+    return (float(found), 0.0) if is_epsilon and isinstance(found, (int, float)) else None

@@ -1,0 +1,49 @@
+"""Targets: one call of a public mechanism each, with the claim that its documentation makes."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Optional
+
+CLAIMED = 1.0
+"""The epsilon that targets are given, unless they say otherwise."""
+REMOVE = "add_or_remove_one"
+REPLACE = "replace_one"
+NUMBERS: Dict[str, Any] = {"x": [0.0, 1.0], "y": [0.0, 1.0]}
+CLASSES: Dict[str, Any] = {**NUMBERS, "label": [0, 1, 2]}
+
+
+def target(
+    adjacency: str,
+    columns: Optional[Dict[str, Any]] = None,
+    *,
+    epsilon: float = CLAIMED,
+    delta: float = 0.0,
+    because: str = "",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say what a target claims, under which relation, and on which data.
+
+    Parameters
+    ----------
+    adjacency : str
+        The relation for which the library sets its noise.
+    columns : dict, optional
+        The ranges and categories of its data; two numbers in [0, 1] by default.
+    epsilon, delta : float
+        The claim.
+    because : str
+        Why a difference may be all that a replay can say.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        stated = {
+            "adjacency": adjacency,
+            "columns": columns or NUMBERS,
+            "epsilon": epsilon,
+            "delta": delta,
+            "because": because,
+        }
+        for key, value in stated.items():
+            setattr(function, key, value)
+        return function
+
+    return decorate

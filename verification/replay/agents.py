@@ -1,0 +1,148 @@
+"""Agents: what examines code, in this process or in one of another environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from rdpkit.verification.replay.agent import __main__ as local
+
+_FOLDER = Path(__file__).parent / "agent"
+# The agent is a package of its own wherever it runs, under a name that no library has.
+_START = """
+import importlib.util, sys
+path = sys.argv[1]
+spec = importlib.util.spec_from_file_location(
+    "rdpkit_replay_agent", path + "/__init__.py", submodule_search_locations=[path])
+sys.modules["rdpkit_replay_agent"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["rdpkit_replay_agent"])
+from rdpkit_replay_agent.__main__ import main
+main()
+"""
+
+
+class AgentError(ValueError):
+    """The target cannot be imported, or its process ends or takes too long."""
+
+
+class Agent(Protocol):
+    """Answers requests about one target."""
+
+    def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
+        """The answer to a request.
+
+        Raises
+        ------
+        AgentError
+            If there is none in time.
+        """
+
+
+class LocalAgent:
+    """Examines a callable in this process; its time is not limited."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
+        """The answer to a request."""
+        return local.answer(dict(request), self._target)
+
+
+class ProcessAgent:
+    """Examines ``module:callable`` in a process, in whatever environment.
+
+    Parameters
+    ----------
+    target : str
+        The module and the callable. Their code is imported and run there.
+    python : str, optional
+        The interpreter; this one by default.
+    directory : str, optional
+        A folder in which modules are looked for first.
+    """
+
+    def __init__(self, target: str, *, python: str = "", directory: str | None = None) -> None:
+        self.target = target
+        self._python = python or sys.executable
+        self._directory = directory
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: queue.Queue[str] = queue.Queue()
+
+    def __enter__(self) -> ProcessAgent:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
+        """The answer to a request, within some seconds."""
+        process = self._process or self._start()
+        assert process.stdin is not None
+        full = {**request, "target": self.target, "directory": self._directory}
+        try:
+            process.stdin.write(json.dumps(full) + "\n")
+            process.stdin.flush()
+            line = self._lines.get(timeout=max(0.1, seconds))
+        except queue.Empty:
+            self.close()
+            raise AgentError(f"{self.target} gave no answer within {seconds:.0f} s.") from None
+        except OSError:
+            line = ""
+        if not line:
+            self.close()
+            raise AgentError(f"The process of {self.target} ended.")
+        found = json.loads(line)
+        if "error" in found:
+            raise AgentError(f"{self.target}: {found['error']}")
+        return found["answer"]
+
+    def _start(self) -> subprocess.Popen[str]:
+        lines: queue.Queue[str] = queue.Queue()
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        # The agent, and later the target that the user asked to run.
+        process = subprocess.Popen(
+            [self._python, "-c", _START, str(_FOLDER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, **threads, "PYTHONHASHSEED": "0"},
+        )
+
+        def listen() -> None:
+            assert process.stdout is not None
+            with process.stdout:
+                for line in process.stdout:
+                    lines.put(line)
+            lines.put("")
+
+        threading.Thread(target=listen, daemon=True).start()
+        self._process, self._lines = process, lines
+        return process
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            if process.stdin is not None:
+                try:
+                    process.stdin.close()
+                except OSError:
+                    time.sleep(0)  # what was not sent is lost with the process

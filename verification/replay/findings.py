@@ -1,0 +1,288 @@
+"""What a replay found: differences that one record makes, and the verdict."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rdpkit.formats.numbers import how_many
+from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.replay.pairs import RecordPair
+from rdpkit.verification.replay.spent import Spent
+
+_SHOWN = 5
+
+
+class DifferenceKind(enum.StrEnum):
+    """What one record changes although all noise is the same, what weighs most first."""
+
+    STRUCTURE = "structure"
+    VALUE = "value"
+    ERROR = "error"
+    CALLS = "calls"
+    PARAMETER = "parameter"
+    SEED = "seed"
+    REUSED = "reused noise"
+    SENSITIVITY = "sensitivity"
+    SPENT = "spent"
+    ADDS_UP = "adds up"
+    MESSAGE = "message"
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order of weights."""
+        return list(DifferenceKind).index(self)
+
+    @property
+    def sentence(self) -> str:
+        """What it says, and what it does not."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    DifferenceKind.ERROR: "an exception that one record decides about",
+    DifferenceKind.STRUCTURE: "the form of the release follows from one record",
+    DifferenceKind.VALUE: "a released number follows from one record, past all noise",
+    DifferenceKind.CALLS: "whether noise is drawn follows from one record; private code may do so "
+    "(a test that is itself noisy does not), so this alone refutes nothing",
+    DifferenceKind.PARAMETER: "a parameter of the noise follows from one record; smooth "
+    "sensitivity, propose-test-release and an exponential mechanism over intervals between records "
+    "do so and are private, so this alone refutes nothing",
+    DifferenceKind.SEED: "the noise is the same in every run, so that it hides nothing",
+    DifferenceKind.REUSED: "one draw of noise hides several values, and their difference is bare",
+    DifferenceKind.SENSITIVITY: "a value moves by more than the sensitivity that the call declares",
+    DifferenceKind.SPENT: "the noisy values that are released tell more than is claimed",
+    DifferenceKind.ADDS_UP: "all draws together tell more than is claimed to somebody who sees each; "
+    "code that releases less (the index of a maximum, a sparse vector) may keep its claim, so this "
+    "alone refutes nothing",
+    DifferenceKind.MESSAGE: "a warning, a log or a printed line follows from one record",
+}
+
+
+class ReplayVerdict(enum.StrEnum):
+    """What came of a replay."""
+
+    REFUTED = "refuted"
+    UNACCOUNTED = "unaccounted"
+    NOTHING_FOUND = "nothing found"
+    NOT_EXAMINED = "not examined"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Something that one record changes although all noise is the same."""
+
+    kind: DifferenceKind
+    what: str  # The part of the release, or the primitive and its parameter
+    first: str  # What it is on D
+    second: str  # What it is on D'
+    place: str = ""  # The line of code, file:line
+    code: str = ""  # The text of that line
+    size: float = 0.0  # How large the difference is: the logarithm of a ratio of numbers
+    source: str = ""  # The line at which the two values were computed, with its text
+    branch: str = ""  # The line at which the two runs part, with its text
+    through: tuple[str, ...] = ()  # The lines that led there, the outermost first
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> Difference:
+        """From what an agent answers."""
+        place = f"{shown_path(found['file'])}:{found['line']}" if found["file"] else ""
+        return cls(
+            kind=DifferenceKind(found["kind"]),
+            what=found["what"],
+            first=found["first"],
+            second=found["second"],
+            place=place,
+            code=found["code"],
+            size=float(found["size"]),
+            source=shown_path(found["source"]),
+            branch=shown_path(found["branch"]),
+            through=tuple(map(shown_path, found["through"])),
+        )
+
+    def describe(self) -> str:
+        """In words."""
+        at = f" at {self.place}" if self.place else ""
+        code = f"  {self.code}" if self.code else ""
+        more = f"; computed at {self.source}" if self.source else ""
+        more += f"; the runs part at {self.branch}" if self.branch else ""
+        return f"{self.kind.value}: {self.what}: {self.first} | {self.second}{at}{code}{more}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "kind": self.kind.value,
+            "what": self.what,
+            "first": self.first,
+            "second": self.second,
+            "place": self.place,
+            "code": self.code,
+            "source": self.source,
+            "branch": self.branch,
+            "through": list(self.through),
+        }
+
+
+def shown_path(path: str) -> str:
+    """A path from the package or the current directory on, and not from the root."""
+    for mark in ("/site-packages/", "/dist-packages/"):
+        if mark in path:
+            return path.partition(mark)[2]
+    here = f"{Path.cwd()}/"
+    return path.removeprefix(here)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairFinding:
+    """What was found on one pair of data sets."""
+
+    pair: RecordPair
+    number: int  # Its place among the pairs that were tried
+    differences: tuple[Difference, ...]
+    possible: tuple[Difference, ...]  # Numbers that differ, perhaps by what noise hides
+    parts: tuple[str, ...]  # The parts of the release that differ
+    spent: Spent | None
+
+    @property
+    def weight(self) -> tuple[bool, int, float, float]:
+        """Findings with a smaller weight come first: data within the ranges, graver kinds."""
+        rank = min((one.kind.rank for one in self.differences), default=len(DifferenceKind))
+        of_rank = self.differences or self.possible
+        size = max((one.size for one in of_rank if not self.differences or one.kind.rank == rank))
+        spent = 0.0 if self.spent is None else self.spent.epsilon
+        return not self.pair.within, rank, -size, -spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayResult:
+    """The result of a replay.
+
+    Guarantee
+    ---------
+    ``refuted`` is said of code that keeps its claim with probability at most
+    ``false_alarm_rate``: it comes from a test of ordinary runs alone. ``unaccounted`` is a fact
+    about two runs with the same noise, and no refutation. ``nothing found`` is no proof.
+    """
+
+    target: str
+    """What was examined."""
+    claim: str
+    """The claim in words."""
+    epsilon: float
+    """The claimed epsilon, infinite where an event is claimed."""
+    false_alarm_rate: float
+    """How often a true claim may be refuted."""
+    findings: tuple[PairFinding, ...]
+    """What was found, what weighs most first."""
+    pairs: int
+    """Pairs of data sets on which the target ran."""
+    unusable: int
+    """Pairs on which it raised on both sides."""
+    error: str
+    """What it raised there first."""
+    most_spent: Spent | None
+    """The most that the noise of one pair spent."""
+    unseen: tuple[str, ...]
+    """What could not be seen."""
+    confirmation: VerificationResult | None
+    """The test of ordinary runs that refuted the claim, or the last one that did not."""
+    confirmed: PairFinding | None
+    """What that test was about."""
+    seconds: float
+    """How long it took."""
+    seed: int
+    """All randomness comes from it, but for what the target draws elsewhere."""
+    command: str
+    """The command that repeats it."""
+    because: str = ""
+    """Why what is unaccounted is all that can be said, where the target says so."""
+
+    @property
+    def verdict(self) -> ReplayVerdict:
+        """What came of it."""
+        if self.confirmation is not None and self.confirmation.rejected:
+            return ReplayVerdict.REFUTED
+        if self.findings:
+            return ReplayVerdict.UNACCOUNTED
+        return ReplayVerdict.NOTHING_FOUND if self.pairs else ReplayVerdict.NOT_EXAMINED
+
+    @property
+    def shown(self) -> PairFinding | None:
+        """The finding that is shown: the confirmed one, or the gravest."""
+        if self.verdict is ReplayVerdict.REFUTED:
+            return self.confirmed
+        return self.findings[0] if self.findings else None
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The result in words: headings, and what is said under each."""
+        rate = f" (false-alarm rate {self.false_alarm_rate:g})"
+        refuted = self.verdict is ReplayVerdict.REFUTED
+        found = [
+            ("target", self.target),
+            ("claim", self.claim),
+            ("verdict", self.verdict.value + (rate if refuted else "")),
+        ]
+        shown = self.shown
+        if shown is not None:
+            found.append(("pair", shown.pair.describe()))
+            differences = shown.differences or shown.possible
+            for one in differences[:_SHOWN]:
+                found.append(("difference", one.describe()))
+            more = len(differences) - _SHOWN
+            if more > 0:
+                found.append(("", f"and {how_many(more, 'other')}"))
+            kinds = dict.fromkeys(one.kind for one in differences)
+            found += [("which means", kind.sentence) for kind in kinds]
+            if not shown.pair.within:
+                found.append(("note", f"the record that differs has {shown.pair.beyond}"))
+        if self.because and self.verdict is ReplayVerdict.UNACCOUNTED:
+            found.append(("note", self.because))
+        if self.confirmation is not None:
+            test = self.confirmation
+            how = f"{test.releases} ordinary runs, p-value {test.p_value:.2g}"
+            said = "reject the claim" if refuted else "do not reject the claim"
+            found.append(("ordinary", f"{how}: they {said}"))
+        if self.most_spent is not None:
+            found.append(("spent", f"at most, on one pair: {self.most_spent.describe()}"))
+        found.append(("tried", self._tried()))
+        found += [("not seen", one) for one in self.unseen]
+        if self.verdict in (ReplayVerdict.NOTHING_FOUND, ReplayVerdict.UNACCOUNTED):
+            found.append(("note", "a replay shows what differs; it proves no claim"))
+        return [*found, ("repeat", self.command)]
+
+    def _tried(self) -> str:
+        text = f"{how_many(self.pairs, 'pair')} of data sets in {self.seconds:.1f} s"
+        if self.unusable:
+            text += f"; on {self.unusable} more the code raised on both sides ({self.error})"
+        return text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        test = self.confirmation
+        return {
+            "target": self.target,
+            "verdict": self.verdict.value,
+            "claim": self.claim,
+            "false_alarm_rate": self.false_alarm_rate,
+            "findings": [
+                {
+                    "pair": one.pair.describe(),
+                    "beyond": one.pair.beyond,
+                    "differences": [each.as_dict() for each in one.differences],
+                }
+                for one in self.findings
+            ],
+            "confirmed_on": None if self.confirmed is None else self.confirmed.pair.describe(),
+            "p_value": None if test is None else test.p_value,
+            "runs": 0 if test is None else test.releases,
+            "spent_epsilon": None if self.most_spent is None else self.most_spent.epsilon,
+            "pairs": self.pairs,
+            "unusable_pairs": self.unusable,
+            "unseen": list(self.unseen),
+            "because": self.because,
+            "seed": self.seed,
+            "repeat": self.command,
+        }

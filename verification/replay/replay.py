@@ -1,0 +1,328 @@
+"""Examine code by record and replay, and confirm what is found by ordinary runs."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rdpkit.adjacency import Adjacency
+from rdpkit.formats.numbers import how_many
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.options import LEAST_TRAINING, VerificationOptions
+from rdpkit.verification.blackbox.runs import MechanismError
+from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
+from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.blackbox.verify import verify
+from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim
+from rdpkit.verification.replay.agents import Agent, AgentError
+from rdpkit.verification.replay.findings import (
+    Difference,
+    DifferenceKind,
+    PairFinding,
+    ReplayResult,
+    shown_path,
+)
+from rdpkit.verification.replay.pairs import DataSpace, RecordPair
+from rdpkit.verification.replay.spent import Spent, spent_by
+
+SECONDS = 20.0
+"""How long one target may take, unless somebody asks for another time."""
+# The part of the time for ordinary runs, and on how many of the pairs they are made.
+_FOR_RUNS, _MOST_CONFIRMED = 0.6, 3
+_RUNS, _BATCH = 2_000, 8
+# The longest that one answer may take, in seconds: a first import of a large library.
+_ONE_ANSWER = 120.0
+_ROUNDING = 1.0 + 1e-9
+
+# Of the pair, how many there are, and what is done.
+Progress = Callable[[int, int, str], None]
+
+
+def replay(
+    agent: Agent,
+    space: DataSpace,
+    claim: ClaimUnderTest,
+    *,
+    name: str,
+    seed: int,
+    seconds: float = SECONDS,
+    false_alarm_rate: float = 0.05,
+    because: str = "",
+    command: str = "",
+    progress: Progress | None = None,
+) -> ReplayResult:
+    """Record a target on D, replay its noise on D', and say what else differs.
+
+    Guarantee
+    ---------
+    A true claim is refuted with probability at most ``false_alarm_rate``: each of at most three
+    tests of ordinary runs has an equal part of it. The pair and the parts of the release that are
+    tested are fixed before these runs begin.
+
+    Assumes
+    -------
+    Ordinary runs are independent of each other.
+
+    Parameters
+    ----------
+    agent : Agent
+        Runs the target.
+    space : DataSpace
+        What data it takes.
+    claim : ClaimUnderTest
+        What is claimed.
+    name : str
+        What the target is called.
+    seed : int
+        Data sets and generators come from it.
+    seconds : float
+        About how long it may take. At least one pair is examined.
+    false_alarm_rate : float
+        How often a true claim may be refuted.
+    because : str
+        Why a difference may be all that can be said of this target.
+    command : str
+        The command that repeats this.
+    progress : callable, optional
+        Called before each pair.
+
+    Raises
+    ------
+    AgentError
+        If the target cannot be imported.
+    """
+    began = time.perf_counter()
+    examined = _Examined(agent, claim, seed)
+    pairs = space.pairs(claim.adjacency, seed)
+    agent.ask({"do": "import", "data": pairs[0].plain()[0]}, seconds=_ONE_ANSWER)
+    for number, pair in enumerate(pairs):
+        late = time.perf_counter() - began > (1.0 - _FOR_RUNS) * seconds
+        if late and examined.usable:
+            left = how_many(len(pairs) - number, "pair")
+            examined.unseen[f"{left} of data sets that the time was too short for"] = None
+            break
+        if progress is not None:
+            progress(number, len(pairs), "replaying")
+        examined.look_at(number, pair)
+    findings = examined.with_sources(sorted(examined.findings, key=lambda one: one.weight))
+    confirmed, test = None, None
+    for one, result in _confirmations(agent, claim, findings, seed, false_alarm_rate, began + seconds):
+        confirmed, test = one, result
+        if progress is not None:
+            progress(len(pairs), len(pairs), "ordinary runs")
+        if result.rejected:
+            break
+    return ReplayResult(
+        target=name,
+        claim=claim.describe(),
+        epsilon=_claimed(claim)[0],
+        false_alarm_rate=false_alarm_rate,
+        findings=tuple(one for one in findings if one.differences),
+        pairs=examined.usable,
+        unusable=examined.unusable,
+        error=examined.error,
+        most_spent=examined.most_spent,
+        unseen=tuple(examined.unseen),
+        confirmation=test,
+        confirmed=confirmed,
+        seconds=time.perf_counter() - began,
+        seed=seed,
+        command=command,
+        because=because,
+    )
+
+
+class _Examined:
+    """What was found on the pairs so far."""
+
+    def __init__(self, agent: Agent, claim: ClaimUnderTest, seed: int) -> None:
+        self._agent = agent
+        self._claim = claim
+        self._seed = seed
+        self.findings: list[PairFinding] = []
+        self.unseen: dict[str, None] = {}
+        self.usable = 0
+        self.unusable = 0
+        self.error = ""
+        self.most_spent: Spent | None = None
+
+    def look_at(self, number: int, pair: RecordPair) -> None:
+        """Record and replay on one pair."""
+        try:
+            found = self._examine(pair, again=not self.usable)
+        except AgentError as error:
+            if not self.usable and not number:
+                raise
+            self.unseen[f"{pair.words}: {error}"] = None
+            return
+        if not found["usable"]:
+            self.unusable += 1
+            self.error = self.error or found["error"]
+            return
+        self.usable += 1
+        finding = self._finding(number, pair, found)
+        if finding is not None:
+            self.findings.append(finding)
+
+    def with_sources(self, findings: list[PairFinding]) -> list[PairFinding]:
+        """The same findings; of the gravest, the lines that computed what differs are added."""
+        for place, one in enumerate(findings[:_MOST_CONFIRMED]):
+            if one.differences:
+                found = self._examine(one.pair, again=True, traced=True)
+                findings[place] = self._finding(one.number, one.pair, found) or one
+        return findings
+
+    def _examine(self, pair: RecordPair, *, again: bool, traced: bool = False) -> Any:
+        request = {"do": "examine", "pair": pair.plain(), "seed": self._seed}
+        return self._agent.ask(
+            {**request, "again": again, "traced": traced}, seconds=_ONE_ANSWER
+        )
+
+    def _finding(
+        self, number: int, pair: RecordPair, found: Mapping[str, Any]
+    ) -> PairFinding | None:
+        self.unseen.update(dict.fromkeys(map(_one_line, found["unseen"])))
+        _, delta = _claimed(self._claim)
+        spent = spent_by(found["calls"], found["released"], delta)
+        self._keep(spent)
+        differences = [Difference.of(one) for one in found["differences"]]
+        if pair.beyond and any(one.kind is DifferenceKind.ERROR for one in differences):
+            # Code may refuse what it never said to take; that it does is no fault to be counted.
+            error = next(one for one in differences if one.kind is DifferenceKind.ERROR)
+            text = f"{pair.beyond}: {error.first} | {error.second}"
+            self.unseen[f"the code refuses data with {_one_line(text)[:160]}"] = None
+            return None
+        differences += self._overspent(spent, found)
+        if not differences and not found["parts"]:
+            return None
+        return PairFinding(
+            pair=pair,
+            number=number,
+            differences=tuple(sorted(differences, key=lambda one: one.kind.rank)),
+            possible=tuple(Difference.of(one) for one in found["possible"]),
+            parts=tuple(found["parts"]),
+            spent=spent,
+        )
+
+    def _keep(self, spent: Spent | None) -> None:
+        if spent is not None and (
+            self.most_spent is None or spent.epsilon > self.most_spent.epsilon
+        ):
+            self.most_spent = spent
+
+    def _overspent(self, spent: Spent | None, found: Mapping[str, Any]) -> list[Difference]:
+        """The difference between what was spent and what was claimed, if that is a fault."""
+        epsilon, _ = _claimed(self._claim)
+        if spent is None or spent.epsilon <= epsilon * _ROUNDING:
+            return []
+        bare = spent.released and not found["unseen"]
+        return [
+            Difference(
+                kind=DifferenceKind.SPENT if bare else DifferenceKind.ADDS_UP,
+                what=f"epsilon of the noise at delta {spent.delta:g}",
+                first=f"{spent.epsilon:.6g} is spent",
+                second=f"{epsilon:.6g} is claimed",
+                place=shown_path(next((one["line"] for one in found["calls"] if one["line"]), "")),
+                size=math.log(spent.epsilon / epsilon) if epsilon else math.inf,
+            )
+        ]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(map(shown_path, text.split()))
+
+
+def _claimed(claim: ClaimUnderTest) -> tuple[float, float]:
+    """The claim as epsilon and delta; of a profile, the point with the smallest delta."""
+    part = claim.part
+    if isinstance(part, DpClaim):
+        return part.epsilon, part.delta
+    if isinstance(part, ProfileClaim):
+        return float(part.epsilons[-1]), float(part.deltas[-1])
+    return math.inf, 1e-6
+
+
+def _confirmations(
+    agent: Agent,
+    claim: ClaimUnderTest,
+    findings: Sequence[PairFinding],
+    seed: int,
+    rate: float,
+    deadline: float,
+) -> Iterator[tuple[PairFinding, VerificationResult]]:
+    """Tests of ordinary runs on the pairs on which most was found, each with its part of the rate."""
+    inside = [one for one in findings if one.pair.within]
+    chosen = _different(inside)[:_MOST_CONFIRMED]
+    for place, finding in enumerate(chosen):
+        left = (deadline - time.perf_counter()) / (len(chosen) - place)
+        runs = _OrdinaryRuns(agent, finding, seed=seed + place)
+        options = VerificationOptions(
+            false_alarm_rate=rate / len(chosen),
+            samples=_RUNS,
+            training=LEAST_TRAINING,
+            time_budget=max(1.0, left),
+            seed=seed,
+            fresh_processes=0,
+        )
+        pair = _stand_in(claim.adjacency)
+        try:
+            found = verify(
+                runs, claim=claim, neighbours=pair, options=options, fresh_processes=False, jobs=1
+            )
+        except (MechanismError, ValueError):
+            # Too slow for a test in the time that is left, or an error in every run.
+            continue
+        yield finding, found
+
+
+def _different(findings: Sequence[PairFinding]) -> list[PairFinding]:
+    """Findings that a test may confirm: first those of different kinds at different places."""
+    first: dict[Any, PairFinding] = {}
+    for one in findings:
+        leading = (one.differences or one.possible)[0]
+        first.setdefault((leading.kind, leading.what, leading.place), one)
+    return list(first.values())
+
+
+def _stand_in(adjacency: Adjacency) -> Neighbours:
+    """The smallest pair: it says which of the two data sets that were found a run is on."""
+    other = [[0.0]] if adjacency is Adjacency.ADD_OR_REMOVE_ONE else [[0.0], [2.0]]
+    return Neighbours(
+        first=LabelledData(features=[[0.0], [1.0]]),
+        second=LabelledData(features=other),
+        adjacency=adjacency,
+        description=("the pair on which the replay differs",),
+    )
+
+
+class _OrdinaryRuns:
+    """A mechanism that makes ordinary runs of a target on the pair that was found."""
+
+    def __init__(self, agent: Agent, finding: PairFinding, *, seed: int) -> None:
+        self._agent = agent
+        self._data = finding.pair.plain()
+        self._parts = list(finding.parts)
+        self._seed = seed
+        self._kept: tuple[list[Any], list[Any]] = ([], [])
+        self._asked = [0, 0]
+        self.__qualname__ = "ordinary runs"
+
+    def __call__(self, dataset: LabelledData, rng: np.random.Generator) -> Any:
+        side = int(len(dataset) == 1 or float(dataset.features[-1, 0]) == 2.0)
+        kept = self._kept[side]
+        if not kept:
+            self._asked[side] += 1
+            request = {
+                "do": "release",
+                "data": self._data[side],
+                "parts": self._parts,
+                "count": _BATCH,
+                # Every batch has a seed of its own, so that all runs are independent.
+                "seed": [self._seed, side, self._asked[side]],
+            }
+            kept += self._agent.ask(request, seconds=_ONE_ANSWER)
+        return kept.pop()
